@@ -11,8 +11,10 @@ __all__ = ["needs_extra"]
 
 
 @contextmanager
-def needs_extra(extra: str, *packages: str) -> Generator[None, None, None]:
+def needs_extra(extra: str, *packages: str, where: str = "") -> Generator[None, None, None]:
     """Wrap the imports of optional ``packages`` (default: the one named like the extra).
+
+    ``where`` is for an extra that cannot be installed beside every other: into what to install it.
 
     A module that a *present* framework fails to import is that framework's own trouble, and its
     error is left as it is.
@@ -28,4 +30,5 @@ def needs_extra(extra: str, *packages: str) -> Generator[None, None, None]:
             if error.name == missing
             else f"the installed package {missing!r} has no {error.name!r}, which {extra} needs"
         )
-        raise MissingExtraError(f"{problem}. Hint: pip install 'noisesense[{extra}]'") from error
+        hint = f"pip install 'noisesense[{extra}]'{where and f' {where}'}"
+        raise MissingExtraError(f"{problem}. Hint: {hint}") from error

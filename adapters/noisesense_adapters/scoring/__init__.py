@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-from noisesense_adapters.scoring._dataset import partial_of, score_dataset
+from noisesense_adapters.scoring._dataset import partial_of, score_dataset, score_rows
 from noisesense_adapters.scoring._model import model_judge
 from noisesense_adapters.scoring._results import results_of
 
-__all__ = ["model_judge", "partial_of", "results_of", "score_dataset"]
+__all__ = ["model_judge", "partial_of", "results_of", "score_dataset", "score_rows"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,14 +13,14 @@ from noisesense.definitions import DefinitionName
 from noisesense.errors import InputError, UndefinedScoreError
 from noisesense.results import Result
 from noisesense.scoring import Empty
-from noisesense_adapters.io import Column, read_rows
+from noisesense_adapters.io import BadRow, Column, Row, read_rows
 from noisesense_adapters.scoring._blocking import run_blocking
 from noisesense_adapters.scoring._files import check_output, write_file
 from noisesense_adapters.scoring._journal import Journal
 from noisesense_adapters.scoring._judging import judge_rows
 from noisesense_adapters.scoring._results import given_results, results_of
 
-__all__ = ["partial_of", "score_dataset"]
+__all__ = ["partial_of", "score_dataset", "score_rows"]
 
 
 def score_dataset(
@@ -89,6 +89,30 @@ def score_dataset(
         _write(target, _final(journal, definition, empty), tally)
         journal.remove()
     return tally.summary()
+
+
+def score_rows(
+    rows: Iterable[Row | BadRow],
+    judge: Judge,
+    *,
+    definition: DefinitionName | None = None,
+    empty: Empty | None = None,
+    concurrency: int = 16,
+) -> list[Result]:
+    """As `score_dataset` with a judge, for rows that a framework holds; a result for each.
+
+    Raises:
+        InputError: an argument.
+        JudgeError: the judge failed on each of the first samples.
+        StoreError: the judge's store.
+    """
+    with _journal(None, judge) as (journal, name):
+        run_blocking(
+            judge_rows(
+                iter(rows), judge, name, journal, concurrency=concurrency, on_done=lambda _: None
+            )
+        )
+        return list(_final(journal, definition, empty))
 
 
 def partial_of(out: str | os.PathLike[str]) -> Path:

@@ -1,0 +1,162 @@
+"""The test itself. ValidMind reads its signature and shows its docstring as its description."""
+
+# Without `from __future__ import annotations`: ValidMind looks for classes in the signature.
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from noisesense import Result, summarize
+from noisesense.definitions import DefinitionName
+from noisesense.errors import NoiseSenseError
+from noisesense.scoring import Empty, check_empty
+from noisesense_adapters.io import Column
+from noisesense_adapters.scoring import score_rows
+from noisesense_adapters.validmind._host import figure_class, logger, vm
+from noisesense_adapters.validmind._judging import judge_of
+from noisesense_adapters.validmind._options import Shown, shown_modes
+from noisesense_adapters.validmind._output import figures, raw_data, tables
+from noisesense_adapters.validmind._rows import dataset_rows
+
+__all__ = ["TEST_ID", "NoiseSensitivity"]
+
+TEST_ID = "noisesense.NoiseSensitivity"
+
+_LOGGED = 5
+
+if TYPE_CHECKING:
+    Output = tuple[dict[str, list[dict[str, Any]]], Any, Any, Any]
+else:
+    Output = tuple[dict[str, list[dict[str, Any]]], figure_class, figure_class, vm.RawData]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _registered(test: F) -> F:
+    tagged = vm.tags("noisesense", "llm", "rag_performance")(test)
+    found: F = vm.test(TEST_ID)(
+        vm.tasks("text_qa", "text_generation", "text_summarization")(tagged)
+    )
+    return found
+
+
+@_registered
+def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
+    dataset: Any,
+    response_column: Column = "response",
+    retrieved_contexts_column: Column = "retrieved_contexts",
+    reference_column: Column = "reference",
+    focus: Shown | None = None,
+    user_input_column: Column = "user_input",
+    judge_llm: Any = None,
+    judge_embeddings: Any = None,
+    *,
+    mode: Shown | None = None,
+    judge: Any = None,
+    definition: DefinitionName = "ragas",
+    empty: Empty = "undefined",
+    store: Any = None,
+) -> Output:
+    r"""
+    Measures how much of what a RAG system answers is wrong because of the documents it retrieved.
+
+    ### Purpose
+
+    A generator that is handed several documents can be misled by them: by a side remark in the
+    right document, or by a document that should not have been retrieved. This test separates such
+    errors from those that have nothing to do with retrieval. Scores run from 0 (no claim is
+    wrong because of a document) to 1 (every claim is); lower is better.
+
+    ### Test Mechanism
+
+    A judge splits each response and each reference into claims and says which response claims the
+    reference supports and which documents support which claims. A document that supports a claim
+    of the reference counts as relevant. The score of a sample is
+
+    $$
+    \text{noise sensitivity} =
+    \frac{|\text{incorrect claims that a document misled to}|}{|\text{claims of the response}|}
+    $$
+
+    with two modes: `relevant` counts incorrect claims that a relevant document supports,
+    `irrelevant` those that only irrelevant documents support. One judging serves both.
+
+    The judge is a recording of verdicts or any other judge (`judge`), a LangChain chat model
+    (`judge_llm`), or else the model that ValidMind is configured with. The scores follow from its
+    verdicts by counting, so a recording gives the same result every time.
+
+    The table of aggregates is over the samples that have a score. Samples whose score is
+    undefined (a response without claims, or without a single verdict that decides) and samples
+    that failed are counted beside them and never taken as 0 or 1. Histogram and box plot show
+    the same scores; the raw data hold both modes' scores, with the reason of each.
+
+    #### Configuring Columns
+
+    `response_column`, `retrieved_contexts_column`, `reference_column` and `user_input_column` each
+    take the name of a column, a path into a column of dictionaries such as
+    `"my_model_prediction.answer"`, or a function of the row. Retrieved contexts are lists of
+    texts, or of dictionaries with a text, an id and a label `relevant`, which then wins over what
+    the judge finds.
+
+    #### Configuring the Test
+
+    - `mode`: `"relevant"` (the default), `"irrelevant"` or `"both"`, which gives the tables a
+    row and the figures a trace for each. `focus` is its deprecated name.
+    - `definition`: `"ragas"` (the default, which ValidMind's own test computes, too), `"paper"`,
+    `"promptfoo"` or `"validmind"`, the formula that ValidMind's test is described with: all
+    incorrect claims, whatever they come from.
+    - `empty`: `"undefined"`, `"zero"` or `"error"` for responses without claims.
+    - `store`: a file that keeps what a model said, so that no call is paid for twice.
+    - `judge_embeddings`: accepted so that existing calls work, and not used.
+
+    ### Signs of High Risk
+
+    The second table says of each whether it is there, by which figure and threshold:
+
+    - At least every tenth sample has a score of 0.5 or more.
+    - Mean and median are 0.1 or more apart: few samples carry the problem.
+    - A standard deviation of 0.25 or more: the system is robust for some inputs only.
+
+    Beside these, failed samples or many undetermined claims: the figures then rest on the
+    samples that were easy to judge.
+
+    ### Strengths
+
+    - Tells errors that retrieval causes from what the model made up.
+    - Every score comes with the claims and documents behind it and can be computed again from the
+    recorded verdicts.
+    - A verdict that is missing stays missing; it does not pass for a good one.
+
+    ### Limitations
+
+    - The scores are as good as the verdicts: a language model as judge errs, and a few documents
+    wrongly said to support a claim raise the score far more than some that were missed.
+    - References must be complete: what is true and not in the reference counts as incorrect.
+    - Says nothing of whether the response answers the question.
+    """
+    modes = shown_modes(mode, focus, definition)
+    check_empty(empty)
+    columns: dict[str, Column] = {
+        "response": response_column,
+        "retrieved_contexts": retrieved_contexts_column,
+        "reference": reference_column,
+        "user_input": user_input_column,
+    }
+    rows = dataset_rows(dataset, columns)
+    asked = judge_of(judge, judge_llm, store)
+    results = score_rows(rows, asked, definition=definition, empty=empty)
+    summary = summarize(results)
+    _report_failures(results)
+    shown = [found for name in modes if (found := summary.mode(name)) is not None]
+    histogram, box = figures(results, shown)
+    return tables(summary, shown), histogram, box, raw_data(dataset, results, summary)
+
+
+def _report_failures(results: list[Result]) -> None:
+    """Log which samples failed. Raises `NoiseSenseError` if all did."""
+    errors = [result.error for result in results if result.error is not None]
+    if len(errors) == len(results):
+        raise NoiseSenseError(f"none of {len(results)} samples was scored. The first: {errors[0]}")
+    for error in errors[:_LOGGED]:
+        logger.warning("failed: %s", error)
+    if len(errors) > _LOGGED:
+        logger.warning("%d samples failed; the raw data say why of each", len(errors))
