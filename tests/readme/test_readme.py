@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -17,20 +15,8 @@ from noisesense.fixtures import reference_examples
 from support.command import environment, run
 from support.mind import Mind
 from support.promptfoo_cli import evaluate, install, npm_cache
+from support.readme import BLOCKS, README, Block
 from support.server import ScriptedServer
-
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text("utf-8")
-_BLOCK = re.compile(r"^```(\w+)(?: title=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-class Block(NamedTuple):
-    language: str
-    title: str | None
-    text: str
-
-
-BLOCKS = [Block(*match.groups()) for match in _BLOCK.finditer(README)]
 
 
 def python_blocks() -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from noisesense_adapters._extras import needs_extra
 
 __all__ = ["express", "figure_class", "logger", "pandas", "vm"]
 
-_WHERE = "in an environment of its own: ValidMind asks for older versions than other frameworks do"
+_WHERE = "in an environment of its own: ValidMind holds back what other frameworks need"
 
 with needs_extra("validmind", where=_WHERE):
     vm: Any = import_module("validmind")

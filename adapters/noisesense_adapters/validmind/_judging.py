@@ -60,15 +60,15 @@ def _over_model(model: Any, store: Any) -> Judge:
 
 def _model(given: Any) -> Any:
     """By ValidMind's own rules; its embeddings are not needed."""
+    asked = "judge_llm" if given is not None else "there is no judge, and ValidMind's own model"
     failure: NoiseSenseError
     try:
         model, _ = import_module("validmind.ai.utils").get_judge_config(given, None)
     except ImportError:
-        problem = "there is no judge, and ValidMind's own model needs packages that are missing"
-        failure = MissingExtraError(f"{problem}. Hint: {_HINT}, e.g. of 'validmind[llm]'")
+        failure = MissingExtraError(f"{asked} needs packages of 'validmind[llm]'. Hint: {_HINT}")
     except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
         if given is None:
-            cause = judge_error(error, "there is no judge, and ValidMind's own model")
+            cause = judge_error(error, asked)
             failure = type(cause)(f"{cause}. Hint: {_HINT}")
         else:
             expected = "a LangChain chat model, or a ValidMind model with one as its .model"

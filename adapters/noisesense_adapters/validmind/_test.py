@@ -32,11 +32,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _registered(test: F) -> F:
-    tagged = vm.tags("noisesense", "llm", "rag_performance")(test)
-    found: F = vm.test(TEST_ID)(
-        vm.tasks("text_qa", "text_generation", "text_summarization")(tagged)
-    )
-    return found
+    vm.tags("noisesense", "llm", "rag_performance")(test)
+    vm.tasks("text_qa", "text_generation", "text_summarization")(test)
+    vm.test(TEST_ID)(test)
+    # ValidMind says that it wraps itself, at which `help` and `inspect.signature` give up.
+    vars(test).pop("__wrapped__", None)
+    return test
 
 
 @_registered

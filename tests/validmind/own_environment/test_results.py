@@ -1,0 +1,248 @@
+"""Through ``vm.tests.run_test``: a table, two figures and raw data, with the core's numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from plotly.basedatatypes import BaseFigure
+from plotly.graph_objects import Figure
+
+import validmind as vm
+from noisesense import ModeSummary, Sample, Verdicts, score, summarize, write_recording
+from noisesense.definitions import DEFINITIONS, MODES, DefinitionName, Mode
+from noisesense.fixtures import reference_examples
+from noisesense_adapters.validmind import TEST_ID, NoiseSensitivity
+from support.tables import Shape, random_pairs
+
+ALL = [
+    (name, m) for name, d in DEFINITIONS.items() for m in MODES if m == "relevant" or d.irrelevant
+]
+
+
+def expected(
+    pairs: list[tuple[Sample, Verdicts]], mode: Mode, definition: DefinitionName = "ragas"
+) -> ModeSummary:
+    found = summarize(score(v.beside(s), definition=definition) for s, v in pairs).mode(mode)
+    assert found is not None
+    return found
+
+
+def rounded(figure: float | None) -> float | str:
+    """As a table of ValidMind shows it."""
+    return "undefined" if figure is None else round(figure, 4)
+
+
+def is_the_row(row: dict[str, Any], want: ModeSummary) -> None:
+    assert row["Mode"] == want.mode
+    assert row["Mean Score"] == rounded(want.mean)
+    assert row["Median Score"] == rounded(want.median)
+    assert row["Max Score"] == rounded(want.maximum)
+    assert row["Min Score"] == rounded(want.minimum)
+    assert row["Standard Deviation"] == rounded(want.stdev)
+    assert row["Undefined"] == want.undefined
+    assert row["Undetermined Claims"] == want.claims.undetermined
+
+
+def rows_of(result: Any, title: str) -> list[dict[str, Any]]:
+    (found,) = [each for each in result.tables if each.title == title]
+    rows: list[dict[str, Any]] = found.data.to_dict("records")
+    return rows
+
+
+def drawn(figure: Any) -> dict[str, list[float]]:
+    """The values behind each trace."""
+    assert isinstance(figure.figure, BaseFigure)
+    return {trace.name: sorted(trace.x) for trace in figure.figure.data}
+
+
+@pytest.mark.parametrize(("definition", "mode"), ALL)
+def test_table_figures_and_raw_data(
+    run: Any,
+    table: pd.DataFrame,
+    pairs: Any,
+    recording: Path,
+    definition: DefinitionName,
+    mode: Mode,
+) -> None:
+    result = run(table, judge=str(recording), definition=definition, mode=mode)
+    want = expected(pairs, mode, definition)
+    (row,) = rows_of(result, "Aggregate Scores")
+    is_the_row(row, want)
+    assert (row["Definition"], row["Count"], row["Failed"]) == (definition, 6, 0)
+    # By hand, too: what the examples' documents derive.
+    documented = [e.expected[definition][MODES.index(mode)] for e in reference_examples()]
+    raw = result.raw_data.evaluation_results
+    assert raw[f"noise_sensitivity_{mode}"].tolist() == pytest.approx(documented, abs=1e-12)
+    histogram, box = result.figures
+    assert drawn(histogram) == drawn(box) == {mode: sorted(raw[f"noise_sensitivity_{mode}"])}
+    assert [trace.type for f in result.figures for trace in f.figure.data] == ["histogram", "box"]
+    assert histogram.figure.layout.title.text == f"Noise Sensitivity ({mode})"
+    assert box.figure.layout.title.text == f"Noise Sensitivity Distribution ({mode})"
+    assert result.raw_data.dataset == "answers"
+    assert result.raw_data.summary[mode]["mean"] == want.mean
+
+
+def test_the_mode_is_relevant_unless_said_otherwise(
+    run: Any, table: pd.DataFrame, recording: Path
+) -> None:
+    def modes(**params: Any) -> list[str]:
+        result = run(table, judge=recording, **params)
+        assert len(result.figures) == 2
+        found = [row["Mode"] for row in rows_of(result, "Aggregate Scores")]
+        assert [list(drawn(figure)) for figure in result.figures] == [found, found]
+        return found
+
+    assert modes() == ["relevant"]
+    assert modes(mode="both") == ["relevant", "irrelevant"]
+    assert modes(mode="both", definition="validmind") == ["relevant"]
+    with pytest.warns(DeprecationWarning, match="use mode="):
+        assert modes(focus="irrelevant") == ["irrelevant"]
+    with pytest.warns(DeprecationWarning, match="use mode="):
+        assert modes(focus="irrelevant", mode="irrelevant") == ["irrelevant"]
+
+
+def test_raw_data_hold_both_modes_with_reasons(
+    run: Any, table: pd.DataFrame, pairs: Any, recording: Path
+) -> None:
+    raw = run(table.set_index("user_input", drop=False), judge=recording).raw_data
+    found = raw.evaluation_results
+    assert found.index.tolist() == table.user_input.tolist()
+    for column in ("user_input", "response", "reference", "retrieved_contexts"):
+        assert found[column].tolist() == table[column].tolist()
+    for mode in MODES:
+        scores = [score(verdicts) for _, verdicts in pairs]
+        assert found[f"noise_sensitivity_{mode}"].tolist() == [s.value(mode) for s in scores]
+        assert found[f"noise_sensitivity_{mode}_reason"].tolist() == [
+            s.reason(mode) for s in scores
+        ]
+    assert found["error"].tolist() == [None] * 6
+    raw.inspect(show=True)  # ValidMind's own way of looking at it: as JSON
+
+
+def test_a_larger_dataset_with_undetermined_verdicts(run: Any, tmp_path: Path) -> None:
+    pairs = list(random_pairs(80, seed=40, shape=Shape(undetermined=0.1, labelled=0.2)))
+    write_recording(tmp_path / "v.jsonl", pairs)
+    table = pd.DataFrame([sample.model_dump(mode="json") for sample, _ in pairs])
+    result = run(table, judge=tmp_path / "v.jsonl", mode="both")
+    for row, mode in zip(rows_of(result, "Aggregate Scores"), MODES, strict=True):
+        want = expected(pairs, mode)
+        is_the_row(row, want)
+        assert want.undefined > 0
+        assert want.claims.undetermined > 0
+        assert row["Count"] == 80
+        values = [score(v.beside(s)).value(mode) for s, v in pairs]
+        found = result.raw_data.evaluation_results[f"noise_sensitivity_{mode}"]
+        assert [None if value != value else value for value in found] == values
+        defined = sorted(value for value in values if value is not None)
+        assert [drawn(figure)[mode] for figure in result.figures] == [defined, defined]
+
+
+def test_signs_of_high_risk(run: Any, table: pd.DataFrame, pairs: Any, recording: Path) -> None:
+    rows = rows_of(run(table, judge=recording, mode="both"), "Signs of High Risk")
+    signs = [(mode, sign) for mode in MODES for sign in expected(pairs, mode).signs]
+    assert len(rows) == len(signs) == 6
+    for row, (mode, sign) in zip(rows, signs, strict=True):
+        assert (row["Mode"], row["Sign"], row["In Words"]) == (mode, sign.name, sign.sentence)
+        assert row["Present"] == ("yes" if sign.present else "no")
+        assert (row["Figure"], row["Threshold"]) == (rounded(sign.figure), sign.threshold)
+    assert {row["Present"] for row in rows} == {"yes", "no"}
+
+
+def test_responses_without_claims_are_undefined_or_as_asked(run: Any, tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        [{"response": "I cannot say.", "reference": "It is red.", "retrieved_contexts": ["Red."]}]
+    )
+    sample = Sample.model_validate(table.to_dict("records")[0])
+    write_recording(tmp_path / "v.jsonl", [(sample, Verdicts.from_matrices([], [], [[True]]))])
+    for mode in MODES:
+        result = run(table, judge=tmp_path / "v.jsonl", mode=mode)
+        (row,) = rows_of(result, "Aggregate Scores")
+        assert (row["Mean Score"], row["Standard Deviation"]) == ("undefined", "undefined")
+        assert (row["Count"], row["Undefined"], row["Failed"]) == (1, 1, 0)
+        assert {r["Present"] for r in rows_of(result, "Signs of High Risk")} == {"undefined"}
+        assert [drawn(figure) for figure in result.figures] in ([{}, {}], [{mode: []}, {mode: []}])
+        assert result.raw_data.evaluation_results[f"noise_sensitivity_{mode}"].isna().all()
+        (row,) = rows_of(
+            run(table, judge=tmp_path / "v.jsonl", mode=mode, empty="zero"), "Aggregate Scores"
+        )
+        assert (row["Mean Score"], row["Undefined"]) == (0.0, 0)
+
+
+def test_validmind_compares_runs(run: Any, table: pd.DataFrame, recording: Path) -> None:
+    dataset = vm.init_dataset(dataset=table, input_id="answers", __log=False)
+    result = vm.tests.run_test(
+        TEST_ID,
+        inputs={"dataset": dataset},
+        param_grid={"mode": ["relevant", "both"], "judge": [str(recording)]},
+        show=False,
+        generate_description=False,
+    )
+    rows = result.tables[0].data.to_dict("records")
+    assert [row["Mode"] for row in rows] == ["relevant", "relevant", "irrelevant"]
+    assert [row["mode"] for row in rows] == ["relevant", "both", "both"]
+    assert len(result.figures) == 4
+
+
+def test_validmind_describes_the_test(
+    table: pd.DataFrame, recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    details = vm.tests.describe_test(TEST_ID, raw=True)
+    assert details["Name"] == "Noise Sensitivity"
+    assert list(details["Required Inputs"]) == ["dataset"]
+    ours = ["mode", "judge", "definition", "empty", "store"]
+    assert list(details["Params"]) == [
+        *("response_column", "retrieved_contexts_column", "reference_column", "focus"),
+        *("user_input_column", "judge_llm", "judge_embeddings"),
+        *ours,
+    ]
+    headings = [line[4:] for line in details["Description"].splitlines() if line[:4] == "### "]
+    assert headings == [
+        *("Purpose", "Test Mechanism", "Signs of High Risk", "Strengths", "Limitations")
+    ]
+    assert NoiseSensitivity.__tasks__ == ["text_qa", "text_generation", "text_summarization"]
+    assert NoiseSensitivity.__tags__ == ["noisesense", "llm", "rag_performance"]
+    # It looks for tables and figures in the return type.
+    annotation = inspect.signature(NoiseSensitivity).return_annotation
+    assert vm.tests.load._inspect_return_type(annotation) == (True, True)
+    # Offline ValidMind writes no text of its own about a result and shows the docstring.
+    dataset = vm.init_dataset(dataset=table, input_id="answers", __log=False)
+    params = {"judge": str(recording)}
+    result = vm.tests.run_test(TEST_ID, inputs={"dataset": dataset}, params=params, show=False)
+    assert "<h3>Signs of High Risk</h3>" in result.description
+    assert '<script type="math/tex; mode=display">' in result.description
+
+
+def test_the_thresholds_in_the_description_are_the_cores() -> None:
+    from noisesense import RiskThresholds
+
+    words = inspect.getdoc(NoiseSensitivity) or ""
+    risk = RiskThresholds()
+    assert f"score of {risk.high:g} or more" in words
+    assert "every tenth sample" in words
+    assert risk.many == 0.1
+    assert f"are {risk.gap:g} or more apart" in words
+    assert f"standard deviation of {risk.spread:g} or more" in words
+
+
+def test_in_a_notebook(run: Any, table: pd.DataFrame, pairs: Any, recording: Path) -> None:
+    """There a loop is running while the test is called."""
+
+    async def cell() -> Any:
+        return run(table, judge=recording)
+
+    (row,) = rows_of(asyncio.run(cell()), "Aggregate Scores")
+    is_the_row(row, expected(pairs, "relevant"))
+
+
+def test_called_as_a_function(table: pd.DataFrame, recording: Path) -> None:
+    dataset = vm.init_dataset(dataset=table, input_id="answers", __log=False)
+    tables, histogram, box, raw = NoiseSensitivity(dataset, judge=recording)
+    assert tables["Aggregate Scores"][0]["Mean Score"] == pytest.approx(7 / 36)  # unrounded
+    assert isinstance(histogram, Figure)
+    assert isinstance(box, Figure)
+    assert isinstance(raw, vm.RawData)
