@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PROGRAM = """
-import sys
-sys.modules["validmind"] = None  # as if it were not installed
+from support.missing import error_without
 
-from noisesense import MissingExtraError
-try:
-    import noisesense_adapters.validmind
-except MissingExtraError as error:
-    print(error)
-"""
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_error_names_the_extra_and_where_to_install_it() -> None:
-    paths = [str(ROOT / "core"), str(ROOT / "adapters")]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    problem, _, hint = done.stdout.strip().partition(". Hint: ")
-    assert done.stderr == ""
+    problem, _, hint = error_without("validmind").partition(". Hint: ")
     assert problem == "the package 'validmind' is not installed"
     assert hint.startswith("pip install 'noisesense[validmind]' in an environment of its own")
 
