@@ -12,7 +12,13 @@ __all__ = ["error_without"]
 _ROOT = Path(__file__).parents[2]
 _PROGRAM = """
 import sys
-sys.modules[sys.argv[1]] = None  # as if it were not installed
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == sys.argv[1]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
 
 import noisesense_adapters
 from noisesense import MissingExtraError, Verdicts, score
