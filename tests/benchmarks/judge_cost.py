@@ -5,9 +5,10 @@
 One server process speaks OpenAI chat completions and takes 50 ms a call; real clients ask it
 (langchain-openai for ``evaluate()``, openai with instructor for the collections API). Both modes
 of one sample are scored, for C = 1, 5, 10 and 20 chunks, then a run of 200 samples of 5 chunks
-through ``evaluate()``. Prints calls, rounds (calls one after another), characters sent and
-received, and the wall time (the middle one of three; the run once). Needs ragas; asserts only
-that both find the same scores.
+through ``evaluate()``. Ours is measured with both plans: lazy, the default, for the fewest calls
+and tokens; full for every verdict, in the fewest rounds. Prints calls, rounds (calls one after
+another), characters sent and received, and the wall time (the middle one of three; the run once).
+Needs ragas; asserts only that both find the same scores.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,8 @@ from noisesense.definitions import MODES  # noqa: E402
 from noisesense_adapters.parity.ragas_peer import ragas_row  # noqa: E402
 from support.cost_workload import CHUNKS, RUN_CHUNKS, RUN_SAMPLES, pair, run_pairs  # noqa: E402
 
-BOTH_APIS = [(api, whose) for api in ("evaluate()", "ascore()") for whose in ("ragas", "ours")]
+WHOSE = ("ragas", "ours", "ours, full")
+BOTH_APIS = [(api, whose) for api in ("evaluate()", "ascore()") for whose in WHOSE]
 
 Scores = list[list[float]]
 Name = tuple[str, str]
@@ -105,10 +108,12 @@ def contenders() -> dict[Name, Contender]:
     from noisesense_adapters.ragas import NoiseSensitivity as Ours
 
     return {
-        ("evaluate()", "ragas"): lambda url, samples: evaluate(Legacy, url, samples),
-        ("evaluate()", "ours"): lambda url, samples: evaluate(Ours, url, samples),
-        ("ascore()", "ragas"): lambda url, samples: ascore(Collections, url, samples),
-        ("ascore()", "ours"): lambda url, samples: ascore(Ours, url, samples),
+        ("evaluate()", "ragas"): partial(evaluate, Legacy),
+        ("evaluate()", "ours"): partial(evaluate, Ours),
+        ("evaluate()", "ours, full"): partial(evaluate, Ours, judge_options={"plan": "full"}),
+        ("ascore()", "ragas"): partial(ascore, Collections),
+        ("ascore()", "ours"): partial(ascore, Ours),
+        ("ascore()", "ours, full"): partial(ascore, Ours, judge_options={"plan": "full"}),
     }
 
 
@@ -142,7 +147,7 @@ async def everything(url: str, samples: int) -> list[Row]:
     rows += await measure(url, "C = 10, nothing wrong", [pair(10, wrong=False)], BOTH_APIS, 4)
     if samples:
         case = f"{samples} samples, C = {RUN_CHUNKS}"
-        rows += await measure(url, case, run_pairs()[:samples], BOTH_APIS[:2], 1)
+        rows += await measure(url, case, run_pairs()[:samples], BOTH_APIS[:3], 1)
     return rows
 
 

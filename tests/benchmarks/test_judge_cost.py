@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 CHUNKS = (1, 5, 10, 20)
+WHOSE = ("ragas", "ours", "ours, full")
 
 
 def test_calls_and_characters() -> None:
@@ -18,12 +19,13 @@ def test_calls_and_characters() -> None:
     rows = {(row["case"], row["api"], row["whose"]): row for row in json.loads(done.stdout)}
     for api in ("evaluate()", "ascore()"):
         for chunks in CHUNKS:
-            ragas, ours = (rows[f"C = {chunks}", api, whose] for whose in ("ragas", "ours"))
-            assert (ragas["calls"], ours["calls"]) == (4 * chunks + 6, chunks + 3)
-            assert _characters(ours) < 0.4 * _characters(ragas)
+            ragas, lazy, full = (rows[f"C = {chunks}", api, whose] for whose in WHOSE)
+            assert ragas["calls"] == 4 * chunks + 6
+            assert lazy["calls"] == full["calls"] == chunks + 3
+            assert _characters(lazy) < _characters(full) < 0.4 * _characters(ragas)
         assert rows["C = 10, nothing wrong", api, "ours"]["calls"] == 3
     # Of three samples of 5 chunks the third has nothing wrong.
-    for whose, calls in {"ragas": 3 * 26, "ours": 2 * 8 + 3}.items():
+    for whose, calls in zip(WHOSE, (3 * 26, 2 * 8 + 3, 3 * 8), strict=True):
         assert rows["3 samples, C = 5", "evaluate()", whose]["calls"] == calls
 
 

@@ -44,7 +44,8 @@ class LLMJudge:
 
     Args:
         llm: the model; each framework's adapter wraps its own.
-        plan: ``"lazy"``, or ``"full"`` to export verdicts for other metrics too.
+        plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to
+            export verdicts for other metrics too.
         store: keeps every reply, so that a run that was killed resumes without paying twice.
         max_concurrency: calls at once, over all samples, in each event loop.
         votes: ask each verdict so often and take what more than half say; none: undetermined.
@@ -157,24 +158,37 @@ class LLMJudge:
     async def _fill(self, sample: Sample, case: Case) -> Table:
         """The plan, step by step."""
         table = Table(sample, full=self.plan == "full")
-        sides = [self._response_side(table, case)]
+        if table.full:
+            # Every cell is wanted, whatever is correct: the chunks need not wait to hear it.
+            await gather_all([self._response_side(table, case), self._reference_side(table, case)])
+            await gather_all([self._correctness(table, case), self._chunks(table, case)])
+            return table
+        sides = [self._checked_response(table, case)]
         if table.needs_reference_claims:
             sides.append(self._reference_side(table, case))
         await gather_all(sides)
-        premises = table.chunk_premises()
-        answers = await self._verifier.verify(case, "chunk", [*premises.values()])
-        table.add_chunks(dict(zip(premises, answers, strict=True)))
+        await self._chunks(table, case)
         return table
+
+    async def _checked_response(self, table: Table, case: Case) -> None:
+        await self._response_side(table, case)
+        await self._correctness(table, case)
 
     async def _response_side(self, table: Table, case: Case) -> None:
         sample = table.sample
-        claims = await self._decomposer.claims(
-            case, "response", sample.response, sample.user_input
+        table.add_response_claims(
+            await self._decomposer.claims(case, "response", sample.response, sample.user_input)
         )
-        table.add_response_claims(claims)
-        premise = Premise(sample.reference, table.response_claims)
+
+    async def _correctness(self, table: Table, case: Case) -> None:
+        premise = Premise(table.sample.reference, table.response_claims)
         (answers,) = await self._verifier.verify(case, "reference", [premise])
         table.add_correctness(answers)
+
+    async def _chunks(self, table: Table, case: Case) -> None:
+        premises = table.chunk_premises()
+        answers = await self._verifier.verify(case, "chunk", [*premises.values()])
+        table.add_chunks(dict(zip(premises, answers, strict=True)))
 
     async def _reference_side(self, table: Table, case: Case) -> None:
         sample = table.sample
