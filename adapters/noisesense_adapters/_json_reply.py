@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
@@ -23,10 +24,9 @@ _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
     """The prompt with the form of the reply in words, for models without structured output."""
-    form = json.dumps(json_form(schema), ensure_ascii=False, separators=(",", ":"))
     return (
         f"{prompt}\n\nReply with one JSON object and nothing else. "
-        f"It follows this JSON Schema:\n{form}"
+        f"It follows this JSON Schema:\n{_written(schema)}"
     )
 
 
@@ -36,8 +36,15 @@ def json_form(schema: type[BaseModel]) -> _Json:
     References are written out (not every model follows them), so the form may not be recursive.
     Titles and defaults of fields are left out: they cost tokens and say nothing.
     """
+    return cast("_Json", json.loads(_written(schema)))  # a copy: clients add to it
+
+
+@lru_cache(maxsize=64)
+def _written(schema: type[BaseModel]) -> str:
+    # Kept, as every call asks for one of a few forms and pydantic takes half a millisecond for it.
     whole = schema.model_json_schema()
-    return cast("_Json", _strict(whole, whole.pop("$defs", {})))
+    strict = _strict(whole, whole.pop("$defs", {}))
+    return json.dumps(strict, ensure_ascii=False, separators=(",", ":"))
 
 
 def _strict(node: object, defs: _Json) -> object:
