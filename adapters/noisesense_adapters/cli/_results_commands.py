@@ -113,13 +113,13 @@ def sensitivity(
     false_yes: Annotated[
         float,
         typer.Option(
-            min=0, max=1, metavar="SHARE", help="Of the no verdicts, how many should be yes."
+            min=0, max=1, metavar="SHARE", help="A judge that says yes to this share of the no."
         ),
     ] = 0.02,
     false_no: Annotated[
         float,
         typer.Option(
-            min=0, max=1, metavar="SHARE", help="Of the yes verdicts, how many should be no."
+            min=0, max=1, metavar="SHARE", help="A judge that says no to this share of the yes."
         ),
     ] = 0.0,
     cells: Annotated[
