@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -82,6 +83,32 @@ def test_promptfoo_snippet(session: Path, request: pytest.FixtureRequest) -> Non
     assert grading["pass"] is False
     assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
     assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.0
+
+
+def test_the_commands_on_a_dataset(session: Path) -> None:
+    commands = next(block.text for block in BLOCKS if "noisesense score" in block.text)
+    judge = RecordedJudge(session / "verdicts.jsonl")
+    with ScriptedServer(Mind([(s, judge.lookup(s)) for s in judge.samples])) as server:
+        env = {
+            **environment(),
+            "OPENAI_API_KEY": "no-key-is-needed-on-loopback",
+            "OPENAI_BASE_URL": server.base_url,
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        }
+        done = subprocess.run(
+            ["bash", "-e", "-c", commands],
+            cwd=session,
+            env=env,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert server.log.calls > 0
+    assert done.stdout.count("relevant") > 5
+    for name in ("results.jsonl", "judged.jsonl", "report.html", "plots.png"):
+        assert (session / name).stat().st_size > 0
 
 
 def test_the_demo_prints_the_table_in_the_readme() -> None:
