@@ -200,6 +200,7 @@ def test_a_warning_where_intervals_mean_little() -> None:
         return " ".join(each for each in found if each.startswith("relevant"))
 
     assert "relevant: 29 samples; below 30" in warned([(i % 2, 2) for i in range(29)])
+    assert "relevant: 1 sample; below 30" in warned([(1, 2)])
     assert not warned([(i % 2, 2) for i in range(30)])
     assert "relevant: all 40 samples have the same value" in warned([(1, 2)] * 40)
     assert "relevant: only 3 of 40 samples differ" in warned([(0, 2)] * 37 + [(1, 2)] * 3)

@@ -43,7 +43,8 @@ def mode_warnings(mode: ModeSummary, units: str) -> list[str]:
     found: list[str] = []
     count = mode.interval.units if mode.interval else mode.defined
     if mode.defined and count < FEW_UNITS:
-        found.append(f"{mode.mode}: {count} {units}; below {FEW_UNITS} an interval means little.")
+        counted = f"{count} {units if count != 1 else units[:-1]}"
+        found.append(f"{mode.mode}: {counted}; below {FEW_UNITS} an interval means little.")
     if mode.interval and mode.interval.method == "exact":
         found.append(
             f"{mode.mode}: all {count} {units} have the same value; the interval says only what "
