@@ -95,10 +95,11 @@ async def ascore(metric: Any, url: str, samples: Sequence[Sample], **options: An
     async with AsyncOpenAI(base_url=url, api_key="none") as client:
         llm = llm_factory("gpt-4o-mini", client=client)
         metrics = [metric(mode=mode, llm=llm, **options) for mode in MODES]
-        return [
-            [float((await each.ascore(**ragas_row(sample))).value) for each in metrics]
-            for sample in samples
-        ]
+        scores: Scores = []
+        for sample in samples:  # in a comprehension only from Python 3.11 on
+            found = [await each.ascore(**ragas_row(sample)) for each in metrics]
+            scores.append([float(each.value) for each in found])
+        return scores
 
 
 def contenders() -> dict[Name, Contender]:
