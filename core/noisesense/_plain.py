@@ -12,7 +12,10 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-__all__ = ["PlainChunk", "PlainClaim", "PlainVerdicts", "VerdictsForm"]
+__all__ = ["MOST_UNLISTED", "PlainChunk", "PlainClaim", "PlainVerdicts", "VerdictsForm"]
+
+MOST_UNLISTED = 100_000
+"""Chunks that verdicts may speak of without listing them; each takes room in scores and tables."""
 
 _NONE: frozenset[str] = frozenset()
 
@@ -138,7 +141,7 @@ def _verdicts(data: Any, contexts: tuple[PlainChunk, ...] | None) -> PlainVerdic
         None if own is None else _chunks(own),
     )
     claims = (*verdicts.response_claims, *verdicts.reference_claims)
-    count = verdicts.chunk_count
+    count = MOST_UNLISTED if own is None else verdicts.chunk_count
     _check(all(j < count for c in claims for j in (*c.entailed_by[-1:], *c.undetermined[-1:])))
     return verdicts if contexts is None else _beside(verdicts, contexts)
 

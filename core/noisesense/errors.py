@@ -22,7 +22,10 @@ _MAX_SHOWN = 80
 
 def describe(value: object) -> str:
     """A value as an error shows it: its repr, cut to one short line."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not spell out a number of more than 4,300 digits
+        text = f"{type(value).__name__} too long to show"
     if len(text) > _MAX_SHOWN:
         text = text[: _MAX_SHOWN - 1] + "…"
     return text

@@ -18,8 +18,8 @@ from pydantic import (
 )
 
 from noisesense._model import Model
-from noisesense._plain import VerdictsForm
-from noisesense.errors import InputError
+from noisesense._plain import MOST_UNLISTED, VerdictsForm
+from noisesense.errors import InputError, describe
 from noisesense.matrices import Cell, Matrices, matrices_to_fields, verdicts_to_matrices
 from noisesense.sample import Chunk, ChunkLike, Sample
 
@@ -30,7 +30,7 @@ def _each_once(positions: tuple[int, ...]) -> tuple[int, ...]:
     ordered = tuple(sorted(positions))
     for left, right in pairwise(ordered):
         if left == right:
-            raise InputError("each chunk position once", f"{left} twice")
+            raise InputError("each chunk position once", f"{describe(left)} twice")
     return ordered
 
 
@@ -92,7 +92,8 @@ class Verdicts(Model, VerdictsForm):
 
     Raises:
         InputError: a field is missing, unknown or of the wrong type, or a position is out of
-            range, listed twice, or both entailed and undetermined.
+            range (0 to 99,999 where chunks are left out), listed twice, or both entailed and
+            undetermined.
     """
 
     response_claims: tuple[ResponseClaim, ...]
@@ -102,8 +103,10 @@ class Verdicts(Model, VerdictsForm):
     @model_validator(mode="after")
     def _positions_in_range(self) -> Verdicts:
         if self.chunks is None:
-            return self
-        count = len(self.chunks)
+            count, hint = MOST_UNLISTED, "list the chunks if there are more; counted from 0"
+        else:
+            count = len(self.chunks)
+            hint = f"there are {count} chunks, counted from 0"
         groups: dict[str, Sequence[ResponseClaim | ReferenceClaim]] = {
             "response claim": self.response_claims,
             "reference claim": self.reference_claims,
@@ -115,9 +118,9 @@ class Verdicts(Model, VerdictsForm):
                     if listed and listed[-1] >= count:
                         raise InputError(
                             f"chunk positions below {count}",
-                            f"chunk {listed[-1]}",
+                            f"chunk {describe(listed[-1])}",
                             where=f"{kind} {i}, {name}",
-                            hint=f"there are {count} chunks, counted from 0",
+                            hint=hint,
                         )
         return self
 
