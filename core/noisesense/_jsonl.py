@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
@@ -15,11 +16,28 @@ from noisesense.errors import InputError, RecordingError, describe
 __all__ = ["as_path", "numbered_lines", "parse_line", "to_json", "write_whole"]
 
 
-def as_path(path: str | os.PathLike[str]) -> Path:
-    """The path, if it is one. Raises `InputError`."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputError("a path", describe(path), where="path")
-    return Path(path)
+def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -> Path:
+    """The path, if a file can have it. Raises ``kind``."""
+    try:
+        found = Path(path)
+    except TypeError:
+        raise kind("a path", describe(path), where="path") from None
+    reason = _impossible(found)
+    if reason:
+        raise kind("a path", describe(str(found)), where="path", hint=reason)
+    return found
+
+
+def _impossible(path: Path) -> str:
+    """Why no file can have that path, as the system says it; else empty."""
+    try:
+        path.lstat()
+    except ValueError as error:  # a NUL, or half of a surrogate pair
+        return str(error)
+    except OSError as error:
+        if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
+            return error.strerror or type(error).__name__
+    return ""
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -39,10 +57,13 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 if text:
                     yield number, text
     except OSError as error:
-        hint = "the path is relative to the working directory" if not path.is_absolute() else ""
-        raise RecordingError(
-            "a readable file", error.strerror or type(error).__name__, where=str(path), hint=hint
-        ) from error
+        raise _refused(RecordingError, "a readable file", path, error) from error
+
+
+def _refused(kind: type[InputError], expected: str, path: Path, error: OSError) -> InputError:
+    hint = "" if path.is_absolute() else "the path is relative to the working directory"
+    got = error.strerror or type(error).__name__
+    return kind(expected, got, where=str(path), hint=hint)
 
 
 def parse_line(text: str) -> Any:
@@ -69,10 +90,33 @@ def to_json(data: Any) -> str:
 
 
 def write_whole(path: Path, lines: Iterable[str]) -> None:
-    """Write the lines to a file that appears whole or not at all, whatever happens meanwhile."""
-    path = path.resolve()
+    """Write the lines to a file that appears whole or not at all, whatever happens meanwhile.
+
+    Raises:
+        InputError: the file cannot be written. What the lines raise stays as it is.
+    """
+    theirs: list[OSError] = []
+
+    def noted() -> Iterator[str]:
+        try:
+            yield from lines
+        except OSError as error:
+            theirs.append(error)
+            raise
+
+    try:
+        _write_whole(Path(os.path.realpath(path)), noted())
+    except OSError as error:
+        if error in theirs:
+            raise
+        raise _refused(InputError, "a file that can be written", path, error) from error
+
+
+def _write_whole(path: Path, lines: Iterable[str]) -> None:
+    if path.is_dir():  # found out only after the lines were made, otherwise
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     # A name of its own beside the file, made with the user's usual permissions.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}")
     try:
         with temporary.open("x", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{line}\n" for line in lines)

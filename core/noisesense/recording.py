@@ -52,7 +52,7 @@ class RecordedJudge:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = as_path(path)
+        self.path = as_path(path, RecordingError)
         self._by_key = {recorded.sample.key: recorded for recorded in read_recording(path)}
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
             missing or wrong, or a sample that an earlier line already has.
     """
     lines: dict[str, int] = {}
-    for number, text in numbered_lines(as_path(path)):
+    for number, text in numbered_lines(as_path(path, RecordingError)):
         where = f"{path}, line {number}"
         try:
             line = RecordingLine.model_validate(parse_line(text))
@@ -150,8 +150,8 @@ def write_recording(
     verdicts; a pair that comes again with the same verdicts is written once.
 
     Raises:
-        InputError: verdicts that do not fit their sample, or two different verdicts on one.
-        OSError: the file cannot be written.
+        InputError: verdicts that do not fit their sample, two different verdicts on one, or a
+            file that cannot be written.
     """
     write_whole(as_path(path), _lines(pairs))
 

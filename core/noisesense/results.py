@@ -192,7 +192,7 @@ def read_results(
     Raises:
         RecordingError: names the file and the line.
     """
-    for number, text in numbered_lines(as_path(path)):
+    for number, text in numbered_lines(as_path(path, RecordingError)):
         try:
             result = Result.from_json(text, definition=definition, empty=empty)
         except InputError as error:
@@ -212,7 +212,7 @@ def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> in
     The file appears whole or not at all.
 
     Raises:
-        OSError: the file cannot be written.
+        InputError: the file cannot be written.
     """
     count = 0
 

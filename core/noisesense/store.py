@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from noisesense._jsonl import as_path
 from noisesense._lease import believed_alive, this_process
 from noisesense._sqlite import Database
 from noisesense._store_rows import StoredCall, StoredSample
@@ -60,7 +60,7 @@ class VerdictStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
-        self.path = Path(path)
+        self.path = as_path(path, StoreError)
         if must_exist and not self.path.is_file():
             raise StoreError("a verdict store", "no such file", where=str(self.path))
         self._database = Database(

@@ -249,7 +249,7 @@ def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(InputError, match="expected a file that can be written, got No such file"):
         write_recording(tmp_path / "nowhere" / "recording.jsonl", [])
 
 

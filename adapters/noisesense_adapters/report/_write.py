@@ -49,9 +49,9 @@ def write_report(
         The path.
 
     Raises:
-        InputError: results of several definitions, or a number out of range.
+        InputError: results of several definitions, a number out of range, or a report that
+            cannot be written.
         RecordingError: a file that cannot be read.
-        OSError: the report cannot be written.
     """
     run = collect(results, confidence=confidence)
     summary, samples = run.summary, run.samples

@@ -1,0 +1,127 @@
+"""Paths that no file can have, or that cannot be used: one error that names them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisesense import (
+    InputError,
+    RecordedJudge,
+    RecordingError,
+    Sample,
+    StoreError,
+    Verdicts,
+    VerdictStore,
+    read_recording,
+    read_results,
+    write_recording,
+    write_results,
+)
+from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
+
+Use = Callable[[Any], object]
+READERS: list[Use] = [
+    RecordedJudge,
+    lambda path: list(read_recording(path)),
+    lambda path: list(read_results(path)),
+]
+WRITERS: list[Use] = [lambda path: write_recording(path, []), lambda path: write_results(path, [])]
+STORES: list[Use] = [VerdictStore, lambda path: VerdictStore(path, must_exist=True)]
+ALL = [
+    *((use, RecordingError) for use in READERS),
+    *((use, InputError) for use in WRITERS),
+    *((use, StoreError) for use in STORES),
+]
+
+
+class BytesPath:
+    def __fspath__(self) -> bytes:
+        return b"recording.jsonl"
+
+
+@pytest.mark.parametrize(("use", "kind"), ALL)
+@pytest.mark.parametrize("path", [None, 3, [], b"bytes", BytesPath()])
+def test_what_is_no_path(use: Use, kind: type[InputError], path: Any) -> None:
+    with pytest.raises(InputError, match="path: expected a path, got") as caught:
+        use(path)
+    assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize(("use", "kind"), ALL)
+@pytest.mark.parametrize(
+    ("name", "shown", "why"),
+    [
+        ("a\0b", r"a\x00b", "null"),
+        ("half \ud800", r"half \ud800", "surrogates not allowed"),
+        ("long" * 100, "longlonglong", "name too long"),
+    ],
+    ids=["NUL", "surrogate", "long"],
+)
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_name_that_no_file_can_have(
+    use: Use,
+    kind: type[InputError],
+    name: str,
+    shown: str,
+    why: str,
+    as_text: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as caught:
+        use(name if as_text else Path(name))
+    assert type(caught.value) is kind
+    message = str(caught.value)
+    assert message.startswith("path: expected a path, got '")
+    assert shown in message
+    assert why in message
+    assert "\0" not in message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("use", "kind"), ALL)
+@pytest.mark.parametrize("place", ["folder", "nowhere/file.jsonl", "file/below.jsonl"])
+def test_a_place_where_no_file_can_be(
+    use: Use, kind: type[InputError], place: str, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError) as caught:
+        use(tmp_path / place)
+    assert type(caught.value) is kind
+    assert str(caught.value).startswith(f"{tmp_path / place}: expected ")
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "file", tmp_path / "folder"]
+
+
+def test_writing_to_a_folder_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    def never() -> Iterator[Any]:
+        raise AssertionError("made for nothing")
+        yield
+
+    for write in (write_recording, write_results):
+        with pytest.raises(InputError, match=r"expected a file that can be written, got Is a dir"):
+            write(tmp_path, never())
+
+
+def test_an_error_of_the_caller_is_not_taken_for_one_of_the_file(tmp_path: Path) -> None:
+    def failing() -> Iterator[Any]:
+        yield Sample.model_validate(GOOD_SAMPLE), Verdicts.model_validate(GOOD_VERDICTS)
+        raise ConnectionResetError("the caller's own")
+
+    with pytest.raises(ConnectionResetError, match="the caller's own"):
+        write_recording(tmp_path / "recording.jsonl", failing())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_longest_name_that_a_file_can_have(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * (os.pathconf(tmp_path, "PC_NAME_MAX") - len(".jsonl")) + ".jsonl")
+    pair = Sample.model_validate(GOOD_SAMPLE), Verdicts.model_validate(GOOD_VERDICTS)
+    write_recording(path, [pair])
+    assert len(RecordedJudge(path)) == 1
+    assert list(tmp_path.iterdir()) == [path]
