@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from noisesense import Verdicts, read_results, write_recording
+from noisesense import Sample, Verdicts, read_results, write_recording
 from noisesense.fixtures import ragchecker_examples, reference_examples
 from support.command import run
 from support.command_here import run_here
@@ -193,6 +193,17 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--ragchecker-aggregates", "'paper'"),
     ),
     "a wrong ending": (("texts.jsonl", "--out", "out.csv"), (".jsonl or .parquet", "'out.csv'")),
+    "a report over the dataset": (
+        ("texts.jsonl", "--report", "texts.jsonl"),
+        ("--report", "html"),
+    ),
+    "a picture of another kind": (("texts.jsonl", "--png", "p.jpg"), ("--png", ".png", "'p.jpg'")),
+    "a report nowhere": (("texts.jsonl", "--report", "no/r.html"), ("--report", "'no'")),
+    "a report over a folder": (("texts.jsonl", "--report", "f.html"), ("--report", "'f.html'")),
+    "a report over a page that is scored": (
+        ("page.html", "--report", "./page.html"),
+        ("--report", "of its own"),
+    ),
 }
 
 
@@ -204,6 +215,8 @@ def test_errors_are_one_line(
     write_jsonl(Path("texts.jsonl"), [{**row, "verdicts": None} for row in rows(PAIRS)])
     write_jsonl(Path("other.jsonl"), [{"prompt": "a", "completion": "b"}])
     Path("empty.jsonl").touch()
+    Path("page.html").touch()
+    Path("f.html").mkdir()
     Path("utf16.csv").write_text("question,answer\n", encoding="utf-16")
     arguments, named = ERRORS[name]
     done = run_here(capsys, "score", *arguments)
@@ -252,6 +265,28 @@ def test_an_undefined_mean_fails_the_check(tmp_path: Path, capsys: Capsys) -> No
     assert passed.status == 0
     failed = run_here(capsys, "score", path, "--empty", "error")
     assert failed.status == 3
+
+
+@pytest.mark.parametrize(("label", "figures"), [(False, ("0.0000", "-")), (True, ("-", "0.0000"))])
+def test_a_mode_without_a_value_beside_one_with(
+    label: bool, figures: tuple[str, str], tmp_path: Path, capsys: Capsys
+) -> None:
+    """Whether the claim is correct is open, and only one kind of chunk entails it."""
+    sample = Sample.model_validate(
+        {
+            "response": "It is so.",
+            "reference": "It is not.",
+            "retrieved_contexts": [{"text": "So they say.", "relevant": label}],
+        }
+    )
+    claims = [{"text": "It is so", "correct": None, "entailed_by": [0]}]
+    verdicts = Verdicts.model_validate({"response_claims": claims, "reference_claims": []})
+    path = tmp_path / "half.jsonl"
+    write_recording(path, [(sample, verdicts)])
+    done = run_here(capsys, "score", path)
+    assert done.status == 0
+    shown = {line[:18].strip(): tuple(line[18:].split()) for line in done.out.splitlines()}
+    assert (shown["mean"], shown["5% quantile"], shown["median"]) == (figures,) * 3
 
 
 def test_clusters_widen_the_interval(tmp_path: Path, capsys: Capsys) -> None:

@@ -14,6 +14,7 @@ from noisesense.errors import InputError, describe
 from noisesense.scoring import Empty
 from noisesense_adapters.cli._checks import above, check_limit
 from noisesense_adapters.cli._output import console, show_lines
+from noisesense_adapters.cli._pictures import check_pictures
 from noisesense_adapters.cli._progress import RunProgress
 from noisesense_adapters.cli._summary import show_summary
 from noisesense_adapters.scoring import model_judge, partial_of, results_of, score_dataset
@@ -91,6 +92,7 @@ class ScoreOptions:
 def run_score(options: ScoreOptions) -> int:
     """Score, write, show. Returns the exit status."""
     check_limit(options.fail_above)
+    check_pictures(options.report, options.png, options.dataset)
     if options.ragchecker and options.definition not in (None, "ragas"):
         got = repr(options.definition)
         raise InputError("definition 'ragas'", got, where="--ragchecker-aggregates")

@@ -56,9 +56,11 @@ def show_summary(
         out.print()
         columns = [Column(""), *(Column(mode.mode, numeric=True) for mode in modes)]
         columns_of = [_figures(mode, summary.confidence) for mode in modes]
+        # A mode without a value has no quantiles.
+        labels = max(columns_of, key=len)
         rows = [
-            [Text(label), *(Text(figures[label]) for figures in columns_of)]
-            for label in columns_of[0]
+            [Text(label), *(Text(figures.get(label, figure(None))) for figures in columns_of)]
+            for label in labels
         ]
         show_table(out, columns, rows)
         out.print()
