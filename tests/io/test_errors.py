@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, MissingExtraError
-from noisesense_adapters.io import BadRow, Row, read_rows
+from noisesense_adapters.io import BadRow, Row, count_rows, read_rows
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
 from support.command import environment
 from support.datasets import checked, rows, write_jsonl
@@ -217,6 +217,13 @@ def test_a_file_that_cannot_be_read_at_all(name: str, tmp_path: Path) -> None:
     message = str(raised.value)
     assert [part for part in named if part not in message] == []
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("use", [read_rows, count_rows])
+@pytest.mark.parametrize("path", [None, "a\0.jsonl", "half \ud800.jsonl", "a" * 300 + ".jsonl"])
+def test_what_is_no_path(use: Callable[[Any], object], path: Any) -> None:
+    with pytest.raises(InputError, match="path: expected a path, got"):
+        use(path)
 
 
 def test_splits_of_a_saved_dataset_are_named(tmp_path: Path) -> None:

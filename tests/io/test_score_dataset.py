@@ -177,8 +177,18 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "no such folder": ({"judge": Scripted(), "out": "no/out.jsonl"}, ("a folder that exists",)),
     "the dataset": ({"judge": Scripted(), "out": "data.jsonl"}, ("another file",)),
     "other data": ({"judge": Scripted(), "out": "other.jsonl"}, ("nothing was overwritten",)),
+    "a folder": ({"judge": Scripted(), "out": "folder.jsonl"}, ("nothing was overwritten",)),
+    "a NUL": ({"judge": Scripted(), "out": "a\0.jsonl"}, ("path: ", r"a\x00.jsonl", "null")),
+    "a long name": (
+        {"judge": Scripted(), "out": f"{'a' * 300}.jsonl"},
+        ("path: expected a path", "aaa", "too long"),
+    ),
     "no recording": ({"verdicts": "r.jsonl"}, ("r.jsonl", "a readable file")),
 }
+
+
+def _contents(folder: Path) -> dict[Path, bytes | None]:
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -186,9 +196,10 @@ def test_arguments(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     texts(tmp_path)
     write_recording(tmp_path / "other.jsonl", PAIRS)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    (tmp_path / "folder.jsonl").mkdir()
+    before = _contents(tmp_path)
     options, named = ARGUMENTS[name]
     with pytest.raises(InputError) as raised:
         score_dataset("data.jsonl", **options)
     assert [part for part in named if part not in str(raised.value)] == []
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert _contents(tmp_path) == before

@@ -94,6 +94,8 @@ BAD_CONFIG: dict[str, tuple[Any, tuple[str, ...]]] = {
     "verdicts as a number": ({"verdicts": 3}, ("config.verdicts", "an object", "3")),
     "verdicts as broken JSON": ({"verdicts": '{"resp'}, ("config.verdicts", "valid JSON")),
     "a folder as recording": ({"recording": "/"}, ("/", "readable file")),
+    "a NUL in a recording's name": ({"recording": "a\0b"}, (r"a\x00b", "expected a path")),
+    "an endless name of a recording": ({"recording": "a" * 300}, ("aaa", "too long")),
     "an unknown variable": ({"verdicts": "{{ nope }}"}, ("config.verdicts", "'nope'")),
     "chunks as a number": (
         {"contextChunks": 5, "verdicts": GOOD_VERDICTS}, ("config.contextChunks", "5")

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
+from noisesense._jsonl import as_path
 from noisesense.errors import InputError, describe
 from noisesense_adapters.io._arrow import arrow_rows, count_parquet, folder_files, parquet_rows
 from noisesense_adapters.io._columns import FIELDS, Column, name_of, pick, recognize
@@ -62,7 +63,7 @@ def read_rows(
         InputError: nothing there, an empty file, an unknown kind, another encoding, or columns
             that are not known.
     """
-    path, columns = Path(path), dict(columns or {})
+    path, columns = as_path(path), dict(columns or {})
     for field in columns:
         if field not in FIELDS:
             raise InputError(f"one of {', '.join(FIELDS)}", repr(field), where="columns")
@@ -78,7 +79,7 @@ def read_rows(
 
 def count_rows(path: str | os.PathLike[str]) -> int | None:
     """How many rows there are, more or less; None if only reading it whole would tell."""
-    path = Path(path)
+    path = as_path(path)
     if path.is_dir():
         files, read = folder_files(path)
         return sum(map(count_parquet, files)) if read is parquet_rows else None

@@ -56,7 +56,7 @@ def _from_data(data: Any, contexts: list[Any] | None, where: str) -> Verdicts:
 def _from_recording(path: Path, sample: dict[str, Any]) -> Verdicts:
     try:
         content = path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # RecordedJudge says what is wrong
         content = b""
     plain = plain_recorded(content, sample)
     if plain is not None:
@@ -71,4 +71,7 @@ def _located(text: str) -> Path:
     """Relative to the working directory or to the folder of the file that Promptfoo runs."""
     path = Path(text.removeprefix("file://"))
     beside = Path(sys.path[0], path)
-    return beside if not path.exists() and beside.exists() else path
+    try:
+        return beside if not path.exists() and beside.exists() else path
+    except (OSError, ValueError):  # no file can have that name, which reading it says
+        return path

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from noisesense import Judge, RecordedJudge, Summary, Tally
+from noisesense._jsonl import as_path
 from noisesense.definitions import DefinitionName
 from noisesense.errors import InputError, UndefinedScoreError
 from noisesense.results import Result
@@ -68,7 +69,7 @@ def score_dataset(
         raise InputError("verdicts or a judge", "both", where="score_dataset")
     if type(concurrency) is not int or concurrency < 1:
         raise InputError("a whole number of 1 or more", repr(concurrency), where="concurrency")
-    target = None if out is None else check_output(Path(out), Path(path))
+    target = None if out is None else check_output(as_path(out), as_path(path))
     on_done = on_done or (lambda _: None)
     tally = Tally()
     if judge is None:

@@ -37,7 +37,7 @@ def check_output(path: Path, dataset: Path) -> Path:
         pyarrow()  # that it is missing shall not be found out after the judge was paid
     if not path.parent.is_dir():
         raise InputError("a folder that exists", repr(str(path.parent)), where="out")
-    if not path.exists() or path.stat().st_size == 0:
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return path
     if path.samefile(dataset):
         raise InputError("another file than the dataset", str(path), where="out")

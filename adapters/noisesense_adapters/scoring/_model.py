@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense import LLMJudge, StructuredLLM, VerdictStore
@@ -64,7 +63,7 @@ def model_judge(
     settings: dict[str, Any] = {"base_url": base_url, "api_key": key, "temperature": temperature}
     given = {name: value for name, value in settings.items() if value is not None}
     llm = _openai(name, given) if provider == "openai" else _langchain(provider, name, given)
-    kept = None if store is None else VerdictStore(Path(store))
+    kept = None if store is None else VerdictStore(store)
     return LLMJudge(
         llm, plan=cast("Plan", plan), votes=votes, max_concurrency=concurrency, store=kept
     )
