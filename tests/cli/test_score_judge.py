@@ -190,7 +190,7 @@ def test_a_bar_with_rate_cost_and_time_left_in_a_terminal(
             *(sys.executable, "-m", "noisesense_adapters.cli", "score", str(texts(tmp_path))),
             *(*options(server), "--concurrency", "1"),
         ],
-        env={**environment(), "THE_KEY": KEY, "TERM": "xterm", "COLUMNS": "140"},
+        env={**environment(), "THE_KEY": KEY, "TERM": "xterm", "COLUMNS": "80"},
         stdout=subprocess.DEVNULL,
         stderr=follower,
     )
@@ -201,10 +201,9 @@ def test_a_bar_with_rate_cost_and_time_left_in_a_terminal(
     os.close(leader)
     assert process.wait() == 0
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
-    # Rate, time so far, time left, calls, tokens.
+    # Time so far, rate, time left, and below it calls and tokens.
     assert re.search(
-        r"scoring .*[2-5]/6 +\d+\.\d/s +0:00:\d\d +left +0:00:\d\d +\d+ calls, [\d,]+ tokens",
-        shown,
+        r"[2-5]/6 +0:00:\d\d +\d+\.\d/s, 0:00:\d\d left *\r?\n\d+ calls, [\d,]+ tokens", shown
     )
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 
+from rich.console import RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
-    Task,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.text import Text
 
@@ -22,9 +22,54 @@ from noisesense import Result, Usage
 from noisesense_adapters.cli._output import console
 from noisesense_adapters.io import count_rows
 
-__all__ = ["RunProgress", "shown_usage"]
+__all__ = ["Pace", "RunProgress", "shown_usage"]
 
 _SHOWN_FAILURES = 20
+_LAST = 1000
+
+
+class Pace:
+    """How fast the last results came. Those of an earlier run are none: they cost no time.
+
+    Args:
+        clock: seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times = deque([clock()], maxlen=_LAST)
+
+    def add(self) -> None:
+        """A result came."""
+        self._times.append(self._clock())
+
+    @property
+    def rate(self) -> float | None:
+        """Results a second; None before there are any."""
+        seconds = self._times[-1] - self._times[0]
+        return (len(self._times) - 1) / seconds if seconds > 0 else None
+
+    def shown(self, left: float | None) -> str:
+        """The rate, and how long as many as are left will take."""
+        rate = self.rate
+        if rate is None:
+            return ""
+        pace = f"{rate:,.1f}/s"
+        if left is None:
+            return pace
+        minutes, seconds = divmod(round(left / rate), 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{pace}, {hours}:{minutes:02}:{seconds:02} left"
+
+
+class _TwoLines(Progress):
+    """The bar, and below it what was spent: beside each other they do not fit 80 columns."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        for task in self.tasks:
+            if task.fields["spent"]:
+                yield Text(task.fields["spent"], no_wrap=True, overflow="ellipsis")
 
 
 class RunProgress:
@@ -40,19 +85,17 @@ class RunProgress:
         self.done = self.kept = self.failed = 0
         self.usage = Usage()
         if self._console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
+            self._bar = _TwoLines(
                 BarColumn(),
                 MofNCompleteColumn(),
-                _Rate(),
                 TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[spent]}"),
+                TextColumn("{task.fields[pace]}"),
                 console=self._console,
                 transient=True,
             )
-            self._task = self._bar.add_task("scoring", total=count_rows(dataset), spent="")
+            self._total = count_rows(dataset)
+            self._task = self._bar.add_task("scoring", total=self._total, pace="", spent="")
+        self._pace = Pace()
 
     def __enter__(self) -> RunProgress:
         if self._bar is not None:
@@ -77,12 +120,15 @@ class RunProgress:
         if result is None:
             self.kept += 1
         else:
+            self._pace.add()
             self.usage += result.usage
             if result.error is not None:
                 self.fail(result.error)
         if self._bar is not None:
-            failed = f", {self.failed:,} failed" if self.failed else ""
-            self._bar.update(self._task, advance=1, spent=shown_usage(self.usage) + failed)
+            left = None if self._total is None else max(self._total - self.done, 0)
+            failed = f"{self.failed:,} failed" if self.failed else ""
+            spent = ", ".join(part for part in (shown_usage(self.usage), failed) if part)
+            self._bar.update(self._task, advance=1, pace=self._pace.shown(left), spent=spent)
 
     def fail(self, error: str) -> None:
         """Name a failure, unless there were many."""
@@ -93,12 +139,6 @@ class RunProgress:
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
         self._console.print(Text(" ".join(line.split())), soft_wrap=True)
-
-
-class _Rate(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        speed = task.speed
-        return Text("" if speed is None else f"{speed:,.1f}/s")
 
 
 def shown_usage(usage: Usage) -> str:
