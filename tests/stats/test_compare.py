@@ -273,3 +273,13 @@ def test_plain_data() -> None:
     assert data["relevant"]["interval"]["method"] == "sign-flip"
     assert data["changes"][0]["claims"][0]["before"] == "correct"
     assert {"before": "relevant", "after": "relevant", "claims": 1} in data["transitions"]
+
+
+def test_warnings_name_what_was_compared() -> None:
+    together = [result_of(i, (i % 2, 2), cluster="the only one") for i in range(40)]
+    failed = [Result("39", error="no")]
+    assert compare(together, [*together[:39], *failed]).warnings == (
+        "1 sample failed in A or in B and enter no figure.",
+        "relevant: 1 cluster; below 30 little can be decided.",
+        "irrelevant: 1 cluster; below 30 little can be decided.",
+    )

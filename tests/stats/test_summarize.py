@@ -206,6 +206,19 @@ def test_a_warning_where_intervals_mean_little() -> None:
     assert "relevant: only 3 of 40 samples differ" in warned([(0, 2)] * 37 + [(1, 2)] * 3)
 
 
+def test_warnings_where_there_is_no_interval() -> None:
+    together = [result_of(i, (i % 2, 2), cluster="the only one") for i in range(40)]
+    assert summarize(together).warnings == tuple(
+        f"{mode}: 1 cluster; below 30 an interval means little."
+        for mode in ("relevant", "irrelevant")
+    )
+    empty = [Result(str(i), score(Verdicts(response_claims=()))) for i in range(40)]
+    assert summarize(empty).warnings == (
+        "relevant: no sample has a value.",
+        "irrelevant: no sample has a value.",
+    )
+
+
 def test_one_definition_at_a_time() -> None:
     other = score(Verdicts(response_claims=()), definition="paper")
     with pytest.raises(InputError, match="result 'b': expected results of one definition"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noisesense.stats.summary import ModeSummary
 
-__all__ = ["FEW_NOISY", "FEW_UNITS", "mode_warnings", "run_warnings"]
+__all__ = ["FEW_NOISY", "FEW_UNITS", "counted", "mode_warnings", "run_warnings"]
 
 FEW_UNITS = 30
 """Below this an interval means little: its measured coverage begins here."""
@@ -38,19 +38,21 @@ def run_warnings(
     return found
 
 
-def mode_warnings(mode: ModeSummary, units: str) -> list[str]:
-    """Of one mode; ``units`` is ``"samples"`` or ``"clusters"``."""
+def mode_warnings(mode: ModeSummary, count: int, unit: str) -> list[str]:
+    """Of one mode; its interval is over ``count`` of ``unit``, ``"sample"`` or ``"cluster"``."""
+    if not mode.defined:
+        return [f"{mode.mode}: no sample has a value."] if mode.undefined else []
     found: list[str] = []
-    count = mode.interval.units if mode.interval else mode.defined
-    if mode.defined and count < FEW_UNITS:
-        counted = f"{count} {units if count != 1 else units[:-1]}"
-        found.append(f"{mode.mode}: {counted}; below {FEW_UNITS} an interval means little.")
+    if count < FEW_UNITS:
+        found.append(
+            f"{mode.mode}: {counted(count, unit)}; below {FEW_UNITS} an interval means little."
+        )
     if mode.interval and mode.interval.method == "exact":
         found.append(
-            f"{mode.mode}: all {count} {units} have the same value; the interval says only what "
+            f"{mode.mode}: all {count} {unit}s have the same value; the interval says only what "
             "so many can have missed."
         )
-    elif mode.defined >= FEW_UNITS:
+    elif mode.interval and mode.defined >= FEW_UNITS:
         different = mode.defined - max(times for _, times in mode.distribution)
         if different < FEW_NOISY:
             found.append(
@@ -58,3 +60,8 @@ def mode_warnings(mode: ModeSummary, units: str) -> list[str]:
                 "commonest value; the interval hangs on them."
             )
     return found
+
+
+def counted(count: int, unit: str) -> str:
+    """``"1 pair"``, ``"2 pairs"``."""
+    return f"{count} {unit}{'' if count == 1 else 's'}"

@@ -10,10 +10,10 @@ from noisesense._claims import Category
 from noisesense.definitions import DefinitionName, Mode
 from noisesense.errors import InputError, describe
 from noisesense.results import Result
-from noisesense.stats._pairs import Kept, pair
+from noisesense.stats._pairs import Kept, Paired, pair
 from noisesense.stats._resampling import Unit
 from noisesense.stats._sign_flips import sign_flip_interval
-from noisesense.stats._warnings import FEW_UNITS
+from noisesense.stats._warnings import FEW_UNITS, counted
 from noisesense.stats.comparison import (
     ClaimChange,
     Comparison,
@@ -72,6 +72,7 @@ def compare(
     if cluster and any(x.cluster is None for x, _ in scored):
         raise InputError("a cluster for every pair", "pairs without one", where="A, cluster")
     clustered = clustered and bool(scored)
+    unit = "cluster" if clustered else "pair"
     modes = {mode: _mode(mode, scored, how, clustered) for mode in _modes(scored)}
     changes, transitions = _changes(scored)
     return Comparison(
@@ -86,7 +87,9 @@ def compare(
         changes=changes,
         transitions=transitions,
         clusters=len({x.cluster for x, _ in scored}) if clustered else None,
-        warnings=tuple(_warnings(modes.values(), len(paired.only_a), len(paired.only_b))),
+        warnings=tuple(
+            _warnings(modes.values(), paired, failed=len(paired.pairs) - len(scored), unit=unit)
+        ),
     )
 
 
@@ -186,14 +189,21 @@ def _words(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _warnings(modes: Iterable[ModeComparison], only_a: int, only_b: int) -> list[str]:
+def _warnings(
+    modes: Iterable[ModeComparison], paired: Paired, *, failed: int, unit: str
+) -> list[str]:
     found: list[str] = []
+    only_a, only_b = len(paired.only_a), len(paired.only_b)
     if only_a or only_b:
         found.append(
             f"{only_a} samples are only in A and {only_b} only in B; they are in no figure."
         )
+    if failed:
+        found.append(f"{counted(failed, 'sample')} failed in A or in B and enter no figure.")
     for each in modes:
         units = each.interval.units if each.interval else each.pairs
         if units < FEW_UNITS:
-            found.append(f"{each.mode}: {units} pairs; below {FEW_UNITS} little can be decided.")
+            found.append(
+                f"{each.mode}: {counted(units, unit)}; below {FEW_UNITS} little can be decided."
+            )
     return found

@@ -102,7 +102,7 @@ class Tally:
             )
         clustered = everywhere if cluster is None else cluster and everywhere
         risk = risk or RiskThresholds()
-        found = {
+        found: dict[Mode, ModeSummary] = {
             mode: _mode_summary(tally, how, quantiles, risk, clustered=clustered)
             for mode, tally in self._modes.items()
         }
@@ -113,8 +113,10 @@ class Tally:
             unanswered=self._unanswered,
             partly_clustered=cluster is None and 0 < self._in_clusters < self.scored,
         )
-        for each in found.values():
-            warnings += mode_warnings(each, "clusters" if clustered else "samples")
+        for mode, each in found.items():
+            units = self._modes[mode].mean_units(clustered=clustered)
+            unit = "cluster" if clustered else "sample"
+            warnings += mode_warnings(each, sum(units.values()), unit)
         return Summary(
             definition=self._definition,
             samples=self.samples,
