@@ -97,3 +97,9 @@ def test_plain_data() -> None:
     (found,) = offenders([result("q1", ("x", False, [1]))])
     data = json.loads(json.dumps(found.to_dict()))
     assert data["offences"][0]["claim"] == "x"
+
+
+@pytest.mark.parametrize("name", ["top", "examples"])
+def test_a_number_below_zero(name: str) -> None:
+    with pytest.raises(InputError, match=f"^{name}: expected 0 or more, got -1"):
+        offenders([], **{name: -1})  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,6 +104,14 @@ def test_a_useless_judge_costs_nothing() -> None:
     assert (opposite.weight, opposite.mean) == (0.0, opposite.human_mean)
 
 
+def test_labels_that_are_all_the_same_leave_open_what_they_can_have_missed() -> None:
+    """Ten labels of 0: fewer than 1 − 0.025^(1/10) of the samples may well be 1."""
+    judged = [i / 10 for i in range(10)]
+    found = prediction_powered_mean([0.2, 0.4, 0.9], judged, [0.0] * 10)
+    assert (found.mean, found.weight) == (0.0, 0.0)
+    assert (found.interval.low, found.interval.high) == pytest.approx((0, 1 - 0.025**0.1))
+
+
 def test_warnings() -> None:
     found = prediction_powered_mean([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
     assert [warning.split(";")[0].split(":")[0] for warning in found.warnings] == [
@@ -147,12 +156,15 @@ def test_results_that_do_not_fit() -> None:
     [
         (([0.1, 0.2], [0.1], [0.1, 0.2]), {}, "judge_labelled"),
         (([0.1, 0.2], [0.1], [0.1]), {}, "human_labelled"),
+        (([0.1, 0.2], [0.1, 0.1], [0.1, float("nan")]), {}, "human_labelled, score 1"),
+        (([None, 0.2], [0.1, 0.1], [0.1, 0.1]), {}, "judge_unlabelled, score 0"),
+        (([0.1, 0.2], [0.1, 5], [0.1, 0.1]), {}, "judge_labelled, score 1"),
         (([0.1, 0.2], [0.1, 0.1], [0.1, 0.1]), {"confidence": 1}, "confidence"),
         (([0.1, 0.2], [0.1, 0.1], [0.1, 0.1]), {"weight": 2}, "weight"),
     ],
 )
 def test_numbers_out_of_range(
-    args: tuple[list[float], list[float], list[float]], options: dict[str, float], where: str
+    args: tuple[list[Any], list[float], list[float]], options: dict[str, float], where: str
 ) -> None:
     with pytest.raises(InputError, match=f"^{where}: expected"):
         prediction_powered_mean(*args, **options)  # type: ignore[arg-type]

@@ -100,10 +100,13 @@ def offenders(
         examples: how many claims to keep of each.
 
     Raises:
-        InputError: an unknown ``group_by``.
+        InputError: an unknown ``group_by``, or a number below 0.
     """
     if group_by not in get_args(GroupBy):
         raise InputError("'id' or 'text'", describe(group_by), where="group_by")
+    for name, number in (("top", top), ("examples", examples)):
+        if number is not None and number < 0:
+            raise InputError("0 or more", describe(number), where=name)
     records: dict[str, _Record] = {}
     for result in results:
         scored = result_in(result).score

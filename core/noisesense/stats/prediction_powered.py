@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from statistics import fmean
 
 from noisesense.definitions import Mode, check_mode
@@ -12,9 +13,11 @@ from noisesense.errors import InputError, describe
 from noisesense.results import Result
 from noisesense.stats._items import result_in
 from noisesense.stats._quantiles import t_quantile
-from noisesense.stats.interval import Interval
+from noisesense.stats.interval import Interval, same_value_interval
 
 __all__ = ["PoweredMean", "prediction_powered", "prediction_powered_mean"]
+
+_TIE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ def prediction_powered_mean(
     default ``λ`` is the one of least variance, ``cov(Y, f) / ((1 + n/N) var(f))`` within 0 to 1,
     ``var(f)`` over all samples: a useless judge then costs nothing. The interval takes Student's
     t with ``n − 1`` degrees of freedom instead of the normal distribution, as ``n`` is small.
+    Where all ``Y − λ f`` are the same, their variance says nothing: the interval then reaches
+    further by what so many can have missed, see `noisesense.stats.interval`.
 
     Args:
         judge_unlabelled: ``[N]`` the judge's scores of samples without labels.
@@ -79,9 +84,9 @@ def prediction_powered_mean(
     others, judged, labels = judge_unlabelled, judge_labelled, human_labelled
     if len(judged) != len(labels):
         raise InputError(f"{len(labels)} scores", str(len(judged)), where="judge_labelled")
-    for name, values in (("human_labelled", labels), ("judge_unlabelled", others)):
-        if len(values) < 2:
-            raise InputError("at least two scores", str(len(values)), where=name)
+    _check("human_labelled", labels)
+    _check("judge_labelled", judged)
+    _check("judge_unlabelled", others)
     if not 0 < confidence < 1:
         raise InputError("a number between 0 and 1", describe(confidence), where="confidence")
     if weight is not None and not 0 <= weight <= 1:
@@ -91,7 +96,8 @@ def prediction_powered_mean(
     mean = share * fmean(others) + fmean(errors)
     variance = share**2 * _variance(others) / len(others) + _variance(errors) / len(errors)
     reach = t_quantile((1 + confidence) / 2, len(labels) - 1) * math.sqrt(variance)
-    low, high = (min(max(end, 0.0), 1.0) for end in (mean - reach, mean + reach))
+    below, above = _unseen(errors, share, confidence)
+    low, high = (min(max(end, 0.0), 1.0) for end in (mean - reach - below, mean + reach + above))
     return PoweredMean(
         mean=mean,
         interval=Interval(low, high, confidence, "t", len(labels)),
@@ -157,6 +163,24 @@ def prediction_powered(
         confidence=confidence,
         weight=weight,
     )
+
+
+def _check(name: str, values: Sequence[float]) -> None:
+    if len(values) < 2:
+        raise InputError("at least two scores", str(len(values)), where=name)
+    for i, value in enumerate(values):
+        # What is undefined (None, NaN) has no place in a mean.
+        if not isinstance(value, Real) or not 0 <= value <= 1:
+            raise InputError("numbers from 0 to 1", describe(value), where=f"{name}, score {i}")
+
+
+def _unseen(errors: Sequence[float], share: float, confidence: float) -> tuple[float, float]:
+    """How much further down and up the interval reaches where all errors are the same."""
+    value = errors[0]
+    if max(errors) - min(errors) > _TIE:
+        return 0.0, 0.0
+    found = same_value_interval(value, len(errors), confidence, (-share, 1.0))
+    return value - found.low, found.high - value
 
 
 def _value(result: Result, mode: Mode) -> float | None:
