@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import math
@@ -11,11 +12,12 @@ import pytest
 
 from noisesense import JudgeError, ReplyError, score
 from noisesense.definitions import MODES
+from noisesense_adapters.parity.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.chat import error_body
 from support.faults import CALLS, FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs
 from support.misbehavior import always, http_error, says
-from support.ragas_llms import KEY, KINDS, evaluated_by
+from support.ragas_llms import KEY, KINDS, asked, evaluated_by
 from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
 
@@ -83,6 +85,24 @@ def test_a_wrong_key(llm: str, caplog: pytest.LogCaptureFixture) -> None:
     assert all(math.isnan(value) for both in found.values() for value in both)
     assert caplog.text.count("HTTP 401, invalid_api_key. Hint: check the API key") == 6
     assert KEY not in caplog.text
+
+
+@each_llm
+def test_no_more_is_asked_below_the_handler_in_which_ragas_score_runs(llm: str) -> None:
+    """``score()`` starts its loop where "no running event loop" is handled: that error is then
+    in the context of every later one, and is no connection that was lost."""
+    sample = pairs()[0][0]
+    with ScriptedServer(mind(), api_key="another") as server:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            with pytest.raises(JudgeError, match="401"):
+                asked(
+                    llm,
+                    server,
+                    lambda model: NoiseSensitivity(llm=model).ascore(**ragas_row(sample)),
+                )
+        assert server.log.calls <= 2  # the two texts are decomposed at once
 
 
 @each_llm

@@ -18,6 +18,11 @@ __all__ = ["ask", "ask_either", "is_about_loops"]
 
 T = TypeVar("T")
 
+# What asyncio says of another loop's connection. "no running event loop" is not among them: that
+# is in the context of whatever fails below an `asyncio.run` that stands in the handler of the
+# question whether a loop is running, as in ragas' `score()`.
+_OF_ANOTHER_LOOP = ("Event loop is closed", "different loop", "different event loop")
+
 _lock = threading.Lock()
 _first: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
@@ -57,7 +62,7 @@ def _is_first(loop: asyncio.AbstractEventLoop) -> bool:
 def is_about_loops(error: BaseException | None) -> bool:
     """Is it a connection that the user's own code left behind in a loop of before?"""
     while error is not None:
-        if isinstance(error, RuntimeError) and " loop" in str(error):
+        if isinstance(error, RuntimeError) and any(w in str(error) for w in _OF_ANOTHER_LOOP):
             return True
         error = error.__cause__ or error.__context__
     return False
