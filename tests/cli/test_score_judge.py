@@ -84,11 +84,15 @@ def test_an_openai_endpoint_and_a_store(server: ScriptedServer, tmp_path: Path) 
 
 
 def test_plan_and_votes_are_another_judge(server: ScriptedServer, tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    arguments = [texts(tmp_path), *options(server), "--out", out]
-    judged(*arguments)
-    before = server.log.calls
-    done = judged(*arguments, "--plan", "full", "--votes", "2")
+    first, out = tmp_path / "first.jsonl", tmp_path / "out.jsonl"
+    arguments = [texts(tmp_path), *options(server), "--plan", "full", "--votes", "2", "--out"]
+    judged(texts(tmp_path), *options(server), "--out", first)
+    before, kept = server.log.calls, first.read_bytes()
+    refused = judged(*arguments, first)
+    assert (refused.returncode, server.log.calls, first.read_bytes()) == (2, before, kept)
+    assert "plan=full" in refused.stderr
+    assert "plan=lazy" in refused.stderr
+    done = judged(*arguments, out)
     assert (done.returncode, figures(out)) == (0, EXPECTED)
     assert server.log.calls > 2 * before
     assert all("plan=full votes=2" in (result.judge or "") for result in read_results(out))

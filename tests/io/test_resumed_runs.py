@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from noisesense import JudgeError, Result, StoreError, read_results
+from noisesense import InputError, JudgeError, Result, StoreError, read_results
 from noisesense_adapters.scoring import partial_of, results_of, score_dataset
-from support.datasets import write_jsonl
+from support.datasets import rows, write_jsonl
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
+from support.tables import random_pairs
 
 
 def test_what_failed_and_nothing_else_is_tried_again(tmp_path: Path) -> None:
@@ -84,12 +85,11 @@ def _renamed(lines: list[dict[str, Any]]) -> None:
     lines[5]["id"] = "another"
 
 
-CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], None], str, int]] = {
-    "nothing": (lambda lines: None, "scripted", 0),
-    "another judge": (lambda lines: None, "another", 30),
-    "a label": (_labelled, "scripted", 1),
-    "an id": (_renamed, "scripted", 1),
-    "the order": (lambda lines: lines.reverse(), "scripted", 0),
+CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], None], int]] = {
+    "nothing": (lambda lines: None, 0),
+    "a label": (_labelled, 1),
+    "an id": (_renamed, 1),
+    "the order": (lambda lines: lines.reverse(), 0),
 }
 
 
@@ -98,17 +98,55 @@ def test_what_counts_as_done(change: str, tmp_path: Path) -> None:
     data, out = texts(tmp_path), tmp_path / "out.jsonl"
     score_dataset(data, judge=Scripted(), out=out)
     lines = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
-    edit, name, asked = CHANGES[change]
+    edit, asked = CHANGES[change]
     edit(lines)
     write_jsonl(data, lines)
-    second = Scripted(name)
+    second = Scripted()
     score_dataset(data, judge=second, out=out)
 
     assert len(second.asked) == asked
     found = list(read_results(out))
-    assert {result.judge for result in found} == {name}
+    assert {result.judge for result in found} == {"scripted"}
     order = [result.sample.user_input for result in found if result.sample]
     assert order == [line["user_input"] for line in lines]
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_what_was_paid_for_is_not_overwritten(half: bool, tmp_path: Path) -> None:
+    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    if half:
+        stopped = Scripted(fails=failing(20, error=StoreError("a", "b")))
+        with pytest.raises(StoreError):
+            score_dataset(data, judge=stopped, out=out, concurrency=1)
+    else:
+        score_dataset(data, judge=Scripted(), out=out)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+    another = Scripted("another")
+    with pytest.raises(InputError, match=r"results by 'another', or a new file.* by 'scripted'"):
+        score_dataset(data, judge=another, out=out)
+    (tmp_path / "others").mkdir()
+    others = texts(tmp_path / "others", random_pairs(4, seed=77))
+    same = Scripted()
+    with pytest.raises(InputError, match=r"same samples, or a new file.* by 'scripted'"):
+        score_dataset(others, judge=same, out=out)
+    assert (another.asked, same.asked) == ([], [])
+    (tmp_path / "others" / "data.jsonl").unlink()
+    (tmp_path / "others").rmdir()
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_results_that_nobody_was_paid_for_are_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    for seed in (1, 2):
+        data = write_jsonl(tmp_path / f"{seed}.jsonl", rows(random_pairs(3, seed=seed)))
+        assert score_dataset(data, out=out).samples == 3
+    paid = tmp_path / "paid.jsonl"
+    score_dataset(texts(tmp_path), judge=Scripted(), out=paid)
+    for _ in range(2):  # the copy names the judge as well
+        assert score_dataset(paid, out=out, definition="paper").samples == 30
+    with pytest.raises(InputError, match="same samples"):
+        score_dataset(data, out=out)
 
 
 def test_a_judge_without_a_name_starts_anew(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from noisesense_adapters.scoring._blocking import run_blocking
 from noisesense_adapters.scoring._files import check_output, write_file
 from noisesense_adapters.scoring._journal import Journal
 from noisesense_adapters.scoring._judging import judge_rows
+from noisesense_adapters.scoring._paid import check_paid
 from noisesense_adapters.scoring._results import given_results, results_of
 
 __all__ = ["partial_of", "score_dataset", "score_rows"]
@@ -55,7 +56,8 @@ def score_dataset(
         definition: of noise sensitivity; by default what the file's results name, or ``"ragas"``.
         empty: what a response without claims gives; by default likewise, or ``"undefined"``.
         out: a file for the results, ``.jsonl`` or ``.parquet``. It appears whole or not at all,
-            in the order of the dataset.
+            in the order of the dataset. What a judge with a name was paid for is not overwritten
+            by another judge's results, nor by those of other samples.
         concurrency: how many samples the judge is given at once.
         on_done: is given every result as it comes, in the order in which they come, and None
             for one of an earlier run.
@@ -72,6 +74,9 @@ def score_dataset(
     target = None if out is None else check_output(as_path(out), as_path(path))
     on_done = on_done or (lambda _: None)
     tally = Tally()
+    if target is not None:
+        rows = read_rows(path, columns, verdicts=False)
+        check_paid(target, partial_of(target), _name_of(judge), rows)
     if judge is None:
         recording = None if verdicts is None else RecordedJudge(verdicts)
         found = given_results(
@@ -125,8 +130,7 @@ def partial_of(out: str | os.PathLike[str]) -> Path:
 def _journal(
     target: Path | None, judge: Judge
 ) -> Generator[tuple[Journal, str | None], None, None]:
-    named = getattr(judge, "name", None)
-    name = named if isinstance(named, str) else None
+    name = _name_of(judge)
     with TemporaryDirectory(prefix="noisesense-") as scratch:
         path = Path(scratch, "results.partial") if target is None else partial_of(target)
         journal = Journal(path, name)
@@ -136,6 +140,11 @@ def _journal(
             yield journal, name
         finally:
             journal.close()
+
+
+def _name_of(judge: Judge | None) -> str | None:
+    name = getattr(judge, "name", None)
+    return name if isinstance(name, str) else None
 
 
 def _is_there(target: Path) -> bool:
