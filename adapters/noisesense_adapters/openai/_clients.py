@@ -21,7 +21,7 @@ __all__ = ["Send", "sender"]
 Send = Callable[[dict[str, Any]], Awaitable[object]]
 _Key = tuple[asyncio.AbstractEventLoop, Hashable]
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # letting go of a lifetime may end it there and then
 _open: dict[_Key, tuple[AsyncOpenAI, AsyncGenerator[AsyncOpenAI, None]]] = {}
 
 
@@ -81,7 +81,17 @@ async def _lifetime(key: _Key, client: AsyncOpenAI) -> AsyncGenerator[AsyncOpenA
     finally:
         with _lock:
             _open.pop(key, None)
-        await client.close()
+        # Where nobody ended the loop (nest_asyncio never does), this is the collector's doing:
+        # nothing can be awaited any more, and the connections go with the process.
+        if _running() is key[0]:
+            await client.close()
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _settled(settings: dict[str, Any]) -> Hashable:
@@ -92,9 +102,10 @@ def _settled(settings: dict[str, Any]) -> Hashable:
 
 def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
     with needs_extra("openai"):
-        from openai import AsyncOpenAI, OpenAIError
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
     try:
-        return AsyncOpenAI(**settings)
+        # The client's own, once collected, would close itself in whichever loop runs by then.
+        return AsyncOpenAI(**settings, http_client=DefaultAsyncHttpxClient())
     except OpenAIError:
         pass
     raise JudgeError(
