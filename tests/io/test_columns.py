@@ -104,8 +104,22 @@ def test_ids_and_clusters_of_results_and_recordings_too(tmp_path: Path) -> None:
 ERRORS: dict[str, tuple[dict[str, Column], tuple[str, ...]]] = {
     "no field of a sample": ({"answer": "out"}, ("columns", "'answer'", "reference")),
     "no such column": ({**COLUMNS, "reference": "gold"}, ("d.jsonl", "'gold'", "'meta'", "'q'")),
-    "no such path": ({**COLUMNS, "reference": "meta.answer"}, ("d.jsonl", "'meta.answer'")),
-    "no such item": ({**COLUMNS, "response": "out.1.message"}, ("d.jsonl", "'out.1.message'")),
+    "no such path": (
+        {**COLUMNS, "reference": "meta.answer"},
+        ("d.jsonl", "'meta.answer', got only 'doc', 'gold' in 'meta'"),
+    ),
+    "no such item": (
+        {**COLUMNS, "response": "out.1.message"},
+        ("d.jsonl", "'out.1.message', got [{'message'", "in 'out'"),
+    ),
+    "a path into a text": (
+        {**COLUMNS, "response": "q.text"},
+        ("d.jsonl", "'q.text', got 'Capital?' in 'q'"),
+    ),
+    "a function that divides by zero": (
+        {**COLUMNS, "id": lambda row: 1 // len(row["meta"]["gold"]["answer"][6:])},
+        ("d.jsonl", "ZeroDivisionError"),
+    ),
     "a function that fails": (
         {**COLUMNS, "reference": lambda row: row["gold"]},
         ("d.jsonl", "KeyError: 'gold'"),

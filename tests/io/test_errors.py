@@ -226,6 +226,14 @@ def test_what_is_no_path(use: Callable[[Any], object], path: Any) -> None:
         use(path)
 
 
+def test_a_part_of_a_saved_dataset_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "set"
+    path.mkdir()
+    (path / "state.json").write_text('{"_data_files": [{"filename": "data-0.arrow"}]}')
+    with pytest.raises(InputError, match=r"set: expected all files .*, got no data-0\.arrow"):
+        list(read_rows(path))
+
+
 def test_splits_of_a_saved_dataset_are_named(tmp_path: Path) -> None:
     path = tmp_path / "set"
     path.mkdir()

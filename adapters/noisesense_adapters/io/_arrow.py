@@ -83,7 +83,11 @@ def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Ra
         raise _several(folder, [f"{folder}/{split}" for split in splits])
     if (folder / "state.json").exists():
         parts = read_json(folder / "state.json").get("_data_files", [])
-        return [folder / part["filename"] for part in parts], arrow_rows
+        files = [folder / part["filename"] for part in parts]
+        lost = next((file for file in files if not file.is_file()), None)
+        if lost is not None:
+            raise InputError("all files of the dataset", f"no {lost.name}", where=str(folder))
+        return files, arrow_rows
     files = sorted([*folder.glob("*.parquet"), *folder.glob("data/*.parquet")])
     if not files:
         hint = "a Hugging Face dataset has a state.json or Parquet files"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from noisesense import Sample, Verdicts
-from noisesense.errors import InputError
+from noisesense.errors import InputError, describe
 from noisesense_adapters.io._cells import chunks_of, parsed, without_nulls
 from noisesense_adapters.io._rows import Row
 
@@ -143,18 +143,29 @@ def pick(row: Mapping[str, Any], column: Column) -> Any:
     if column in row:
         return row[column]
     value: Any = row
+    walked: list[str] = []
     for part in column.split("."):
         inner = _step(value, part)
         if inner is None:
-            raise InputError(f"a column {column!r}", f"only {', '.join(map(repr, row))}")
+            raise InputError(f"a column {column!r}", _found(value, ".".join(walked)))
         (value,) = inner
+        walked.append(part)
     return value
+
+
+def _found(value: Any, column: str) -> str:
+    """What is there instead, as far as the path leads."""
+    found = describe(value)
+    if isinstance(value, Mapping):
+        names = cast("Mapping[str, Any]", value)
+        found = f"only {', '.join(map(repr, names))}" if names else "nothing"
+    return f"{found} in {column!r}" if column else found
 
 
 def _computed(row: Mapping[str, Any], column: Callable[[Mapping[str, Any]], Any]) -> Any:
     try:
         return column(row)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except Exception as error:  # whatever it is, it costs this row only
         got = f"{type(error).__name__}: {error}"
         raise InputError("a row that the given function can read", got) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -37,9 +38,11 @@ def check_output(path: Path, dataset: Path) -> Path:
         pyarrow()  # that it is missing shall not be found out after the judge was paid
     if not path.parent.is_dir():
         raise InputError("a folder that exists", repr(str(path.parent)), where="out")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError("a folder that can be written to", repr(str(path.parent)), where="out")
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return path
-    if path.samefile(dataset):
+    if dataset.exists() and path.samefile(dataset):
         raise InputError("another file than the dataset", str(path), where="out")
     hint = "nothing was overwritten; choose another name"
     what = f"a results file of before, or a new file, as {path}"
