@@ -19,7 +19,7 @@ from noisesense_adapters.scoring import results_of
 from support.command import environment, run
 from support.datasets import rows, write_jsonl
 from support.mind import Mind
-from support.misbehavior import Misbehavior
+from support.misbehavior import Misbehavior, says, when
 from support.server import ScriptedServer
 
 EXAMPLES = reference_examples()
@@ -81,6 +81,31 @@ def test_an_openai_endpoint_and_a_store(server: ScriptedServer, tmp_path: Path) 
     again = judged(*arguments)
     assert (again.returncode, figures(out), server.log.calls) == (0, EXPECTED, calls)
     assert f"judged with {calls} from the store" in again.stdout
+
+
+def test_what_stayed_unanswered_is_asked_again_once_it_is_pruned(tmp_path: Path) -> None:
+    store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    silent = when(lambda prompt: '"text"' not in prompt, says('{"verdicts": []}'))
+    with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
+        command = [texts(tmp_path), *options(server), "--store", store, "--out"]
+        server.script = silent
+        judged(*command, first)
+        assert any(result.unanswered for result in results_of(first))
+        server.script = None
+        calls = server.log.calls
+        judged(*command, second)
+        assert server.log.calls == calls  # the store gives what was said, and what was not
+        second.unlink()
+
+        pruned = run("store", "prune", store, "--unanswered", "--yes")
+        assert pruned.returncode == 0
+        judged(*command, second)
+    assert figures(second) == EXPECTED
+    assert not any(result.unanswered for result in results_of(second))
+    # Claims were decomposed in the first run, and are not asked for again.
+    again = server.log.prompts[calls:]
+    assert again
+    assert not any('"text"' in prompt for prompt in again)
 
 
 def test_plan_and_votes_are_another_judge(server: ScriptedServer, tmp_path: Path) -> None:

@@ -129,6 +129,39 @@ def test_prune_by_model_after_asking(store: Path) -> None:
         assert opened.stats().models == ("gpt-b",)
 
 
+def test_prune_what_was_left_unanswered(store: Path) -> None:
+    with VerdictStore(store) as opened:
+        opened.mark_unanswered(["key 1", "key 2", "key 4"])
+    done = run("store", "prune", store, "--unanswered", stdin="y\n")
+    assert done.returncode == 0
+    assert f"Remove 3 calls and 1 samples from {store}?" in done.stdout
+    assert f"removed 3 calls and 1 samples from {store}\n" in done.stdout
+    with VerdictStore(store) as opened:
+        assert [kept.key for kept in opened.calls()] == ["key 0", "key 3"]
+        assert [kept.unanswered for kept in opened.samples()] == [0, 0]
+    again = run("store", "prune", store, "--unanswered", "--yes")
+    assert again.stdout == f"removed 0 calls and 0 samples from {store}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "removed"),
+    [
+        (["--older-than", "30d"], (1, 0)),
+        (["--model", "gpt-a"], (2, 1)),
+        (["--model", "gpt-a", "--older-than", "30d"], (0, 0)),
+    ],
+)
+def test_prune_unanswered_of_an_age_or_a_model(
+    store: Path, options: list[str], removed: tuple[int, int]
+) -> None:
+    with VerdictStore(store) as opened:
+        opened.mark_unanswered(["key 1", "key 2", "key 4"])
+    done = run("store", "prune", store, "--unanswered", *options, stdin="y\n")
+    calls, samples = removed
+    assert f"Remove {calls} calls and {samples} samples from {store}?" in done.stdout
+    assert f"removed {calls} calls and {samples} samples from {store}\n" in done.stdout
+
+
 @pytest.mark.parametrize("answer", ["n\n", ""])
 def test_prune_changes_nothing_without_a_yes(store: Path, answer: str) -> None:
     done = run("store", "prune", store, "--model", "gpt-a", stdin=answer)
@@ -141,7 +174,8 @@ def test_prune_changes_nothing_without_a_yes(store: Path, answer: str) -> None:
 def test_prune_needs_to_be_told_what(store: Path) -> None:
     done = run("store", "prune", store, "--yes")
     assert done.returncode == 2
-    assert done.stderr == "error: prune: expected --older-than or --model, got neither\n"
+    expected = "--older-than, --model or --unanswered"
+    assert done.stderr == f"error: prune: expected {expected}, got none of them\n"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from noisesense import (
 )
 from noisesense.definitions import DEFINITIONS
 from noisesense.llm_judge import Prompts
-from noisesense.store import StoredCall
+from noisesense.store import StoredCall, StoredSample
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, scripted
 from support.tables import Shape, random_pairs
@@ -218,6 +218,21 @@ def test_unanswered_verdicts_are_kept_until_they_are_pruned(store: VerdictStore)
     run(third, sample)
     assert third.totals.unanswered == 0
     assert score(store.samples()[0].verdicts).relevant == score(verdicts).relevant
+
+
+def test_prune_of_what_is_unanswered_leaves_the_rest(store: VerdictStore) -> None:
+    """Of the unanswered, only what is of that model; answered calls and samples stay."""
+    sample, verdicts = TRUTHS[0]
+    for model, left in (("a", 2), ("b", 1), ("c", 0)):
+        for n in range(3):
+            store.put(call(f"{model}{n}", model=model, created=4e9))
+        store.put_sample(StoredSample(sample, verdicts, model, "1", "lazy", left))
+    store.mark_unanswered(["a0", "a1", "b2"])
+    assert store.prune(unanswered=True, model="b") == (1, 1)
+    assert store.prune(unanswered=True, older_than=timedelta(days=1)) == (0, 0)
+    assert store.prune(unanswered=True) == (2, 1)
+    assert {kept.key for kept in store.calls()} == {"a2", "b0", "b1", "c0", "c1", "c2"}
+    assert [kept.model for kept in store.samples()] == ["c"]
 
 
 def test_export_is_a_recording_with_the_same_scores(store: VerdictStore, tmp_path: Path) -> None:

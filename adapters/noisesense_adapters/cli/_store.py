@@ -62,12 +62,20 @@ def prune(
         typer.Option(metavar="AGE", help="Only what is older: 90m, 12h, 30d, 8w."),
     ] = None,
     model: Model = None,
+    unanswered: Annotated[
+        bool,
+        typer.Option(
+            "--unanswered",
+            help="Only calls that answered nothing and samples with verdicts left undetermined. "
+            "They are asked again when scored into a new file.",
+        ),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove calls and samples by age or model.
+    """Remove calls and samples by age, by model or for want of an answer.
 
-    With both, only what is older and of that model. Without --yes you are asked before.
+    With several options, only that for which all of them hold. Without --yes you are asked before.
     """
     from noisesense_adapters.cli._store_prune import prune_store
 
-    prune_store(store, older_than, model, ask=not yes)
+    prune_store(store, older_than, model, unanswered=unanswered, ask=not yes)
