@@ -181,20 +181,12 @@ def test_long_words_do_not_widen_the_page(running: Browser, tmp_path: Path) -> N
     sample = Sample.model_validate(
         {"user_input": word, "response": word, "reference": word, "retrieved_contexts": chunks}
     )
-    verdicts = (
-        Verdicts.from_matrices(
-            [False] * 3, [[True] * 30] * 3, [[True] * 30], response_claims=[word] * 3
-        ).beside(sample)
-        if False
-        else Verdicts.model_validate(
-            {
-                "response_claims": [
-                    {"text": word, "correct": False, "entailed_by": list(range(30))}
-                ],
-                "reference_claims": [{"text": word, "entailed_by": [0]}],
-            }
-        ).beside(sample)
-    )
+    verdicts = Verdicts.model_validate(
+        {
+            "response_claims": [{"text": word, "correct": False, "entailed_by": list(range(30))}],
+            "reference_claims": [{"text": word, "entailed_by": [0]}],
+        }
+    ).beside(sample)
     results = [Result(word, score(verdicts), sample=sample)]
     file = write_report(results, tmp_path / "a.html", title=word)
     with opened(running, file, width=360, height=700) as seen:
@@ -203,6 +195,48 @@ def test_long_words_do_not_widen_the_page(running: Browser, tmp_path: Path) -> N
         page.locator(".opener").click()
         over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert over <= 0
+
+
+def _wide() -> Result:
+    """Twenty chunks, and every kind of cell there is."""
+    cells = [
+        {"text": "one", "correct": False, "entailed_by": [0, 19]},
+        {"text": "two", "correct": True, "entailed_by": [3], "undetermined": [4]},
+        {"text": "three", "correct": None, "entailed_by": [5]},
+    ]
+    verdicts = Verdicts.model_validate(
+        {
+            "response_claims": cells,
+            "reference_claims": [{"text": "fact", "entailed_by": [0]}],
+            "chunks": [{"text": f"chunk {j}"} for j in range(20)],
+        }
+    )
+    return Result("wide", score(verdicts))
+
+
+def test_many_chunks_on_a_phone(running: Browser, tmp_path: Path) -> None:
+    path = write_report([_wide()], tmp_path / "r.html")
+    with opened(running, path, width=390) as seen:
+        page = seen.page
+        page.locator(".opener").click()
+        # What is scrolled to keeps its claim beside it.
+        last = page.locator(".matrix tbody tr").first.locator("td").last
+        last.scroll_into_view_if_needed()
+        claim = page.locator(".matrix tbody th").first.bounding_box()
+        cell = last.bounding_box()
+        assert claim is not None
+        assert cell is not None
+        assert 0 <= claim["x"] < claim["x"] + claim["width"] <= cell["x"] < 390
+
+        def kinds(selector: str) -> set[str]:
+            found = page.locator(selector).evaluate_all(
+                "cells => cells.map(cell => cell.className + cell.innerText.trim()[0])"
+            )
+            return set(found)
+
+        in_table = kinds(".matrix tbody:not(.references) td")
+        assert len(in_table) == 7
+        assert kinds(".legend .v") == in_table
 
 
 def _long_run(count: int) -> list[Result]:

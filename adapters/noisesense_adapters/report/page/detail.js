@@ -110,6 +110,8 @@ function legend() {
     item("misleads relevant", "✗", "a relevant chunk entails an incorrect claim"),
     item("misleads irrelevant", "✗", "an irrelevant chunk does"),
     item("supports", "✓", "entails a correct claim"),
+    item("entails", "✓", "entails any other claim"),
+    item("wrong", "✗", "the reference does not entail it"),
     item("no", "·", "does not entail"),
     item("open", "?", "no verdict, or none needed"),
   );
