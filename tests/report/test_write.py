@@ -13,6 +13,7 @@ from noisesense.fixtures import ragchecker_examples
 from noisesense_adapters.report import write_png, write_report
 from support.hostile_run import hostile_run
 from support.readable_run import readable_run
+from support.simulated import result_of
 
 
 def _block(page: str, name: str) -> str:
@@ -126,6 +127,13 @@ def test_the_figures_are_those_of_the_summary(tmp_path: Path) -> None:
     assert "High scores: yes (share of samples at 0.5 up 0.3, threshold 0.1)" in text
     assert "below 30 an interval means little" in text
     assert "0.0 to 0.1: 7; 0.9 to 1.0: 3" in page  # the histogram in words
+
+
+def test_one_cluster_has_no_interval_and_the_page_says_why(tmp_path: Path) -> None:
+    together = [result_of(i, (i % 2, 2), cluster="the only one") for i in range(40)]
+    page = write_report(together, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "No interval: fewer than two clusters have a value" in page
+    assert "relevant: 1 cluster; below 30 an interval means little." in page
 
 
 def test_two_definitions_are_refused(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from noisesense_adapters.report._plots import (
     partition_bar,
     shown,
 )
-from noisesense_adapters.report._words import KINDS, NO_VALUES
+from noisesense_adapters.report._words import BOXES_CAPTION, KINDS, NO_VALUES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,9 @@ def _figure(summary: Summary, title: str | None) -> Figure:
             low, high, level, *_ = mode.interval
             about += f", {level:.0%} interval {low:.3f} to {high:.3f}"
         ax.set_title(f"{mode.mode}\n{about}", color=PAPER.ink, fontsize=10)
-    box_plot(middle.subplots(), modes, PAPER)
+    boxes = middle.subplots()
+    box_plot(boxes, modes, PAPER)
+    boxes.set_title(BOXES_CAPTION, color=PAPER.ink, fontsize=10)
     _with_legend(bottom.subplots(), summary.partition)
     return figure
 

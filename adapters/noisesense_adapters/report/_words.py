@@ -7,8 +7,18 @@ from typing import NamedTuple
 from noisesense import ModeSummary, Partition, Summary
 from noisesense.definitions import Mode
 
-__all__ = ["KINDS", "MODE_WORDS", "NO_VALUES", "Kind", "box_words", "headline", "histogram_words"]
+__all__ = [
+    "BOXES_CAPTION",
+    "KINDS",
+    "MODE_WORDS",
+    "NO_VALUES",
+    "Kind",
+    "box_words",
+    "headline",
+    "histogram_words",
+]
 
+BOXES_CAPTION = "Quartiles, mean (◆) and samples further than 1.5 quartile distances (○)"
 NO_VALUES = "No sample has a value: there is nothing to draw."
 
 MODE_WORDS: dict[Mode, str] = {

@@ -16,7 +16,13 @@ from noisesense._jsonl import as_path, to_json, write_whole
 from noisesense.definitions import DEFINITIONS, MODES
 from noisesense_adapters.report._collect import Results, collect, source_name
 from noisesense_adapters.report._figures import plots
-from noisesense_adapters.report._words import KINDS, MODE_WORDS, NO_VALUES, headline
+from noisesense_adapters.report._words import (
+    BOXES_CAPTION,
+    KINDS,
+    MODE_WORDS,
+    NO_VALUES,
+    headline,
+)
 
 __all__ = ["write_report"]
 
@@ -75,6 +81,7 @@ def write_report(
         headline=headline(summary),
         kinds=KINDS,
         no_values=NO_VALUES,
+        boxes_caption=BOXES_CAPTION,
         plots=plots(summary),
         offenders=run.offenders,
         judges=run.judges,
