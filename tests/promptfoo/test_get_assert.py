@@ -269,6 +269,17 @@ def test_a_context_in_one_text_is_one_chunk(definition: str, relevance: list[boo
     assert result["metadata"]["chunkRelevance"] == relevance
 
 
+@pytest.mark.parametrize("place", ["config", "vars"])
+def test_a_text_of_a_list_that_promptfoo_has_split_is_not_all_there_was(place: str) -> None:
+    chunk = {"contextChunks": GOOD["contextChunks"][0]}
+    config = chunk if place == "config" else None
+    result = assess(config, **{**GOOD, **chunk}, verdicts=PLAIN)
+
+    assert f"{place}.contextChunks: expected a list of chunks, got one text" in result["reason"]
+    assert "`- text: …`" in result["reason"]
+    assert result["metadata"]["status"] == "error"
+
+
 def test_chunks_are_left_as_they_are_by_noise_context() -> None:
     config = {"noiseContext": "Noise."}
 

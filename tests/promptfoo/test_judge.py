@@ -186,6 +186,7 @@ BAD_JUDGES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a number": (3, ("config.judge", "an object or a model's name", "int")),
     "no name": ("", ("config.judge", "a model's name")),
     "another kind": ("openai:embedding:small", ("config.judge", "openai:chat:MODEL")),
+    "another provider": ("anthropic:messages:x", ("config.judge", "openai:chat:MODEL", "baseUrl")),
     "an unknown setting": ({"modle": "a"}, ("config.judge", "'modle'", "known are model")),
     "a key": ({"apiKey": CANARY}, ("config.judge", "apiKeyEnv", "no key belongs there")),
     "a key where its name belongs": ({"apiKeyEnv": CANARY}, ("apiKeyEnv", "not set", "export it")),
@@ -235,6 +236,7 @@ def test_no_key_is_said_so(server: ScriptedServer) -> None:
 
     assert "no API key" in reason
     assert "OPENAI_API_KEY" in reason
+    assert "config.judge.apiKeyEnv" in reason
 
 
 def test_an_endpoint_out_of_reach_is_said_so() -> None:

@@ -22,8 +22,10 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
 
     Texts are looked for in ``config``, then ``vars``, then the provider's output if that is an
     object, then ``providerResponse.metadata``: the question as ``query``, the correct answer as
-    ``reference``, the chunks as ``contextChunks`` (texts, or ``{text, relevant}`` with a label);
-    also under ragas' names and a few customary ones. So are ``verdicts``: their data, or the
+    ``reference``, the chunks as ``contextChunks``; also under ragas' names and a few customary
+    ones. A chunk is ``{text}``, or ``{text, relevant}`` with a label. It may be a text as well,
+    but not in ``vars``: Promptfoo makes a test of each text in a list there, unless
+    ``options.disableVarExpansion`` is set. One text for all is a ``context``. So are ``verdicts``: their data, or the
     path of a recording. Verdicts given as data are taken as they are; in a recording the sample
     is found by its texts. Without verdicts a model is asked.
 

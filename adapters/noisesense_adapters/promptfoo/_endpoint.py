@@ -60,11 +60,26 @@ def choose_endpoint(config: dict[str, Any], context: dict[str, Any]) -> Endpoint
         JudgeError: the key's variable is not set.
     """
     found = _choose(config, context)
-    return replace(
+    found = replace(
         found,
         base_url=found.base_url or os.environ.get("OPENAI_BASE_URL") or None,
         api_key=found.api_key or os.environ.get("OPENAI_API_KEY") or None,
     )
+    # At OpenAI itself only the names of fine-tuned models have a colon: what is meant is
+    # "anthropic:messages:…", and OpenAI should not get the texts to find out.
+    if not found.base_url and ":" in found.model and not found.model.startswith("ft:"):
+        raise InputError(
+            "openai:chat:MODEL",
+            "a model of another provider",
+            where="config.judge",
+            hint="give its OpenAI-compatible endpoint as config.judge.baseUrl",
+        )
+    if not found.api_key:
+        raise JudgeError(
+            "no API key. Hint: export OPENAI_API_KEY or put it in .env, or name another variable"
+            " as config.judge.apiKeyEnv; an endpoint without keys takes any text"
+        )
+    return found
 
 
 def _choose(config: dict[str, Any], context: dict[str, Any]) -> Endpoint:

@@ -12,6 +12,7 @@ from noisesense_adapters.promptfoo._settings import CHUNKS, QUERY, REFERENCE
 __all__ = ["Inputs", "as_object"]
 
 _RESPONSE = ("response", "answer", "output")
+_ONE_TEXT = "context"  # the one name of CHUNKS under which a test may hold one text
 _TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
@@ -61,6 +62,15 @@ class Inputs:
         where, given = found
         value: Any = _parsed(given, "[")
         if isinstance(value, str):
+            place, _, name = where.partition(".")
+            if place in ("config", "vars") and name != _ONE_TEXT:
+                raise InputError(
+                    "a list of chunks",
+                    "one text",
+                    where=where,
+                    hint="Promptfoo makes a test of each text in a list: write the chunks as"
+                    " `- text: …`, or set options.disableVarExpansion; one text is a 'context'",
+                )
             return [self._one_chunk(value)]
         if not _is_list(value):
             raise InputError("a list of chunks, or a text", describe(value), where=where)

@@ -39,7 +39,7 @@ def write_example(folder: str | os.PathLike[str], force: bool = False) -> list[P
             f"a folder without {existing[0]}",
             f"{', '.join(existing)} in it",
             where=str(folder),
-            hint="force overwrites; or choose another folder",
+            hint="--force (force=True) overwrites; or choose another folder",
         )
     folder.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
