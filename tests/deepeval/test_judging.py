@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from deepeval.errors import DeepEvalError
 
-from noisesense import LLMJudge, ReplyError, Sample, Verdicts, score
+from noisesense import InputError, LLMJudge, ReplyError, Sample, Verdicts, score
 from noisesense.definitions import DEFINITIONS, MODES
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.deepeval import DeepEvalLLM, NoiseSensitivityMetric
@@ -106,9 +106,8 @@ def test_judge_options_reach_the_judge() -> None:
     assert metric.measure(case_of(EXAMPLES[0].sample)) == 0.5
     assert len(model.prompts) == 2 + 3 * 2  # each verdict is asked for three times
 
-    wrong = NoiseSensitivityMetric(model=model, judge_options={"vote": 3})
-    with pytest.raises(Exception, match="unexpected keyword argument 'vote'"):
-        wrong.measure(case_of(EXAMPLES[0].sample))
+    with pytest.raises(InputError, match=r"judge_options.*'vote'.* did you mean 'votes'"):
+        NoiseSensitivityMetric(model=model, judge_options={"vote": 3})
 
 
 def test_the_bridge_is_a_structured_llm_for_any_judge() -> None:

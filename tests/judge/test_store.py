@@ -145,7 +145,7 @@ def test_a_model_without_a_name_needs_one(store: VerdictStore) -> None:
 
 
 def test_a_path_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="store: expected a VerdictStore, got '"):
+    with pytest.raises(InputError, match=r"a VerdictStore, got '.*VerdictStore\(path\)"):
         LLMJudge(scripted(*TRUTHS), store=str(tmp_path / "x.db"))  # type: ignore[arg-type]
 
 

@@ -105,6 +105,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         check_definition(definition)
         _check_model(model)
         _check_judge(judge, model=model, store=store, judge_options=judge_options)
+        if judge_options:
+            from noisesense.llm_judge.options import check_judge_options
+
+            check_judge_options(judge_options)
         self.threshold = 0 if strict_mode else threshold
         # DeepEval's own metrics keep the model object here; ours makes it when it is needed.
         self.model = model  # type: ignore[assignment]

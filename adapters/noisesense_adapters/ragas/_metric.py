@@ -30,19 +30,24 @@ __all__ = ["NoiseSensitivity"]
 class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: ignore[misc]
     """Same as ragas' own two metrics of this name, but from any verdicts, and for fewer calls.
 
+    The share of the response's claims that are incorrect and that a relevant chunk entails
+    (``mode="relevant"``), or irrelevant chunks only (``mode="irrelevant"``): from 0 to 1, lower
+    is better. A chunk is relevant if it entails a claim of the reference; where you know better,
+    a row says so in its ``rubrics`` (see `noisesense_adapters.ragas.rubrics`).
+
     ``evaluate(dataset, metrics=[NoiseSensitivity(…)])`` gives a column
     ``noise_sensitivity(mode=relevant)`` of floats, NaN where the score is undefined or the row
     failed (then ragas logs why; ``raise_exceptions=True`` raises it). Each float of
     ``result.scores`` that is not a failure is a `ScoredFloat` that carries the whole score.
     ``await metric.ascore(…)`` and ``metric.score(…)`` give a `MetricResult` with value, reason
-    and traces. Lower is better. Both modes over one sample have it judged once.
+    and traces. Both modes over one sample have it judged once.
 
     Args:
         mode: ``"relevant"`` or ``"irrelevant"``.
         llm: the model that judges. ``evaluate()`` gives its own where there is neither an ``llm``
             nor a ``judge``.
         judge: where the verdicts come from instead; then no model and no key is asked for.
-        definition: see `noisesense.definitions`.
+        definition: ``"ragas"``, as above, or another: see `noisesense.definitions`.
         empty: what a response without claims gives, see `noisesense.score`.
         name: the column's name; the mode is added by ragas.
         store: a `VerdictStore` that keeps what ``llm`` said.
@@ -50,7 +55,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         focus: deprecated name of ``mode``.
 
     Raises:
-        InputError: an unknown mode, definition or empty; both an ``llm`` and a ``judge``.
+        InputError: an unknown mode, definition, empty or judge option; both an ``llm`` and a
+            ``judge``.
     """
 
     if not TYPE_CHECKING:  # the arguments are those of __init__
@@ -80,6 +86,10 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         self.definition: DefinitionName = check_definition(definition).name
         self.empty: Empty = _empty(empty)
         self.store = store
+        if judge_options:
+            from noisesense.llm_judge.options import check_judge_options
+
+            check_judge_options(judge_options)
         self.judge_options = dict(judge_options or {})
         self.output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
@@ -184,7 +194,10 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
     def _check_judge(self, judge: Any) -> None:
         if not isinstance(judge, Judge):
             raise InputError(
-                "an object with `async def judge(sample)`", type(judge).__name__, where="judge"
+                "an object with `async def judge(sample)`",
+                type(judge).__name__,
+                where="judge",
+                hint="for a recording: judge=RecordedJudge(path)",
             )
         given = {"llm": self.llm, "store": self.store, "judge_options": self.judge_options or None}
         for name, value in given.items():

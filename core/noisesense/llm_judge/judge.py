@@ -84,7 +84,8 @@ class LLMJudge:
         if plan not in get_args(Plan):
             raise InputError("'lazy' or 'full'", describe(plan), where="plan")
         if store is not None and not callable(getattr(store, "claim", None)):
-            raise InputError("a VerdictStore", describe(store), where="store")
+            hint = "store=VerdictStore(path)"
+            raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
         _whole(max_concurrency, 1, "max_concurrency")
         _whole(votes, 1, "votes")
         _whole(chunks_per_call, 1, "chunks_per_call")
