@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
@@ -105,7 +105,7 @@ class ClaimOutcome:
         return claim_sentence(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Score:
     """Noise sensitivity of one response, both modes at once. Made by `score`.
 
@@ -118,8 +118,14 @@ class Score:
     verdicts: Verdicts
     definition: DefinitionName
     empty: Empty
-    _counts: tuple[Counts | None, Counts | None] = field(repr=False)
-    _relevance: Relevance = field(repr=False)
+    _counts: tuple[Counts | None, Counts | None]
+    _relevance: Relevance
+
+    def __repr__(self) -> str:
+        return (
+            f"Score(relevant={self.relevant!r}, irrelevant={self.irrelevant!r}, "
+            f"definition={self.definition!r}, claims={self.partition.total})"
+        )
 
     @property
     def relevant(self) -> float | None:
@@ -240,7 +246,8 @@ def score(
     """Noise sensitivity of one judged sample.
 
     ``value(mode) = |response claims the mode counts| / |response claims|``, from 0 to 1, lower
-    is better. Which claims a mode counts is the definition's; see `noisesense.definitions`.
+    is better; claims of which it is undetermined whether they count are left out of both. Which
+    claims a mode counts is the definition's; see `noisesense.definitions`.
 
     Args:
         verdicts: ``[R]`` response claims, ``[G]`` reference claims, ``[C]`` chunks.

@@ -111,7 +111,13 @@ def test_scores_are_values() -> None:
     copy = pickle.loads(pickle.dumps(first))
     assert copy == first
     assert copy.to_dict() == first.to_dict()
-    assert "_relevance" not in repr(first)
+
+
+def test_a_score_shows_its_values() -> None:
+    one = Verdicts.from_matrices([True, False], [[True], [True]], [[True]])
+    shown = "Score(relevant=0.5, irrelevant=0.0, definition='ragas', claims=2)"
+    assert repr(score(one)) == shown
+    assert "irrelevant=None, definition='validmind'" in repr(score(one, definition="validmind"))
 
 
 def test_beside_a_sample() -> None:
