@@ -25,9 +25,11 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     ``reference``, the chunks as ``contextChunks``; also under ragas' names and a few customary
     ones. A chunk is ``{text}``, or ``{text, relevant}`` with a label. It may be a text as well,
     but not in ``vars``: Promptfoo makes a test of each text in a list there, unless
-    ``options.disableVarExpansion`` is set. One text for all is a ``context``. So are ``verdicts``: their data, or the
-    path of a recording. Verdicts given as data are taken as they are; in a recording the sample
-    is found by its texts. Without verdicts a model is asked.
+    ``options.disableVarExpansion`` is set. One text for all is a ``context``.
+
+    So are ``verdicts``: their data, or the path of a recording. Verdicts given as data are taken
+    as they are; in a recording the sample is found by its texts. Without verdicts a model is
+    asked.
 
     ``config`` takes, all optional:
 
