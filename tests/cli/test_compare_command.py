@@ -263,6 +263,7 @@ def test_agreement(tmp_path: Path, capsys: Capsys) -> None:
     expected = agreement(judged, people)
     found = json.loads(run_here(capsys, "agreement", judge, human, "--json").out)
     powered = found.pop("prediction_powered")
+    assert found.pop("definition") == "ragas"
     assert found == json.loads(json.dumps(expected.to_dict()))
 
     # The core's own function pairs by id.
@@ -306,3 +307,22 @@ def test_sensitivity(tmp_path: Path, capsys: Capsys) -> None:
     shown = run_here(capsys, "sensitivity", judge, *options)
     assert "30 samples, 20 simulations: 10.0% of the no turned into yes" in shown.out
     assert f"{band.relevant.mean:.4f}    {band.relevant.moved:.4f}" in shown.out
+
+
+def test_the_definition_of_the_file_is_kept(tmp_path: Path, capsys: Capsys) -> None:
+    """Under ``"paper"`` a claim that both kinds of chunk entail counts in both modes."""
+    chunks = [{"text": "a", "relevant": True}, {"text": "b", "relevant": False}]
+    claims = [{"text": "x", "correct": False, "entailed_by": [0, 1]}]
+    both = Verdicts.model_validate({"response_claims": claims, "chunks": chunks})
+    path = tmp_path / "paper.jsonl"
+    results = [Result("failed", error="no"), Result("q", score(both, definition="paper"))]
+    write_results(path, results)
+    for command in (("sensitivity", path), ("agreement", path, path)):
+        found = json.loads(run_here(capsys, *command, "--json").out)
+        assert found["definition"] == "paper"
+        shown = run_here(capsys, *command).out
+        assert "; definition paper\n" in shown
+    band = json.loads(run_here(capsys, "sensitivity", path, "--json").out)
+    assert band["irrelevant"]["mean"] == 1
+    asked = ("sensitivity", path, "--definition", "ragas", "--json")
+    assert json.loads(run_here(capsys, *asked).out)["irrelevant"]["mean"] == 0

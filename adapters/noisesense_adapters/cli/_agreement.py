@@ -14,8 +14,8 @@ from rich.text import Text
 from noisesense import Agreement, PoweredMean, Result, agreement, prediction_powered_mean
 from noisesense.definitions import MODES, DefinitionName, Mode
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
-from noisesense_adapters.cli._reading import Reading
-from noisesense_adapters.cli._summary import figure, short, span
+from noisesense_adapters.cli._reading import Reading, definition_in
+from noisesense_adapters.cli._summary import counted, figure, short, span
 
 __all__ = ["run_agreement"]
 
@@ -32,22 +32,24 @@ def run_agreement(
     judge: Path, human: Path, definition: DefinitionName | None, *, as_json: bool
 ) -> int:
     """Compare and show. Returns the exit status."""
-    reading = Reading(definition or "ragas")
+    definition = definition or definition_in(judge)
+    reading = Reading(definition)
     judged: _Values = {}
     labelled: _Values = {}
     found = agreement(
         _noted(reading.results(judge), judged),
         _noted(reading.results(human), labelled),
-        definition=definition or "ragas",
+        definition=definition,
     )
     powered: dict[Mode, PoweredMean | None] = {
         mode: _powered(judged, labelled, mode) for mode in found.errors
     }
     if as_json:
         plain = {mode: each and _plain(each) for mode, each in powered.items()}
-        print(json.dumps({**found.to_dict(), "prediction_powered": plain}, indent=2))
+        data = {"definition": definition, **found.to_dict(), "prediction_powered": plain}
+        print(json.dumps(data, indent=2))
     else:
-        _show(console(), found, powered)
+        _show(console(), found, powered, definition)
     return reading.status
 
 
@@ -83,12 +85,18 @@ def _plain(powered: PoweredMean) -> dict[str, Any]:
     return {**asdict(powered), "interval": powered.interval._asdict()}
 
 
-def _show(out: Console, found: Agreement, powered: dict[Mode, PoweredMean | None]) -> None:
+def _show(
+    out: Console,
+    found: Agreement,
+    powered: dict[Mode, PoweredMean | None],
+    definition: DefinitionName,
+) -> None:
     show_lines(
         out,
         [
-            f"{found.samples:,} samples judged by both, {found.only_judge:,} only by the judge, "
-            f"{found.only_human:,} only by people",
+            f"{counted(found.samples, 'sample')} judged by both, "
+            f"{found.only_judge:,} only by the judge, {found.only_human:,} only by people; "
+            f"definition {definition}",
             "",
         ],
     )

@@ -18,7 +18,7 @@ from noisesense.stats.comparison import ClaimChange, ModeComparison, PairedBy, S
 from noisesense_adapters.cli._checks import above, check_limit
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading
-from noisesense_adapters.cli._summary import figure, kind, short, span
+from noisesense_adapters.cli._summary import counted, figure, kind, short, span
 
 __all__ = ["CompareOptions", "run_compare"]
 
@@ -73,8 +73,8 @@ def _show(out: Console, found: Comparison, top: int) -> None:
     show_lines(
         out,
         [
-            f"{found.pairs:,} samples in both, paired by {by}; definition {found.definition}, "
-            "lower is better"
+            f"{counted(found.pairs, 'sample')} in both, paired by {by}; "
+            f"definition {found.definition}, lower is better"
         ],
     )
     modes = [each for mode in MODES if (each := found.mode(mode)) is not None]

@@ -13,10 +13,18 @@ from noisesense.scoring import Empty
 from noisesense_adapters.cli._output import console
 from noisesense_adapters.scoring import results_of
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "definition_in"]
 
 _SHOWN = 20
 _SOME_UNREADABLE = 3
+
+
+def definition_in(path: Path) -> DefinitionName:
+    """Under which the first result of the file was scored; ``"ragas"`` if none was."""
+    for result in results_of(path):
+        if result.score is not None:
+            return result.score.definition
+    return "ragas"
 
 
 class Reading:

@@ -14,8 +14,8 @@ from noisesense.definitions import MODES, DefinitionName
 from noisesense.stats.cells import CellKind
 from noisesense.stats.sensitivity import CELLS
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
-from noisesense_adapters.cli._reading import Reading
-from noisesense_adapters.cli._summary import figure, span
+from noisesense_adapters.cli._reading import Reading, definition_in
+from noisesense_adapters.cli._summary import counted, figure, span
 
 __all__ = ["run_sensitivity"]
 
@@ -31,25 +31,28 @@ def run_sensitivity(
     as_json: bool,
 ) -> int:
     """Simulate and show. Returns the exit status."""
+    definition = definition or definition_in(path)
     reading = Reading(definition)
     found = sensitivity_band(
         reading.results(path),
         false_yes=false_yes,
         false_no=false_no,
         cells=cast("list[CellKind]", cells) or CELLS,
-        definition=definition or "ragas",
+        definition=definition,
         simulations=simulations,
     )
     if as_json:
-        print(json.dumps(asdict(found), indent=2))
+        print(json.dumps({"definition": definition, **asdict(found)}, indent=2))
         return reading.status
     out = console()
     where = "all verdicts" if len(found.cells) == len(CELLS) else " and ".join(found.cells)
     show_lines(
         out,
         [
-            f"{found.samples:,} samples, {found.simulations} simulations: {false_yes:.1%} of the "
-            f"no turned into yes, {false_no:.1%} of the yes into no, in {where}",
+            f"{counted(found.samples, 'sample')}, {counted(found.simulations, 'simulation')}: "
+            f"{false_yes:.1%} of the "
+            f"no turned into yes, {false_no:.1%} of the yes into no, in {where}; "
+            f"definition {definition}",
             "",
         ],
     )

@@ -14,7 +14,7 @@ from noisesense.definitions import MODES
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._progress import shown_usage
 
-__all__ = ["figure", "kind", "short", "show_summary", "span"]
+__all__ = ["counted", "figure", "kind", "short", "show_summary", "span"]
 
 _KEY = re.compile("[0-9a-f]{64}")
 _KINDS: dict[Category, str] = {
@@ -24,6 +24,11 @@ _KINDS: dict[Category, str] = {
     "hallucination": "hallucination",
     "undetermined": "undetermined",
 }
+
+
+def counted(count: int, what: str) -> str:
+    """``"1 sample"``, ``"2,000 samples"``."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def figure(value: float | None) -> str:
@@ -77,14 +82,13 @@ def show_summary(
 
 
 def _headline(name: str, summary: Summary) -> str:
-    plural = "" if summary.samples == 1 else "s"
-    parts = [f"{summary.samples:,} sample{plural}", f"{summary.scored:,} scored"]
+    parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
     if summary.failed:
         parts.append(f"{summary.failed:,} failed")
     if summary.empty:
         parts.append(f"{summary.empty:,} without claims")
     if summary.clusters is not None:
-        parts.append(f"{summary.clusters:,} clusters")
+        parts.append(counted(summary.clusters, "cluster"))
     definition = (
         f"; definition {summary.definition}, lower is better" if summary.definition else ""
     )
@@ -121,7 +125,7 @@ def _partition(summary: Summary) -> str:
     shares = ", ".join(
         f"{words} {getattr(summary.partition, kind) / total:.1%}" for kind, words in _KINDS.items()
     )
-    return f"{total:,} response claims: {shares}"
+    return f"{counted(total, 'response claim')}: {shares}"
 
 
 def _signs(modes: Sequence[ModeSummary]) -> list[str]:
