@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictStr, ValidationInfo
 
@@ -62,6 +63,17 @@ class Sample(Model):
     response: _Text
     reference: _Text
     retrieved_contexts: Annotated[tuple[ChunkLike, ...], Field(min_length=1)]
+
+    if TYPE_CHECKING:  # the fields' own types are what is kept, not all that is read
+
+        def __init__(
+            self,
+            *,
+            user_input: str = "",
+            response: str,
+            reference: str,
+            retrieved_contexts: Sequence[str | Chunk | Mapping[str, Any]],
+        ) -> None: ...
 
     # A plain property: pydantic's model_copy would carry a cached value over to other content.
     @property

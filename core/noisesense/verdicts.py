@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -71,6 +71,17 @@ class ResponseClaim(_Claim):
     entailed_by: Positions
     undetermined: Positions = ()
 
+    if TYPE_CHECKING:  # the fields' own types are what is kept, not all that is read
+
+        def __init__(
+            self,
+            *,
+            text: str,
+            correct: bool | None,
+            entailed_by: Sequence[int],
+            undetermined: Sequence[int] = (),
+        ) -> None: ...
+
 
 class ReferenceClaim(_Claim):
     """One claim of the reference, with the chunks that entail it (as in `ResponseClaim`)."""
@@ -78,6 +89,12 @@ class ReferenceClaim(_Claim):
     text: StrictStr
     entailed_by: Positions
     undetermined: Positions = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, text: str, entailed_by: Sequence[int], undetermined: Sequence[int] = ()
+        ) -> None: ...
 
 
 class Verdicts(Model, VerdictsForm):
@@ -99,6 +116,16 @@ class Verdicts(Model, VerdictsForm):
     response_claims: tuple[ResponseClaim, ...]
     reference_claims: tuple[ReferenceClaim, ...] = ()
     chunks: tuple[ChunkLike, ...] | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            response_claims: Sequence[ResponseClaim | Mapping[str, Any]],
+            reference_claims: Sequence[ReferenceClaim | Mapping[str, Any]] = (),
+            chunks: Sequence[str | Chunk | Mapping[str, Any]] | None = None,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _positions_in_range(self) -> Verdicts:

@@ -59,6 +59,23 @@ def test_verdicts() -> None:
     assert_type(Verdicts.model_validate_json('{"response_claims": []}'), Verdicts)
 
 
+def test_lists_and_texts_are_read_where_tuples_and_chunks_are_kept() -> None:
+    sample = Sample(response="r", reference="g", retrieved_contexts=["c", Chunk(text="d")])
+    assert_type(sample.retrieved_contexts, tuple[Chunk, ...])
+    plain = {"text": "a", "correct": None, "entailed_by": [0]}
+    verdicts = Verdicts(
+        response_claims=[ResponseClaim(text="a", correct=None, entailed_by=[0]), plain],
+        reference_claims=[ReferenceClaim(text="b", entailed_by=[], undetermined=[1])],
+        chunks=["c", "d"],
+    )
+    assert_type(verdicts.response_claims, tuple[ResponseClaim, ...])
+    assert verdicts.response_claims[0] == verdicts.response_claims[1]
+    with pytest.raises(InputError):
+        Sample(response="r", reference="g", retrieved_contexts=[1])  # type: ignore[list-item]
+    with pytest.raises(InputError):
+        Sample(response="r", retrieved_contexts=["c"])  # type: ignore[call-arg]
+
+
 def test_scores() -> None:
     result = score(Verdicts.from_matrices([False], [[True]], [[True]]), definition="paper")
     assert_type(result, Score)
