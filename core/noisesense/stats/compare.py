@@ -102,7 +102,7 @@ def _one_definition(scored: _Pairs) -> DefinitionName | None:
                     f"results scored alike, {first}",
                     str(kept.scored_as),
                     where=f"{run}, result {kept.id!r}",
-                    hint="read both with the same definition=… and empty=…",
+                    hint="read both with one definition=… and empty=… (--definition, --empty)",
                 )
     return cast(DefinitionName, first[0]) if first else None
 
