@@ -248,7 +248,7 @@ def test_samples_that_changed_most_come_first() -> None:
         (
             run((0, 1)),
             [Result("0", score(Verdicts(response_claims=()), empty="zero"))],
-            "read both with the same definition",
+            "read both with one definition",
         ),
     ],
 )
