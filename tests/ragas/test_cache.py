@@ -50,8 +50,9 @@ def test_a_bad_reply_is_not_asked_again_by_instructor_behind_a_cache(kind: str) 
     with ScriptedServer(Mind([(sample, verdicts)]), script=always(INVALID_JSON)) as server:
         with pytest.raises(ReplyError):
             asked(kind, server, work)
-        # Both lists of claims, three times; when one is given up, the other is cancelled.
-        assert 3 < server.log.calls <= 6
+        # Both lists of claims, three times; when one is given up, the other is cancelled, on a
+        # busy machine before its first call was sent.
+        assert 3 <= server.log.calls <= 6
 
 
 class _Cache(CacheInterface):
