@@ -49,7 +49,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         judge: where the verdicts come from instead; then no model and no key is asked for.
         definition: ``"ragas"``, as above, or another: see `noisesense.definitions`.
         empty: what a response without claims gives, see `noisesense.score`.
-        name: the column's name; the mode is added by ragas.
+        name: the column's name; the mode is added by ragas, which keeps one column a name.
+            Default ``noise_sensitivity``; by another definition ``noise_sensitivity_paper``, ….
         store: a `VerdictStore` that keeps what ``llm`` said.
         judge_options: further arguments of `noisesense.LLMJudge`.
         focus: deprecated name of ``mode``.
@@ -75,7 +76,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         *,
         definition: DefinitionName = "ragas",
         empty: Empty = "undefined",
-        name: str = "noise_sensitivity",
+        name: str | None = None,
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
         focus: Mode | None = None,
@@ -95,7 +96,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
         if judge is not None:
             self._check_judge(judge)
-        BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]
+        BaseMetric.__init__(self, name or _column(self.definition))  # pyright: ignore[reportUnknownMemberType]
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
         return (), {"judge": self.judge}
@@ -212,6 +213,10 @@ class _WithLLM(NoiseSensitivity, MetricWithLLM):  # type: ignore[misc]
 
     def init(self, run_config: RunConfig) -> None:
         MetricWithLLM.init(self, run_config)
+
+
+def _column(definition: DefinitionName) -> str:
+    return "noise_sensitivity" if definition == "ragas" else f"noise_sensitivity_{definition}"
 
 
 def _empty(empty: Empty) -> Empty:
