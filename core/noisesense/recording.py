@@ -142,9 +142,9 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
 
 
 def write_recording(
-    path: str | os.PathLike[str], pairs: Iterable[tuple[Sample, Verdicts]]
+    path: str | os.PathLike[str], pairs: Iterable[tuple[Sample, Verdicts] | Recorded]
 ) -> None:
-    """Write a recording that `RecordedJudge` reads.
+    """Write a recording that `RecordedJudge` reads; also from what `read_recording` gives.
 
     The file appears whole or not at all. Chunks that are the sample's own are left out of the
     verdicts; a pair that comes again with the same verdicts is written once.
@@ -156,9 +156,10 @@ def write_recording(
     write_whole(as_path(path), _lines(pairs))
 
 
-def _lines(pairs: Iterable[tuple[Sample, Verdicts]]) -> Iterator[str]:
+def _lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]:
     written: dict[str, Verdicts] = {}
-    for number, (sample, verdicts) in enumerate(pairs):
+    for number, pair in enumerate(pairs):
+        sample, verdicts = (pair.sample, pair.verdicts) if isinstance(pair, Recorded) else pair
         verdicts = verdicts.beside(sample)
         if sample.key not in written:
             written[sample.key] = verdicts

@@ -49,6 +49,14 @@ def test_what_is_written_is_found_again(tmp_path: Path) -> None:
     assert repr(judge) == f"RecordedJudge({str(path)!r}, 30 samples)"
 
 
+def test_what_is_read_can_be_written(tmp_path: Path) -> None:
+    write_recording(tmp_path / "all.jsonl", PAIRS)
+    lines = read_recording(tmp_path / "all.jsonl")
+    write_recording(tmp_path / "some.jsonl", (line for line in lines if line.line > 20))
+    found = [(line.sample, line.verdicts) for line in read_recording(tmp_path / "some.jsonl")]
+    assert found == PAIRS[20:]
+
+
 def test_the_documented_examples_in_any_script(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     write_recording(path, [(e.sample, e.verdicts) for e in reference_examples()])
