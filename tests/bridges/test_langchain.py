@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, Field
 
-from noisesense.errors import JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judge import Usage
 from noisesense_adapters.langchain import LangChainLLM, _ask, judge
 from support import misbehavior as bad
@@ -73,6 +73,12 @@ def _say(llm: LangChainLLM, times: int = 1) -> list[tuple[Answer, Usage]]:
         return list(await asyncio.gather(*(llm.generate("Well?", Answer) for _ in range(times))))
 
     return run(main())
+
+
+@pytest.mark.parametrize("model", ["gpt-4.1-mini", None])
+def test_a_name_is_no_model(model: Any) -> None:
+    with pytest.raises(InputError, match=r"a LangChain chat model, got .*init_chat_model"):
+        judge(model)
 
 
 def test_chat_openai_answers_in_the_form() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from typing import Any
 
 import openai
 import pytest
@@ -145,6 +146,17 @@ def test_groqs_complaint_about_the_reply_is_no_refusal_of_the_form() -> None:
         with pytest.raises(ReplyError):
             _ask(_llm(server))
         assert server.log.calls == 1
+
+
+@pytest.mark.parametrize(("model", "got"), [(" ", "an empty text"), (None, "NoneType")])
+def test_no_name_is_refused(model: Any, got: str) -> None:
+    with pytest.raises(InputError, match=f"model: expected a model's name, got {got}"):
+        OpenAILLM(model)
+
+
+def test_it_is_shown_by_its_name() -> None:
+    llm = OpenAILLM("m", base_url="http://user:secret@127.0.0.1:9/v1", api_key="k-1")
+    assert repr(llm) == "OpenAILLM('m at 127.0.0.1:9/v1')"
 
 
 def test_a_client_and_settings_for_another_are_refused() -> None:

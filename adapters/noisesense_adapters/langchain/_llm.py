@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from noisesense.errors import JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judge import Usage
 from noisesense_adapters._failures import judge_error, status_of
 from noisesense_adapters._json_reply import json_form, spelled_out
@@ -45,9 +45,19 @@ class LangChainLLM:
     Args:
         model: the chat model. A sync-only one is asked in threads.
         config: passed on with every call: callbacks, tags, metadata.
+
+    Raises:
+        InputError: no model of LangChain's, such as the name of one.
     """
 
     def __init__(self, model: BaseChatModel, config: RunnableConfig | None = None) -> None:
+        if not callable(getattr(model, "ainvoke", None)):
+            raise InputError(
+                "a LangChain chat model",
+                type(model).__name__,
+                where="model",
+                hint="langchain.chat_models.init_chat_model(name) makes one of a name",
+            )
         self._model, self._config = model, config
         self._in_words = False
 

@@ -43,6 +43,9 @@ class OpenAILLM:
         max_retries: further requests after a 408, 409, 429, 5xx, a timeout or a lost
             connection, default 2.
         params: sent with every request: ``{"temperature": 0}``, ``{"extra_body": …}``.
+
+    Raises:
+        InputError: no name, or both a client and what makes one.
     """
 
     def __init__(
@@ -56,6 +59,9 @@ class OpenAILLM:
         max_retries: int | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> None:
+        if not isinstance(model, str) or not model.strip():
+            got = "an empty text" if isinstance(model, str) else type(model).__name__
+            raise InputError("a model's name", got, where="model")
         settings = (base_url, api_key, timeout, max_retries)
         if client is not None and settings != (None, None, None, None):
             raise InputError(
@@ -75,6 +81,9 @@ class OpenAILLM:
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
         self._form = 0
+
+    def __repr__(self) -> str:
+        return f"OpenAILLM({self.name!r})"
 
     @property
     def name(self) -> str:
