@@ -76,19 +76,22 @@ def test_columns_are_named_as_ragas_names_its_own() -> None:
     assert list(other.scores[0]) == ["mine(mode=relevant)"]
 
 
-def test_definitions_side_by_side_have_a_column_each() -> None:
+def test_definitions_side_by_side_need_a_name_each() -> None:
     """ragas keeps one column a name; the other's values would be gone without a word."""
     # One incorrect claim that both kinds of chunk entail: only the paper counts it twice.
     verdicts = Verdicts.from_matrices([False], [[True, True]], [[True, False]])
     sample = Sample(response="r", reference="g", retrieved_contexts=["a", "b"])
     judge = CountingJudge([(sample, verdicts)])
-    metrics = [
+    ragas, paper, named = (
         NoiseSensitivity("irrelevant", judge=judge),
         NoiseSensitivity("irrelevant", judge=judge, definition="paper"),
-    ]
-    assert evaluated([sample], metrics).scores[0] == {
+        NoiseSensitivity("irrelevant", judge=judge, definition="paper", name="noise_paper"),
+    )
+    with pytest.warns(UserWarning, match=r"both called noise_sensitivity\(mode=irrelevant\)"):
+        evaluated([sample], [ragas, paper])
+    assert evaluated([sample], [ragas, named]).scores[0] == {
         "noise_sensitivity(mode=irrelevant)": 0.0,
-        "noise_sensitivity_paper(mode=irrelevant)": 1.0,
+        "noise_paper(mode=irrelevant)": 1.0,
     }
 
 
@@ -165,9 +168,8 @@ def test_nan_only_where_undefined_and_then_with_the_reason() -> None:
 def test_the_only_mode_a_definition_lacks_is_nan() -> None:
     sample, verdicts = random_pair(3)
     result = evaluated([sample], both(CountingJudge([(sample, verdicts)]), definition="validmind"))
-    relevant, irrelevant = result.scores[0].values()
-    assert relevant == score(verdicts, definition="validmind").relevant
-    assert math.isnan(irrelevant)
+    assert result.scores[0][RELEVANT] == score(verdicts, definition="validmind").relevant
+    assert math.isnan(result.scores[0][IRRELEVANT])
 
 
 class _FailsOn:

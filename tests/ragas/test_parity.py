@@ -99,8 +99,7 @@ def test_reference_examples_by_the_other_definitions(definition: Any, mode: Mode
     examples = reference_examples()
     judge = CountingJudge((example.sample, example.verdicts) for example in examples)
     metric = NoiseSensitivity(mode=mode, judge=judge, definition=definition)
-    result = evaluated([example.sample for example in examples], [metric])
-    figures = result[f"noise_sensitivity_{definition}(mode={mode})"]
+    figures = column(evaluated([example.sample for example in examples], [metric]), mode)
     expected = [example.expected[definition][MODES.index(mode)] for example in examples]
     assert all(same(*pair) for pair in zip(figures, expected, strict=True))
 

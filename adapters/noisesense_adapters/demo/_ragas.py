@@ -56,9 +56,8 @@ def _evaluate(ragas: Any, group: Sequence[Case], judge: RecordedJudge) -> dict[s
     ]
     dataset = ragas.EvaluationDataset.from_list([ragas_row(case.example.sample) for case in group])
     result = ragas.evaluate(dataset, metrics=metrics, show_progress=False, raise_exceptions=True)
-    columns = [f"{metric.name}(mode={metric.mode})" for metric in metrics]
     return {
-        case.key: Pair(*(_figure(row[column]) for column in columns))
+        case.key: Pair(*(_figure(row[f"noise_sensitivity(mode={mode})"]) for mode in MODES))
         for case, row in zip(group, result.scores, strict=True)
     }
 

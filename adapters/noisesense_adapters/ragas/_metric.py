@@ -21,7 +21,7 @@ from noisesense.scoring import Empty, score
 from noisesense.sharing import judge_for, judge_once
 from noisesense_adapters.ragas._llm import RagasLLM, check_llm
 from noisesense_adapters.ragas._rows import FIELDS, read_row
-from noisesense_adapters.ragas._trace import callbacks_in, trace_report
+from noisesense_adapters.ragas._trace import callbacks_in, trace_report, warn_of_namesake
 from noisesense_adapters.ragas._value import ScoredFloat
 
 __all__ = ["NoiseSensitivity"]
@@ -49,8 +49,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         judge: where the verdicts come from instead; then no model and no key is asked for.
         definition: ``"ragas"``, as above, or another: see `noisesense.definitions`.
         empty: what a response without claims gives, see `noisesense.score`.
-        name: the column's name; the mode is added by ragas, which keeps one column a name.
-            Default ``noise_sensitivity``; by another definition ``noise_sensitivity_paper``, ….
+        name: the column's name; the mode is added by ragas. ragas keeps one column a name: give
+            one to each of several definitions in a run.
         store: a `VerdictStore` that keeps what ``llm`` said.
         judge_options: further arguments of `noisesense.LLMJudge`.
         focus: deprecated name of ``mode``.
@@ -76,7 +76,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         *,
         definition: DefinitionName = "ragas",
         empty: Empty = "undefined",
-        name: str | None = None,
+        name: str = "noise_sensitivity",
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
         focus: Mode | None = None,
@@ -96,7 +96,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
         if judge is not None:
             self._check_judge(judge)
-        BaseMetric.__init__(self, name or _column(self.definition))  # pyright: ignore[reportUnknownMemberType]
+        BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
         return (), {"judge": self.judge}
@@ -157,6 +157,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
             value = await self._value(row)
         asked = {"mode": self.mode, "definition": self.definition, "empty": self.empty}
         trace_report(callbacks, asked, value.report)
+        warn_of_namesake(callbacks, self.name, asked)
         return value
 
     async def _value(self, row: Mapping[str, Any]) -> ScoredFloat:
@@ -213,10 +214,6 @@ class _WithLLM(NoiseSensitivity, MetricWithLLM):  # type: ignore[misc]
 
     def init(self, run_config: RunConfig) -> None:
         MetricWithLLM.init(self, run_config)
-
-
-def _column(definition: DefinitionName) -> str:
-    return "noise_sensitivity" if definition == "ragas" else f"noise_sensitivity_{definition}"
 
 
 def _empty(empty: Empty) -> Empty:
