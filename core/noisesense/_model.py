@@ -17,6 +17,17 @@ _PLACES = {
     "chunks": "chunk",
     "retrieved_contexts": "chunk",
 }
+_OTHER_NAMES = {
+    "question": "user_input",
+    "answer": "response",
+    "ground_truth": "reference",
+    "contexts": "retrieved_contexts",
+    "input": "user_input",
+    "actual_output": "response",
+    "expected_output": "reference",
+    "retrieval_context": "retrieved_contexts",
+}
+"""Of ragas before 0.2 and of DeepEval; the adapters read them, the models only recognize them."""
 _EXPECTED = {
     "bool_type": "true or false",
     "int_type": "a whole number",
@@ -92,10 +103,14 @@ def _one(model: type[BaseModel], problem: ErrorDetails) -> InputError:
     kind, got = problem["type"], cast("object", problem["input"])
     if kind == "missing":
         name = str(problem["loc"][-1])
-        keys = ", ".join(map(repr, cast("dict[str, object]", got)))
+        there = cast("dict[str, object]", got)
+        keys = ", ".join(map(repr, there))
         hint = "write null where it is undetermined" if name == "correct" else ""
         if name == "entailed_by":
             hint = "write [] if no chunk entails the claim"
+        for other in there:
+            if _OTHER_NAMES.get(other) == name:
+                hint = f"rename {other!r} to {name!r}"
         return InputError(
             f"the field {name!r}",
             f"only {keys}" if keys else "no fields",

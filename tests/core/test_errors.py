@@ -104,6 +104,11 @@ def test_messages_word_for_word(data: dict[str, Any], message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_the_names_of_other_frameworks_are_recognized() -> None:
+    with pytest.raises(InputError, match="rename 'contexts' to 'retrieved_contexts'"):
+        Sample.model_validate({"response": "r", "reference": "g", "contexts": ["c"]})
+
+
 @pytest.mark.parametrize("text", ["", "{", "[", '{"response_claims": [}', "nul"])
 def test_broken_json_is_named_with_its_place(text: str) -> None:
     with pytest.raises(

@@ -111,6 +111,12 @@ def test_runs_with_little_in_them(tmp_path: Path, results: list[Result]) -> None
     write_png(results, tmp_path / "a.png")
 
 
+@pytest.mark.parametrize("name", ["no/folder.png", "a\0b.png", "."])
+def test_a_picture_that_cannot_be_written_is_an_input_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError):
+        write_png(readable_run(2), tmp_path / name)
+
+
 def test_the_figures_are_those_of_the_summary(tmp_path: Path) -> None:
     """Ten samples of one claim: three from relevant chunks, one from an irrelevant one."""
     relevant = Verdicts.from_matrices([False], [[True]], [[True]])

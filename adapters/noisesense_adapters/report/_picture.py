@@ -13,6 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from noisesense import Partition, Summary, summarize
+from noisesense._jsonl import as_path
+from noisesense.errors import InputError
 from noisesense_adapters.report._collect import Results, opened
 from noisesense_adapters.report._plots import (
     PAPER,
@@ -50,15 +52,20 @@ def write_png(
         dpi: dots per inch; the picture is 8 inches wide.
 
     Raises:
-        InputError: results of several definitions, or a number out of range.
+        InputError: results of several definitions, a number out of range, or a picture that
+            cannot be written.
         RecordingError: a file that cannot be read.
-        OSError: the picture cannot be written.
     """
+    target = as_path(path)
     summary = summarize(opened(results), confidence=confidence)
     with drawing():
         figure = _figure(summary, title)
-        figure.savefig(Path(path), format="png", dpi=dpi, metadata={"Software": None})
-    return Path(path)
+        try:
+            figure.savefig(target, format="png", dpi=dpi, metadata={"Software": None})
+        except OSError as error:
+            got = error.strerror or type(error).__name__
+            raise InputError("a file that can be written", got, where=str(target)) from error
+    return target
 
 
 def _figure(summary: Summary, title: str | None) -> Figure:
