@@ -31,6 +31,27 @@ def titled(title: str) -> str:
     return next(block.text for block in BLOCKS if block.title == title)
 
 
+def run_beside_model(
+    command: list[str], folder: Path, recording: Path, env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run it with a model on loopback, which it asks, that knows the recorded verdicts."""
+    judge = RecordedJudge(recording)
+    with ScriptedServer(Mind([(s, judge.lookup(s)) for s in judge.samples])) as server:
+        endpoint = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_BASE": server.base_url}
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**env, **endpoint},
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert server.log.calls > 0
+    return done
+
+
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which all Python snippets ran, one after another, as one program."""
@@ -48,20 +69,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "DEEPEVAL_DISABLE_DOTENV": "1",
     }
     subprocess.run([sys.executable, "first.py"], cwd=folder, env=env, check=True)
-    judge = RecordedJudge(recording)
     (folder / "program.py").write_text(program, "utf-8")
-    with ScriptedServer(Mind([(s, judge.lookup(s)) for s in judge.samples])) as server:
-        env["OPENAI_BASE_URL"] = env["OPENAI_API_BASE"] = server.base_url
-        done = subprocess.run(
-            [sys.executable, "program.py"],
-            cwd=folder,
-            env=env,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-            timeout=300,
-        )
-    assert done.returncode == 0, done.stderr
+    done = run_beside_model([sys.executable, "program.py"], folder, recording, env)
     (folder / "outputs.json").write_text(json.dumps(done.stdout.split(f"{marker}\n")), "utf-8")
     return folder
 
@@ -87,25 +96,13 @@ def test_promptfoo_snippet(session: Path, request: pytest.FixtureRequest) -> Non
 
 def test_the_commands_on_a_dataset(session: Path) -> None:
     commands = next(block.text for block in BLOCKS if "noisesense score" in block.text)
-    judge = RecordedJudge(session / "verdicts.jsonl")
-    with ScriptedServer(Mind([(s, judge.lookup(s)) for s in judge.samples])) as server:
-        env = {
-            **environment(),
-            "OPENAI_API_KEY": "no-key-is-needed-on-loopback",
-            "OPENAI_BASE_URL": server.base_url,
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        }
-        done = subprocess.run(
-            ["bash", "-e", "-c", commands],
-            cwd=session,
-            env=env,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert server.log.calls > 0
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = run_beside_model(
+        ["bash", "-e", "-c", commands],
+        session,
+        session / "verdicts.jsonl",
+        {**environment(), "OPENAI_API_KEY": "no-key-is-needed-on-loopback", "PATH": path},
+    )
     assert done.stdout.count("relevant") > 5
     for name in ("results.jsonl", "judged.jsonl", "report.html", "plots.png"):
         assert (session / name).stat().st_size > 0
