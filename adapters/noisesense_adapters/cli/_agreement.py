@@ -13,9 +13,10 @@ from rich.text import Text
 
 from noisesense import Agreement, PoweredMean, Result, agreement, prediction_powered_mean
 from noisesense.definitions import MODES, DefinitionName, Mode
+from noisesense.stats._warnings import counted
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading, definition_in
-from noisesense_adapters.cli._summary import counted, figure, short, span
+from noisesense_adapters.cli._summary import figure, short, span
 
 __all__ = ["run_agreement"]
 

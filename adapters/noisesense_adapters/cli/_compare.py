@@ -14,11 +14,12 @@ from rich.text import Text
 from noisesense import Comparison, Result, Tally, compare
 from noisesense.definitions import MODES, DefinitionName, Mode
 from noisesense.scoring import Empty
+from noisesense.stats._warnings import counted
 from noisesense.stats.comparison import ClaimChange, ModeComparison, PairedBy, SampleChange
 from noisesense_adapters.cli._checks import above, check_limit
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading
-from noisesense_adapters.cli._summary import counted, figure, kind, short, span
+from noisesense_adapters.cli._summary import figure, kind, short, span
 
 __all__ = ["CompareOptions", "run_compare"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from pathlib import Path
 
 from noisesense.errors import InputError
+from noisesense_adapters.scoring._files import check_folder
 
 __all__ = ["check_pictures"]
 
@@ -27,12 +27,8 @@ def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None
 
 
 def _check(path: Path, ending: str, where: str, dataset: Path) -> None:
-    folder = path.parent
     if path.suffix.lower() != ending:
         raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
-    if not folder.is_dir():
-        raise InputError("a folder that exists", repr(str(folder)), where=where)
-    if not os.access(folder, os.W_OK):
-        raise InputError("a folder that can be written to", repr(str(folder)), where=where)
+    check_folder(path.parent, where)
     if path.is_dir() or (path.exists() and dataset.exists() and path.samefile(dataset)):
         raise InputError("a file of its own", repr(str(path)), where=where)

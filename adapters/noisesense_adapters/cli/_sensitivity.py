@@ -11,11 +11,12 @@ from rich.text import Text
 
 from noisesense import sensitivity_band
 from noisesense.definitions import MODES, DefinitionName
+from noisesense.stats._warnings import counted
 from noisesense.stats.cells import CellKind
 from noisesense.stats.sensitivity import CELLS
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading, definition_in
-from noisesense_adapters.cli._summary import counted, figure, span
+from noisesense_adapters.cli._summary import figure, span
 
 __all__ = ["run_sensitivity"]
 

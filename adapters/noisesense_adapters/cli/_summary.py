@@ -11,10 +11,11 @@ from rich.text import Text
 from noisesense import Interval, ModeSummary, Summary
 from noisesense._claims import Category
 from noisesense.definitions import MODES
+from noisesense.stats._warnings import counted
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._progress import shown_usage
 
-__all__ = ["counted", "figure", "kind", "short", "show_summary", "span"]
+__all__ = ["figure", "kind", "short", "show_summary", "span"]
 
 _KEY = re.compile("[0-9a-f]{64}")
 _KINDS: dict[Category, str] = {
@@ -24,11 +25,6 @@ _KINDS: dict[Category, str] = {
     "hallucination": "hallucination",
     "undetermined": "undetermined",
 }
-
-
-def counted(count: int, what: str) -> str:
-    """``"1 sample"``, ``"2,000 samples"``."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def figure(value: float | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from deepeval.metrics import BaseMetric
 from deepeval.models import DeepEvalBaseLLM
@@ -14,7 +14,8 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 from noisesense import DefinitionName, InputError, Judge, Judgement, Mode, Score, Verdicts
 from noisesense.definitions import check_definition, check_mode
 from noisesense.errors import describe
-from noisesense.scoring import Empty
+from noisesense.scoring import Empty, check_empty
+from noisesense_adapters._judge_argument import check_judge
 from noisesense_adapters.deepeval._blocking import run_blocking
 from noisesense_adapters.deepeval._judging import model_name
 from noisesense_adapters.deepeval._measure import measure_into
@@ -96,19 +97,14 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     ) -> None:
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float, NoneType)):
             raise InputError("a number or None", describe(threshold), where="threshold")
-        if empty not in get_args(Empty):
-            raise InputError("'undefined', 'zero' or 'error'", describe(empty), where="empty")
+        check_empty(empty)
         if not isinstance(chunk_labels, (Mapping, NoneType)):
             raise InputError(
                 "labels by source or text", describe(chunk_labels), where="chunk_labels"
             )
         check_definition(definition)
         _check_model(model)
-        _check_judge(judge, model=model, store=store, judge_options=judge_options)
-        if judge_options:
-            from noisesense.llm_judge.options import check_judge_options
-
-            check_judge_options(judge_options)
+        check_judge(judge, judge_options, model=model, store=store)
         self.threshold = 0 if strict_mode else threshold
         # DeepEval's own metrics keep the model object here; ours makes it when it is needed.
         self.model = model  # type: ignore[assignment]
@@ -211,20 +207,3 @@ def _check_model(model: object) -> None:
         raise InputError(
             "None, a model's name or a DeepEvalBaseLLM", type(model).__name__, where="model"
         )
-
-
-def _check_judge(judge: object, **others: object) -> None:
-    if judge is None:
-        return
-    if not isinstance(judge, Judge):
-        raise InputError(
-            "an object with `async def judge(sample)`",
-            type(judge).__name__,
-            where="judge",
-            hint="for a recording: judge=RecordedJudge(path)" if isinstance(judge, str) else "",
-        )
-    for name, value in others.items():
-        if value is not None:
-            raise InputError(
-                "a judge alone", f"{name} too", where="judge", hint=f"{name} is for no judge"
-            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from ragas.dataset_schema import SingleTurnSample
 from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
@@ -15,10 +15,11 @@ from ragas.prompt.mixin import PromptMixin
 from ragas.run_config import RunConfig
 
 from noisesense.definitions import DefinitionName, Mode, check_definition, check_mode
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense.judge import Judge, Judgement
-from noisesense.scoring import Empty, score
+from noisesense.scoring import Empty, check_empty, score
 from noisesense.sharing import judge_for, judge_once
+from noisesense_adapters._judge_argument import check_judge
 from noisesense_adapters.ragas._llm import RagasLLM, check_llm
 from noisesense_adapters.ragas._rows import FIELDS, read_row
 from noisesense_adapters.ragas._trace import callbacks_in, trace_report, warn_of_namesake
@@ -85,17 +86,12 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         self.llm = llm
         self.judge = judge
         self.definition: DefinitionName = check_definition(definition).name
-        self.empty: Empty = _empty(empty)
+        self.empty: Empty = check_empty(empty)
         self.store = store
-        if judge_options:
-            from noisesense.llm_judge.options import check_judge_options
-
-            check_judge_options(judge_options)
+        check_judge(judge, judge_options or None, llm=llm, store=store)
         self.judge_options = dict(judge_options or {})
         self.output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
-        if judge is not None:
-            self._check_judge(judge)
         BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
@@ -193,33 +189,12 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         if self.llm is not None:
             check_llm(self.llm)
 
-    def _check_judge(self, judge: Any) -> None:
-        if not isinstance(judge, Judge):
-            raise InputError(
-                "an object with `async def judge(sample)`",
-                type(judge).__name__,
-                where="judge",
-                hint="for a recording: judge=RecordedJudge(path)",
-            )
-        given = {"llm": self.llm, "store": self.store, "judge_options": self.judge_options or None}
-        for name, value in given.items():
-            if value is not None:
-                raise InputError(
-                    "a judge alone", f"{name} too", where="judge", hint=f"{name} is for no judge"
-                )
-
 
 class _WithLLM(NoiseSensitivity, MetricWithLLM):  # type: ignore[misc]
     """What ``NoiseSensitivity(…)`` makes where no judge is given."""
 
     def init(self, run_config: RunConfig) -> None:
         MetricWithLLM.init(self, run_config)
-
-
-def _empty(empty: Empty) -> Empty:
-    if empty not in get_args(Empty):
-        raise InputError("'undefined', 'zero' or 'error'", describe(empty), where="empty")
-    return empty
 
 
 def _mode(mode: Any, focus: Any) -> Mode:

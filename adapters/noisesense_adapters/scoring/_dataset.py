@@ -16,7 +16,7 @@ from noisesense.results import Result
 from noisesense.scoring import Empty
 from noisesense_adapters.io import BadRow, Column, Row, read_rows
 from noisesense_adapters.scoring._blocking import run_blocking
-from noisesense_adapters.scoring._files import check_output, write_file
+from noisesense_adapters.scoring._files import check_output, holds_something, write_file
 from noisesense_adapters.scoring._journal import Journal
 from noisesense_adapters.scoring._judging import judge_rows
 from noisesense_adapters.scoring._paid import check_paid
@@ -135,7 +135,7 @@ def _journal(
         path = Path(scratch, "results.partial") if target is None else partial_of(target)
         journal = Journal(path, name)
         try:
-            if target is not None and name is not None and _is_there(target):
+            if target is not None and name is not None and holds_something(target):
                 journal.adopt(results_of(target))
             yield journal, name
         finally:
@@ -145,10 +145,6 @@ def _journal(
 def _name_of(judge: Judge | None) -> str | None:
     name = getattr(judge, "name", None)
     return name if isinstance(name, str) else None
-
-
-def _is_there(target: Path) -> bool:
-    return target.exists() and target.stat().st_size > 0
 
 
 def _told(results: Iterator[Result], on_done: Callable[[Result | None], None]) -> Iterator[Result]:

@@ -11,7 +11,7 @@ from noisesense.results import Result, write_results
 from noisesense_adapters.io import BadRow, pyarrow, read_rows
 from noisesense_adapters.scoring._parquet import write_parquet
 
-__all__ = ["check_output", "write_file"]
+__all__ = ["check_folder", "check_output", "holds_something", "write_file"]
 
 _KINDS: dict[str, Callable[[Path, Iterator[Result]], object]] = {
     ".jsonl": write_results,
@@ -22,6 +22,19 @@ _KINDS: dict[str, Callable[[Path, Iterator[Result]], object]] = {
 def write_file(path: Path, results: Iterator[Result]) -> None:
     """Write the results; the file appears whole or not at all."""
     _KINDS[path.suffix.lower()](path, results)
+
+
+def holds_something(path: Path) -> bool:
+    """Is it there, and not empty?"""
+    return path.exists() and path.stat().st_size > 0
+
+
+def check_folder(folder: Path, where: str) -> None:
+    """Raise `InputError` unless files can be made in it."""
+    if not folder.is_dir():
+        raise InputError("a folder that exists", repr(str(folder)), where=where)
+    if not os.access(folder, os.W_OK):
+        raise InputError("a folder that can be written to", repr(str(folder)), where=where)
 
 
 def check_output(path: Path, dataset: Path) -> Path:
@@ -36,10 +49,7 @@ def check_output(path: Path, dataset: Path) -> Path:
         raise InputError(expected, repr(path.name), where="out")
     if path.suffix.lower() == ".parquet":
         pyarrow()  # that it is missing shall not be found out after the judge was paid
-    if not path.parent.is_dir():
-        raise InputError("a folder that exists", repr(str(path.parent)), where="out")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError("a folder that can be written to", repr(str(path.parent)), where="out")
+    check_folder(path.parent, "out")
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return path
     if dataset.exists() and path.samefile(dataset):

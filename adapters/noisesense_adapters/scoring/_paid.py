@@ -9,6 +9,7 @@ from pathlib import Path
 from noisesense.errors import InputError, describe
 from noisesense.results import Result, read_results
 from noisesense_adapters.io import BadRow, Row
+from noisesense_adapters.scoring._files import holds_something
 from noisesense_adapters.scoring._results import results_of
 
 __all__ = ["check_paid"]
@@ -33,8 +34,8 @@ def check_paid(
     Raises:
         InputError: another judge's, or over other samples.
     """
-    found = [*_judged(path, results_of(path))] if _holds_something(path) else []
-    if judge is not None and _holds_something(partial):
+    found = [*_judged(path, results_of(path))] if holds_something(path) else []
+    if judge is not None and holds_something(partial):
         found += _judged(partial, read_results(partial, on_error=lambda _: None))
     for file, result in found:
         if judge is not None and result.judge != judge:
@@ -54,10 +55,6 @@ def check_paid(
             where="out",
             hint=_HINT,
         )
-
-
-def _holds_something(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 def _judged(path: Path, results: Iterator[Result]) -> Iterator[tuple[Path, Result]]:

@@ -10,6 +10,7 @@ from noisesense import Judge, RecordedJudge, VerdictStore
 from noisesense.errors import InputError, MissingExtraError, NoiseSenseError
 from noisesense.sharing import judge_for
 from noisesense_adapters._failures import judge_error
+from noisesense_adapters._judge_argument import check_alone
 
 __all__ = ["judge_of"]
 
@@ -32,10 +33,7 @@ def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
     """
     if judge is None:
         return _over_model(_model(judge_llm), store)
-    for name, value in (("judge_llm", judge_llm), ("store", store)):
-        if value is not None:
-            hint = f"{name} is for no judge"
-            raise InputError("a judge alone", f"{name} too", where="judge", hint=hint)
+    check_alone(judge_llm=judge_llm, store=store)
     if _is_path(judge):
         return RecordedJudge(judge)
     if not isinstance(judge, Judge):

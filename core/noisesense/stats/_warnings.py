@@ -63,5 +63,5 @@ def mode_warnings(mode: ModeSummary, count: int, unit: str) -> list[str]:
 
 
 def counted(count: int, unit: str) -> str:
-    """``"1 pair"``, ``"2 pairs"``."""
-    return f"{count} {unit}{'' if count == 1 else 's'}"
+    """``"1 pair"``, ``"2,000 pairs"``."""
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
