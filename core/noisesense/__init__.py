@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         StoreError,
         UndefinedScoreError,
     )
+    from noisesense.gating import GateOutcome, gate
     from noisesense.judge import Judge, Judgement, StructuredLLM, Usage
     from noisesense.llm_judge import LLMJudge
     from noisesense.matrices import Cell, Matrices
@@ -29,7 +30,16 @@ if TYPE_CHECKING:
     from noisesense.results import Result, read_results, write_results
     from noisesense.sample import Chunk, Sample
     from noisesense.schema import SCHEMA_VERSION, json_schema
-    from noisesense.scoring import ClaimOutcome, Counts, Partition, Score, score
+    from noisesense.scoring import (
+        ClaimOutcome,
+        Counts,
+        Empty,
+        Partition,
+        Score,
+        Status,
+        Undetermined,
+        score,
+    )
     from noisesense.stats.agreement import Agreement, agreement
     from noisesense.stats.compare import compare
     from noisesense.stats.comparison import Comparison
@@ -60,6 +70,8 @@ __all__ = [
     "Comparison",
     "Counts",
     "DefinitionName",
+    "Empty",
+    "GateOutcome",
     "InputError",
     "Interval",
     "Judge",
@@ -85,17 +97,20 @@ __all__ = [
     "SampleNotRecordedError",
     "Score",
     "SensitivityBand",
+    "Status",
     "StoreError",
     "StructuredLLM",
     "Summary",
     "Tally",
     "UndefinedScoreError",
+    "Undetermined",
     "Usage",
     "VerdictStore",
     "Verdicts",
     "__version__",
     "agreement",
     "compare",
+    "gate",
     "json_schema",
     "offenders",
     "prediction_powered",
@@ -116,6 +131,7 @@ _HOMES = {
     "definitions": "DefinitionName Mode",
     "errors": "InputError JudgeError MissingExtraError NoiseSenseError "
     "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError",
+    "gating": "GateOutcome gate",
     "judge": "Judge Judgement StructuredLLM Usage",
     "llm_judge": "LLMJudge",
     "matrices": "Cell Matrices",
@@ -123,7 +139,7 @@ _HOMES = {
     "results": "Result read_results write_results",
     "sample": "Chunk Sample",
     "schema": "SCHEMA_VERSION json_schema",
-    "scoring": "ClaimOutcome Counts Partition Score score",
+    "scoring": "ClaimOutcome Counts Empty Partition Score Status Undetermined score",
     "stats.agreement": "Agreement agreement",
     "stats.compare": "compare",
     "stats.comparison": "Comparison",

@@ -57,24 +57,31 @@ def mode_sentence(score: Score, mode: Mode) -> str:
         if score.empty == "zero":
             return f"{title} is 0 by convention: the response has no claims."
         return f"{title} is undefined: the response has no claims."
-    noisy = [claim for claim in score.claims if getattr(claim, mode)]
-    value = score.value(mode)
-    head = (
-        f"{title} is undefined: no response claim could be determined."
-        if value is None
-        else f"{title} is {value:.4g} (lower is better): {_ratio(score, mode, counts)}."
-    )
-    return " ".join([head, *_listed(noisy), *_gap(score, mode, counts)])
+    noisy = [claim for claim in score.claims if getattr(claim, mode) is True]
+    head = f"{title} is {_amount(score, mode, counts)}"
+    return " ".join([head, *_listed(noisy), *_open(score, mode, counts)])
 
 
-def _ratio(score: Score, mode: Mode, counts: Counts) -> str:
-    which = "response claims" if not counts.undetermined else "determined response claims"
-    if counts.determined == 1:
-        which = which[:-1]
-    verb = "is" if counts.noisy == 1 or counts.determined == 1 else "are"
+def _amount(score: Score, mode: Mode, counts: Counts) -> str:
+    bounds, value = score.bounds(mode), score.value(mode)
+    low, high = bounds or (0.0, 0.0)
+    if not counts.undetermined:
+        return f"{low:.4g} (lower is better): {_ratio(score, mode, counts.noisy, counts.total)}."
+    span = f"it lies between {low:.4g} and {high:.4g}"
+    known = _ratio(score, mode, counts.noisy, counts.total)
+    if value is None:
+        return f"undetermined: {span} (lower is better). For certain {known}."
+    as_what = "noise" if score.undetermined == "high" else "no noise"
     return (
-        f"{counts.noisy} of {counts.determined} {which} {verb} {_counted(score.definition, mode)}"
+        f"{value:.4g} (lower is better) with what is undetermined counted as {as_what}; {span}. "
+        f"For certain {known}."
     )
+
+
+def _ratio(score: Score, mode: Mode, noisy: int, total: int) -> str:
+    which = "response claims" if total != 1 else "response claim"
+    verb = "is" if noisy == 1 or total == 1 else "are"
+    return f"{noisy} of {total} {which} {verb} {_counted(score.definition, mode)}"
 
 
 def _counted(definition: str, mode: Mode) -> str:
@@ -94,14 +101,14 @@ def _listed(claims: list[ClaimOutcome]) -> list[str]:
     return sentences + ([f"And {more} more."] if more > 0 else [])
 
 
-def _gap(score: Score, mode: Mode, counts: Counts) -> list[str]:
-    bounds = score.bounds(mode)
-    if not counts.undetermined or bounds is None:
+def _open(score: Score, mode: Mode, counts: Counts) -> list[str]:
+    """The claims of which it is not known whether the mode counts them."""
+    if not counts.undetermined:
         return []
-    claims = "1 claim is" if counts.undetermined == 1 else f"{counts.undetermined} claims are"
-    return [
-        f"{claims} undetermined, so the value lies between {bounds[0]:.4g} and {bounds[1]:.4g}."
-    ]
+    which = "1 claim" if counts.undetermined == 1 else f"{counts.undetermined} claims"
+    it_counts = "it counts" if counts.undetermined == 1 else "they count"
+    unknown = [claim for claim in score.claims if getattr(claim, mode) is None]
+    return [f"Of {which} the judge left open whether {it_counts}.", *_listed(unknown)]
 
 
 def _name(claim: ClaimOutcome) -> str:

@@ -21,7 +21,7 @@ from noisesense.errors import InputError, RecordingError
 from noisesense.judge import Usage
 from noisesense.recording import recording_fields
 from noisesense.sample import Sample
-from noisesense.scoring import Empty, Score, score
+from noisesense.scoring import Empty, Score, Status, Undetermined, score
 from noisesense.verdicts import Verdicts
 
 __all__ = ["Result", "ResultLine", "read_results", "write_results"]
@@ -35,8 +35,10 @@ class ResultLine(Model):
     judge: StrictStr | None = None
     definition: DefinitionName = "ragas"
     empty: Empty = "undefined"
+    undetermined: Undetermined = "none"
     relevant: float | None = None
     irrelevant: float | None = None
+    status: dict[str, Status] | None = None
     bounds: dict[str, tuple[float, float] | None] | None = None
     partition: dict[str, StrictInt] | None = None
     unanswered: Annotated[StrictInt, Field(ge=0)] = 0
@@ -89,8 +91,11 @@ class Result:
         if self.score is not None:
             line["definition"] = self.score.definition
             line["empty"] = self.score.empty
+            if self.score.undetermined != "none":
+                line["undetermined"] = self.score.undetermined
             for mode in MODES:
                 line[mode] = self.score.value(mode)
+            line["status"] = {mode: self.score.status(mode) for mode in MODES}
             line["bounds"] = {mode: self.score.bounds(mode) for mode in MODES}
             line["partition"] = self.score.partition._asdict()
         if self.unanswered:
@@ -123,6 +128,7 @@ class Result:
         *,
         definition: DefinitionName | None = None,
         empty: Empty | None = None,
+        undetermined: Undetermined | None = None,
     ) -> Result:
         """The inverse of `to_json`; also reads a line of a recording.
 
@@ -130,6 +136,7 @@ class Result:
             text: one JSON object.
             definition: scores under this definition; by default under the line's own.
             empty: likewise, for samples without response claims.
+            undetermined: likewise, for open verdicts.
 
         Raises:
             InputError: not JSON, a field is missing, unknown or wrong, or the verdicts do not
@@ -153,6 +160,7 @@ class Result:
                 verdicts if sample is None else verdicts.beside(sample),
                 definition=definition or line.definition,
                 empty=empty or line.empty,
+                undetermined=undetermined or line.undetermined,
             )
         return cls(
             id=name,
@@ -179,6 +187,7 @@ def read_results(
     *,
     definition: DefinitionName | None = None,
     empty: Empty | None = None,
+    undetermined: Undetermined | None = None,
     on_error: Callable[[RecordingError], None] | None = None,
 ) -> Iterator[Result]:
     """The results in a file, one by one; memory does not grow with the file.
@@ -187,6 +196,7 @@ def read_results(
         path: a results file or a recording: UTF-8, one JSON object a line.
         definition: scores under this definition; by default under each line's own.
         empty: likewise, for samples without response claims.
+        undetermined: likewise, for open verdicts.
         on_error: is given the error of a line that cannot be read, and reading goes on.
 
     Raises:
@@ -194,7 +204,9 @@ def read_results(
     """
     for number, text in numbered_lines(as_path(path, RecordingError)):
         try:
-            result = Result.from_json(text, definition=definition, empty=empty)
+            result = Result.from_json(
+                text, definition=definition, empty=empty, undetermined=undetermined
+            )
         except InputError as error:
             inner = "" if error.where in ("", ResultLine.__name__) else f", {error.where}"
             where = f"{path}, line {number}{inner}"

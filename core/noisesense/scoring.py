@@ -20,15 +20,33 @@ from noisesense.definitions import (
     outcomes,
 )
 from noisesense.errors import InputError, UndefinedScoreError, describe
+from noisesense.gating import GateOutcome, gate
 from noisesense.reasons import claim_sentence, mode_sentence
 
 if TYPE_CHECKING:
     from noisesense.verdicts import Verdicts
 
-__all__ = ["ClaimOutcome", "Counts", "Empty", "Partition", "Score", "check_empty", "score"]
+__all__ = [
+    "ClaimOutcome",
+    "Counts",
+    "Empty",
+    "Partition",
+    "Score",
+    "Status",
+    "Undetermined",
+    "check_empty",
+    "check_undetermined",
+    "score",
+]
 
 Empty = Literal["undefined", "zero", "error"]
+Undetermined = Literal["none", "low", "high"]
+Status = Literal["determined", "undetermined", "undefined"]
+"""Of one mode: every completion of the verdicts gives the same value; the judge left open which;
+or there is nothing to measure (no response claims, no such mode)."""
+
 _EMPTY = get_args(Empty)
+_UNDETERMINED = get_args(Undetermined)
 _CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
@@ -37,6 +55,13 @@ def check_empty(empty: str) -> Empty:
     if empty not in _EMPTY:
         raise InputError("'undefined', 'zero' or 'error'", describe(empty), where="empty")
     return cast(Empty, empty)
+
+
+def check_undetermined(undetermined: str) -> Undetermined:
+    """That choice of what open verdicts give. Raises `InputError`."""
+    if undetermined not in _UNDETERMINED:
+        raise InputError("'none', 'low' or 'high'", describe(undetermined), where="undetermined")
+    return cast(Undetermined, undetermined)
 
 
 class Partition(NamedTuple):
@@ -66,7 +91,10 @@ class Partition(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What one mode counted: ``noisy <= determined <= total`` response claims."""
+    """What one mode counted: ``noisy <= determined <= total`` response claims.
+
+    The bounds are ``noisy / total`` and ``highest / total``.
+    """
 
     noisy: int
     determined: int
@@ -76,6 +104,11 @@ class Counts(NamedTuple):
     def undetermined(self) -> int:
         """Claims of which it is not known whether they count."""
         return self.total - self.determined
+
+    @property
+    def highest(self) -> int:
+        """The claims counted if all that are undetermined count."""
+        return self.noisy + self.undetermined
 
 
 @dataclass(frozen=True)
@@ -113,11 +146,13 @@ class Score:
         verdicts: what was scored.
         definition: the definition's name.
         empty: what a sample without response claims gives.
+        undetermined: what open verdicts give.
     """
 
     verdicts: Verdicts
     definition: DefinitionName
     empty: Empty
+    undetermined: Undetermined
     _counts: tuple[Counts | None, Counts | None]
     _relevance: Relevance
 
@@ -129,36 +164,48 @@ class Score:
 
     @property
     def relevant(self) -> float | None:
-        """Noise sensitivity to relevant chunks, 0 to 1, lower is better; None if undefined."""
+        """Noise sensitivity to relevant chunks, 0 to 1, lower is better; None as in `value`."""
         return self.value("relevant")
 
     @property
     def irrelevant(self) -> float | None:
-        """Noise sensitivity to irrelevant chunks, 0 to 1, lower is better; None if undefined."""
+        """Noise sensitivity to irrelevant chunks, 0 to 1, lower is better; None as in `value`."""
         return self.value("irrelevant")
 
-    def value(self, mode: Mode) -> float | None:
-        """Counted claims over the claims whose membership is determined.
+    def status(self, mode: Mode) -> Status:
+        """Is there a value, and if not, why? See `Status`."""
+        bounds = self.bounds(mode)
+        if bounds is None:
+            return "undefined"
+        return "determined" if bounds[0] == bounds[1] else "undetermined"
 
-        None if the response has no claims (unless ``empty="zero"``), none is determined, or
-        the definition has no such mode. Never NaN.
+    def value(self, mode: Mode) -> float | None:
+        """Counted claims over all response claims, where every completion gives the same.
+
+        None if undefined (no response claims, unless ``empty="zero"``; no such mode) or
+        undetermined (the bounds differ, unless ``undetermined="low"`` or ``"high"`` chooses one of
+        them). Never NaN, and never a ratio over the claims that happen to be determined.
         """
-        counts = self.counts(mode)
-        if counts is None:
+        bounds = self.bounds(mode)
+        if bounds is None:
             return None
-        if not counts.total:
-            return 0.0 if self.empty == "zero" else None
-        return counts.noisy / counts.determined if counts.determined else None
+        low, high = bounds
+        if self.undetermined == "high":
+            return high
+        return low if low == high or self.undetermined == "low" else None
 
     def robustness(self, mode: Mode) -> float | None:
-        """The share of determined claims that are not counted: ``1 - value(mode)``, exactly.
+        """The share of claims that are not counted: ``1 - value(mode)``, exactly.
 
         Counted rather than subtracted, since ``1 - 0.9 < 0.1``. For hosts where higher is better.
         """
         counts, value = self.counts(mode), self.value(mode)
         if counts is None or value is None:
             return None
-        return (counts.determined - counts.noisy) / counts.determined if counts.total else 1.0
+        if not counts.total:
+            return 1.0
+        counted = counts.highest if self.undetermined == "high" else counts.noisy
+        return (counts.total - counted) / counts.total
 
     def bounds(self, mode: Mode) -> tuple[float, float] | None:
         """The lowest and the highest value any completion of the undetermined verdicts gives.
@@ -171,8 +218,18 @@ class Score:
             return None
         if not counts.total:
             return (0.0, 0.0) if self.empty == "zero" else None
-        high = counts.noisy + counts.undetermined
-        return counts.noisy / counts.total, high / counts.total
+        return counts.noisy / counts.total, counts.highest / counts.total
+
+    def gate(self, mode: Mode, limit: float) -> GateOutcome:
+        """Does the mode's value stay within the limit? See `noisesense.gate`.
+
+        By the bounds, whatever ``undetermined`` makes of them: what the judge left open never
+        passes.
+
+        Raises:
+            InputError: a limit that is no number from 0 to 1.
+        """
+        return gate(self.bounds(mode), limit)
 
     def counts(self, mode: Mode) -> Counts | None:
         """The claims behind the value; None if the definition has no such mode."""
@@ -224,7 +281,9 @@ class Score:
         """Everything above as plain JSON-ready data."""
         return {
             "definition": self.definition,
+            "undetermined": self.undetermined,
             **{mode: self.value(mode) for mode in MODES},
+            "status": {mode: self.status(mode) for mode in MODES},
             "bounds": {mode: self.bounds(mode) for mode in MODES},
             "partition": self.partition._asdict(),
             "claims": [
@@ -241,13 +300,17 @@ def _category(facts: tuple[Truth, Truth, Truth, Truth]) -> Category:
 
 
 def score(
-    verdicts: Verdicts, *, definition: DefinitionName = "ragas", empty: Empty = "undefined"
+    verdicts: Verdicts,
+    *,
+    definition: DefinitionName = "ragas",
+    empty: Empty = "undefined",
+    undetermined: Undetermined = "none",
 ) -> Score:
     """Noise sensitivity of one judged sample.
 
     ``value(mode) = |response claims the mode counts| / |response claims|``, from 0 to 1, lower
-    is better; claims of which it is undetermined whether they count are left out of both. Which
-    claims a mode counts is the definition's; see `noisesense.definitions`.
+    is better. Which claims a mode counts is the definition's; see `noisesense.definitions`. Where
+    undetermined verdicts leave open how many claims count, there are bounds and no value.
 
     Args:
         verdicts: ``[R]`` response claims, ``[G]`` reference claims, ``[C]`` chunks.
@@ -255,9 +318,11 @@ def score(
             ``"validmind"``.
         empty: what a sample without response claims gives: ``"undefined"`` (None), ``"zero"``
             (0.0, RAGChecker's convention) or ``"error"``.
+        undetermined: what open verdicts give: ``"none"`` (no value), ``"low"`` (none of them is
+            noise) or ``"high"`` (all are). The reason says which, and gates look at the bounds.
 
     Raises:
-        InputError: an unknown definition or ``empty``, or not a `Verdicts`.
+        InputError: an unknown definition, ``empty`` or ``undetermined``, or not a `Verdicts`.
         UndefinedScoreError: no response claims and ``empty="error"``.
 
     Source: RAGChecker (Ru et al. 2024, arXiv:2408.08067), section 3.
@@ -268,6 +333,7 @@ def score(
     """
     rules = check_definition(definition)
     check_empty(empty)
+    check_undetermined(undetermined)
     if not isinstance(verdicts, VerdictsForm):
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
@@ -275,9 +341,8 @@ def score(
         raise UndefinedScoreError("noise sensitivity is undefined: the response has no claims")
     known = relevance(verdicts)
     relevant, irrelevant = _count(verdicts, known, outcomes(rules.name))
-    return Score(
-        verdicts, rules.name, empty, (relevant, irrelevant if rules.irrelevant else None), known
-    )
+    counts = (relevant, irrelevant if rules.irrelevant else None)
+    return Score(verdicts, rules.name, empty, undetermined, counts, known)
 
 
 def _count(verdicts: Verdicts, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
