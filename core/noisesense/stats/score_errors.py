@@ -12,7 +12,7 @@ from noisesense.definitions import MODES, DefinitionName, Mode
 from noisesense.scoring import score
 from noisesense.stats._resampling import Unit
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval, ratio
-from noisesense.stats.labelled import Twice
+from noisesense.stats.pairing import Twice
 
 __all__ = ["SampleError", "ScoreError", "score_errors"]
 
