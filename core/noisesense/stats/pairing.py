@@ -154,12 +154,12 @@ def _by_rule(
     if by == "question":
         return _by_question(a, b, same_first=same_first)
     by_question = _by_question(a, b, same_first=same_first)
-    if all(item.name.supplied for item in (*a, *b)):
-        found = _by_id(a, b, runs)
-        return by_question if by_question.pairs and not found.pairs else found
-    # Where the texts are not known, ids are all there is.
-    texts = all(item.name.question for item in (*a, *b))
-    return by_question if by_question.pairs or texts else _by_id(a, b, runs)
+    # Where no question is found again and the texts are not known, ids are all there is.
+    usable = by_question.pairs or all(item.name.question for item in (*a, *b))
+    if usable and not all(item.name.supplied for item in (*a, *b)):
+        return by_question
+    by_id = _by_id(a, b, runs)
+    return by_question if usable and not by_id.pairs else by_id
 
 
 def _by_id(a: Sequence[_Item], b: Sequence[_Item], runs: tuple[str, str]) -> Paired[_Item]:
