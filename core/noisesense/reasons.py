@@ -70,11 +70,11 @@ def _amount(score: Score, mode: Mode, counts: Counts) -> str:
     span = f"it lies between {low:.4g} and {high:.4g}"
     known = _ratio(score, mode, counts.noisy, counts.total)
     if value is None:
-        return f"undetermined: {span} (lower is better). For certain {known}."
+        return f"undetermined: {span} (lower is better). For certain, {known}."
     as_what = "noise" if score.undetermined == "high" else "no noise"
     return (
         f"{value:.4g} (lower is better) with what is undetermined counted as {as_what}; {span}. "
-        f"For certain {known}."
+        f"For certain, {known}."
     )
 
 
@@ -105,10 +105,9 @@ def _open(score: Score, mode: Mode, counts: Counts) -> list[str]:
     """The claims of which it is not known whether the mode counts them."""
     if not counts.undetermined:
         return []
-    which = "1 claim" if counts.undetermined == 1 else f"{counts.undetermined} claims"
-    it_counts = "it counts" if counts.undetermined == 1 else "they count"
+    which = "1 claim counts" if counts.undetermined == 1 else f"{counts.undetermined} claims count"
     unknown = [claim for claim in score.claims if getattr(claim, mode) is None]
-    return [f"Of {which} the judge left open whether {it_counts}.", *_listed(unknown)]
+    return [f"The judge left open whether {which}.", *_listed(unknown)]
 
 
 def _name(claim: ClaimOutcome) -> str:
