@@ -7,8 +7,7 @@ spoils the rest; or verdicts with open cells are given.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +73,12 @@ WAYS: dict[str, tuple[Script, str, str]] = {
 """How a judge withholds: what its server does, the status, and what else the reason says."""
 
 
-INVERTED_WAYS = ("garbage about chunks", "only yes", "garbage only", "errors only")
-"""Run as ``not-python`` by the real Promptfoo; all are in this process."""
+RUN = (
+    "garbage about chunks", "refusals about chunks", "only yes", "garbage only",
+    "errors about chunks",
+)  # fmt: skip
+RUN_INVERTED = ("only yes", "garbage only", "errors about chunks")
+"""Run by the real Promptfoo, where each costs a process; all are run in this one."""
 
 
 def _open(correct: int, noisy: int, unknown: int) -> dict[str, Any]:
@@ -123,25 +126,13 @@ def _test(name: str, kind: str, config: Any, *, given: Any = None, **keys: Any) 
     }
 
 
-@contextmanager
-def _withholding() -> Iterator[dict[str, Any]]:
-    """For each way a ``config.judge``."""
-    mind = Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])
-    with ExitStack() as stack:
-        servers = {
-            way: stack.enter_context(ScriptedServer(mind, script=script))
-            for way, (script, *_) in WAYS.items()
-        }
-        yield {way: _judge(server) for way, server in servers.items()}
-
-
 def _judge(server: ScriptedServer) -> dict[str, Any]:
     return {"model": "scripted", "baseUrl": server.base_url, "maxRetries": 0, "maxReasks": 0}
 
 
 def _tests(judges: dict[str, Any]) -> list[dict[str, Any]]:
     tests: list[dict[str, Any]] = []
-    for kind, ways in (("python", WAYS), ("not-python", INVERTED_WAYS)):
+    for kind, ways in (("python", RUN), ("not-python", RUN_INVERTED)):
         tests += [_test(way, kind, {"judge": judges[way], "mode": "irrelevant"}) for way in ways]
         tests += [
             _test(name, kind, {"mode": "irrelevant"}, given=given) for name, given in GIVEN.items()
@@ -171,29 +162,58 @@ def withheld(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Evalua
     folder = tmp_path_factory.mktemp("withheld")
     shim = "from noisesense_adapters.promptfoo import get_assert\n"
     (folder / "noise.py").write_text(shim, encoding="utf-8")
-    with _withholding() as judges:
+    mind = Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])
+    with ExitStack() as servers:
+        judges = {
+            way: _judge(servers.enter_context(ScriptedServer(mind, script=WAYS[way][0])))
+            for way in {*RUN, *RUN_INVERTED}
+        }
         config = {"prompts": ["{{answer}}"], "providers": ["echo"], "tests": _tests(judges)}
         (folder / "promptfooconfig.json").write_text(json.dumps(config), encoding="utf-8")
         return evaluate(commands, folder, env={"OPENAI_API_KEY": "any"})
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_judge_that_withholds_never_passes(withheld: Evaluation, way: str) -> None:
-    _, status, says = WAYS[way]
-    graded = withheld.only(f"{way}, python")
+def _assess(way: str, kind: str) -> dict[str, Any]:
+    """By one judge in this process, in the context that Promptfoo gives."""
+    mind = Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])
+    with ScriptedServer(mind, script=WAYS[way][0]) as server:
+        test = _test(way, kind, {"judge": _judge(server), "mode": "irrelevant"})
+        context = {"vars": test["vars"], "config": test["assert"][0]["config"], "test": test}
+        return get_assert(EXAMPLE.sample.response, context)
 
-    assert withheld.rows[f"{way}, python"]["success"] is False
-    assert (graded.result["pass"], graded.result["score"]) == (False, 0)
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_judge_that_withholds_never_passes(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    _, status, says = WAYS[way]
+    result = _assess(way, "python")
+
+    assert (result["pass"], result["score"]) == (False, 0)
+    assert result["metadata"]["status"] == status
+    assert "undetermined" in result["reason"]
+    assert says in result["reason"]
+    # Of the relevant mode all is known in some ways, since what is wrong has no relevant chunk.
+    assert result.get("namedScores", {}) in ({}, {"noise_sensitivity_relevant": 0})
+    unknown = [c for c in result.get("componentResults", []) if not c["pass"]]
+    assert all("undetermined" in claim["reason"] for claim in unknown)
+    with pytest.raises(NoiseSenseError, match="undetermined") as caught:
+        _assess(way, "not-python")
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("way", RUN)
+def test_promptfoo_shows_no_pass_and_no_named_score(withheld: Evaluation, way: str) -> None:
+    _, status, says = WAYS[way]
+    graded, row = withheld.only(f"{way}, python"), withheld.rows[f"{way}, python"]
+
+    assert (row["success"], graded.result["pass"], graded.result["score"]) == (False, False, 0)
     assert graded.result["metadata"]["status"] == status
     assert "undetermined" in graded.reason
     assert says in graded.reason
-    # Of the relevant mode all is known in some ways, since what is wrong has no relevant chunk.
-    named = withheld.rows[f"{way}, python"]["namedScores"]
-    assert named in ({}, {"noise_sensitivity_relevant": 0})
-    assert all("undetermined" in c["reason"] for c in graded.claims if not c["pass"])
+    assert row["namedScores"] in ({}, {"noise_sensitivity_relevant": 0})
 
 
-@pytest.mark.parametrize("way", INVERTED_WAYS)
+@pytest.mark.parametrize("way", RUN_INVERTED)
 def test_not_python_makes_no_pass_of_a_judge_that_withholds(
     withheld: Evaluation, way: str
 ) -> None:
@@ -202,22 +222,6 @@ def test_not_python_makes_no_pass_of_a_judge_that_withholds(
     assert (row["success"], row["score"], row["namedScores"]) == (False, 0, {})
     assert "undetermined" in row["error"]
     assert WAYS[way][2] in row["error"]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_judge_that_withholds_is_raised_where_not_python_asks(
-    way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "any")
-    script, _, says = WAYS[way]
-    mind = Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])
-    with ScriptedServer(mind, script=script) as server:
-        test = _test(way, "not-python", {"judge": _judge(server), "mode": "irrelevant"})
-        context = {"vars": test["vars"], "config": test["assert"][0]["config"], "test": test}
-        with pytest.raises(NoiseSenseError, match="undetermined") as caught:
-            get_assert(EXAMPLE.sample.response, context)
-
-    assert says in str(caught.value)
 
 
 OUTCOMES: dict[str, tuple[Any, ...]] = {
