@@ -15,7 +15,7 @@ from noisesense.stats._warnings import counted
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._progress import shown_usage
 
-__all__ = ["figure", "kind", "short", "show_summary", "span"]
+__all__ = ["extent", "figure", "kind", "short", "show_summary", "span"]
 
 _KEY = re.compile("[0-9a-f]{64}")
 _KINDS: dict[Category, str] = {
@@ -35,6 +35,13 @@ def figure(value: float | None) -> str:
 def span(pair: tuple[float, float] | Interval | None) -> str:
     """From where to where."""
     return "-" if pair is None else f"{pair[0]:.4f} to {pair[1]:.4f}"
+
+
+def extent(bounds: tuple[float, float] | None) -> str:
+    """A figure that lies between two bounds: one number where they meet."""
+    if bounds is None:
+        return "-"
+    return figure(bounds[0]) if bounds[0] == bounds[1] else span(bounds)
 
 
 def kind(category: Category | None) -> str:
@@ -57,7 +64,7 @@ def show_summary(
         out.print()
         columns = [Column(""), *(Column(mode.mode, numeric=True) for mode in modes)]
         columns_of = [_figures(mode, summary.confidence) for mode in modes]
-        # A mode without a value has no quantiles.
+        # A mode without a sample to measure has no quantiles.
         labels = max(columns_of, key=len)
         rows = [
             [Text(label), *(Text(figures.get(label, figure(None))) for figures in columns_of)]
@@ -95,22 +102,27 @@ def _figures(mode: ModeSummary, confidence: float) -> dict[str, str]:
     """Labels and figures of one mode, top to bottom."""
     percent = f"  {confidence:.0%} interval"
     quantiles = {
-        "median" if p == 0.5 else f"{p:.0%} quantile": figure(value)
-        for p, value in mode.quantiles.items()
+        "median" if p == 0.5 else f"{p:.0%} quantile": extent(bounds)
+        for p, bounds in mode.quantile_bounds.items()
     }
+
+    def known(value: float | None, samples: int = 1) -> str:
+        """`figure`, or that it hangs on what the judge left open."""
+        there = mode.determined + mode.undetermined
+        return "undetermined" if value is None and there >= samples else figure(value)
+
     return {
-        "mean": figure(mode.mean),
+        "mean": extent(mode.bounds),
         percent: span(mode.interval),
-        "  bounds": span(mode.bounds),
-        "standard deviation": figure(mode.stdev),
-        "minimum": figure(mode.minimum),
+        "standard deviation": known(mode.stdev, samples=2),
+        "minimum": known(mode.minimum),
         **quantiles,
-        "maximum": figure(mode.maximum),
-        "samples with a value": f"{mode.defined:,}",
+        "maximum": known(mode.maximum),
+        "samples determined": f"{mode.determined:,}",
+        "samples undetermined": f"{mode.undetermined:,}",
         "samples undefined": f"{mode.undefined:,}",
-        "mean over all claims": figure(mode.micro),
+        "mean over all claims": extent(mode.micro_bounds),
         f"{percent} ": span(mode.micro_interval),
-        "  bounds ": span(mode.micro_bounds),
     }
 
 

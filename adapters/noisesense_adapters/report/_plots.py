@@ -22,6 +22,9 @@ __all__ = ["BINS", "PAPER", "Colors", "box_plot", "drawing", "histogram", "parti
 
 BINS = 10
 
+_BESIDE = 1.14
+"""Where the bar of undetermined samples stands: off the scale."""
+
 
 @dataclass(frozen=True)
 class Colors:
@@ -77,13 +80,17 @@ def shown(summary: Summary) -> Iterator[ModeSummary]:
     """The modes that have something to draw."""
     for mode in MODES:
         found = summary.mode(mode)
-        if found is not None and found.distribution:
+        if found is not None and (found.distribution or found.undetermined):
             yield found
 
 
 def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
-    """How many samples have which value, in ten bins from 0 to 1; returns the counts."""
-    values, times = zip(*mode.distribution, strict=True)
+    """How many samples have which value, in ten bins from 0 to 1; returns the counts.
+
+    Those whose value the judge left open are a bar of their own, beside the scale.
+    """
+    values = [value for value, _ in mode.distribution]
+    times = [count for _, count in mode.distribution]
     counts, _, _ = ax.hist(
         values,
         bins=BINS,
@@ -93,8 +100,20 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
         edgecolor=colors.surface,
         linewidth=1.5,
     )
-    ax.set_xlim(0, 1)
-    ax.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+    ticks = {tick: f"{tick:g}" for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)}
+    if mode.undetermined:
+        ax.bar(
+            _BESIDE,
+            mode.undetermined,
+            width=1 / BINS,
+            color=colors.surface,
+            edgecolor=colors.undetermined,
+            hatch="////",
+            linewidth=1.5,
+        )
+        ticks[_BESIDE] = f"{mode.undetermined:,} un-\ndetermined"
+    ax.set_xlim(0, _BESIDE + 0.12 if mode.undetermined else 1)
+    ax.set_xticks(list(ticks), list(ticks.values()))
     ax.set_xlabel("noise sensitivity", color=colors.faint)
     ax.set_ylabel("samples", color=colors.faint)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
@@ -115,7 +134,8 @@ def box_plot(ax: Axes, modes: list[ModeSummary], colors: Colors) -> None:
             positions=[at],
             orientation="horizontal",
             widths=0.5,
-            showmeans=True,
+            # A mean over the determined samples is one over those that were easy to judge.
+            showmeans=mode.mean is not None,
             patch_artist=True,
             manage_ticks=False,
             boxprops={"facecolor": colors.surface, "edgecolor": color, "linewidth": 1.5},

@@ -17,10 +17,10 @@ from noisesense.definitions import DEFINITIONS, MODES
 from noisesense_adapters.report._collect import Results, collect, source_name
 from noisesense_adapters.report._figures import plots
 from noisesense_adapters.report._words import (
-    BOXES_CAPTION,
     KINDS,
     MODE_WORDS,
     NO_VALUES,
+    extent,
     headline,
 )
 
@@ -81,7 +81,7 @@ def write_report(
         headline=headline(summary),
         kinds=KINDS,
         no_values=NO_VALUES,
-        boxes_caption=BOXES_CAPTION,
+        extent=extent,
         plots=plots(summary),
         offenders=run.offenders,
         judges=run.judges,
