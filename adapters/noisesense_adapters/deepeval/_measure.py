@@ -134,7 +134,8 @@ async def _answer(
     if judge is None:
         judge = judge_over(metric.model, metric.store, metric.judge_options, blocking=blocking)
     try:
-        judgement = await judge_once(judge, sample)
+        asking = ("deepeval", metric.mode, metric.definition, metric.empty, metric.threshold)
+        judgement = await judge_once(judge, sample, metric=asking)
     except ReplyError as error:
         # The model answered, but with nothing to compute a score from: undefined, and not 0.
         spent = error.usage if isinstance(error.usage, Usage) else Usage()
