@@ -16,7 +16,17 @@ from noisesense.definitions import MODES, DefinitionName, Mode
 from noisesense.scoring import Empty
 from noisesense.stats._warnings import counted
 from noisesense.stats.comparison import ClaimChange, ModeComparison, PairedBy, SampleChange
-from noisesense_adapters.cli._checks import above, check_limit
+from noisesense_adapters.cli._checks import (
+    ABOVE,
+    SOME_FAILED,
+    UNDECIDED,
+    UNPAIRED,
+    check_answers,
+    check_gate,
+    check_limit,
+    tell,
+    worst,
+)
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading
 from noisesense_adapters.cli._summary import figure, kind, short, span
@@ -38,6 +48,8 @@ class CompareOptions:
     fail_above: float | None
     fail_if_worse: bool
     mode: Mode | None
+    min_paired: float
+    max_unanswered: float
 
 
 def run_compare(a: Path, b: Path, options: CompareOptions) -> int:
@@ -50,23 +62,49 @@ def run_compare(a: Path, b: Path, options: CompareOptions) -> int:
             tally.add(result)
             yield result
 
-    found = compare(
-        reading.results(a), tallied(), pair_by=cast("PairedBy | None", options.pair_by)
-    )
+    try:
+        found = compare(
+            reading.results(a),
+            tallied(),
+            pair_by=cast("PairedBy | None", options.pair_by),
+            min_paired=options.min_paired,
+        )
+    except PairingError as error:
+        tell(f"error: {error}")
+        return UNPAIRED
     if options.as_json:
         print(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}, indent=2))
     else:
         _show(console(), found, options.top)
-    failed = False
-    if options.fail_above is not None:
-        summary = tally.summary()
-        failed = above(summary, options.fail_above, options.mode, f" of {b.name}")
-    if options.fail_if_worse:
-        worse = [mode for mode in found.worse if options.mode in (None, mode)]
-        lines = [f"check failed: {b.name} is worse in the {mode} mode" for mode in worse]
-        show_lines(console(stderr=True), lines)
-        failed = failed or bool(worse)
-    return 1 if failed else reading.status
+    summary = tally.summary()
+    of_b = f" of {b.name}"
+    return worst(
+        check_gate(summary, options.fail_above, options.mode, of_b),
+        _check_worse(found, options.mode, b.name) if options.fail_if_worse else 0,
+        check_answers(summary, options.max_unanswered, judged=False, name=of_b),
+        SOME_FAILED if found.failed else reading.status,
+    )
+
+
+def _check_worse(found: Comparison, mode: Mode | None, b: str) -> int:
+    """``--fail-if-worse``: the exit status, and on stderr why it is not 0."""
+    statuses: list[int] = []
+    for each in MODES if mode is None else (mode,):
+        figures = found.mode(each)
+        if figures is None:
+            if mode is not None or not found.definition:
+                tell(f"cannot be decided: there is nothing to compare in the {each} mode")
+                statuses.append(UNDECIDED)
+        elif figures.decision == "worse":
+            tell(f"check failed: {b} is worse in the {each} mode")
+            statuses.append(ABOVE)
+        elif _may_be_worse(figures):
+            tell(
+                f"cannot be decided: what the judge left open decides whether {b} is worse in "
+                f"the {each} mode"
+            )
+            statuses.append(UNDECIDED)
+    return worst(*statuses)
 
 
 def _show(out: Console, found: Comparison, top: int) -> None:

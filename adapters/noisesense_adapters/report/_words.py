@@ -62,9 +62,7 @@ def headline(summary: Summary) -> Headline:
     if kinds.undetermined:
         amount, one = f"{noisy:,} to {noisy + kinds.undetermined:,}", False
     verb, source = ("is", "comes") if one else ("are", "come")
-    message = (
-        f"{amount} of {_claims(kinds)} {verb} incorrect and {source} from a retrieved chunk"
-    )
+    message = f"{amount} of {_claims(kinds)} {verb} incorrect and {source} from a retrieved chunk"
     rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
     if kinds.hallucination:
         stand = (

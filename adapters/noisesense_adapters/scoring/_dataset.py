@@ -20,7 +20,7 @@ from noisesense_adapters.scoring._files import check_output, holds_something, wr
 from noisesense_adapters.scoring._journal import Journal
 from noisesense_adapters.scoring._judging import judge_rows
 from noisesense_adapters.scoring._paid import check_paid
-from noisesense_adapters.scoring._results import given_results, results_of
+from noisesense_adapters.scoring._results import check_choices, given_results, results_of
 
 __all__ = ["partial_of", "score_dataset", "score_rows"]
 
@@ -74,6 +74,7 @@ def score_dataset(
         raise InputError("verdicts or a judge", "both", where="score_dataset")
     if type(concurrency) is not int or concurrency < 1:
         raise InputError("a whole number of 1 or more", repr(concurrency), where="concurrency")
+    check_choices(definition, empty, undetermined)
     target = None if out is None else check_output(as_path(out), as_path(path))
     on_done = on_done or (lambda _: None)
     tally = Tally()
@@ -117,6 +118,7 @@ def score_rows(
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
+    check_choices(definition, empty, undetermined)
     with _journal(None, judge) as (journal, name):
         run_blocking(
             judge_rows(

@@ -37,7 +37,7 @@ async def judge_rows(
 ) -> None:
     """Judge each row that the journal does not have, at most ``concurrency`` at once.
 
-    Each result is in the journal before another row is read, so that what is interrupted loses
+    A row is judged once, and each row anew. Each result is in the journal before another row is read, so that what is interrupted loses
     what is being judged and nothing else. A sample that fails does not end the run.
 
     Args:
@@ -59,7 +59,7 @@ async def judge_rows(
                 await asyncio.sleep(0)  # the others' calls go on meanwhile
                 continue
             try:
-                result = await _judged(row, judge, name, journal)
+                result = await _judged(row, judge, name)
                 judged += result.score is not None
             except JudgeError as error:
                 result = unscored(row, error)
@@ -75,14 +75,14 @@ async def judge_rows(
     await gather_all([work() for _ in range(concurrency)])
 
 
-async def _judged(row: Row | BadRow, judge: Judge, name: str | None, run: object) -> Result:
+async def _judged(row: Row | BadRow, judge: Judge, name: str | None) -> Result:
     """The row's result. Raises `JudgeError` if the judge failed."""
     if isinstance(row, BadRow):
         return unscored(row, row.error)
     try:
         if row.sample is None:
             raise InputError("texts to judge", "only verdicts")
-        found = await judge_once(judge, row.sample, metric="score", run=run)
+        found = await judge_once(judge, row.sample, metric="score", share=False)
     except (JudgeError, StoreError, MissingExtraError):
         raise
     except InputError as error:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 
 from noisesense import RecordedJudge, Verdicts, score
-from noisesense.definitions import DefinitionName
+from noisesense.definitions import DefinitionName, check_definition
 from noisesense.errors import InputError, NoiseSenseError
 from noisesense.results import Result, ResultLine
-from noisesense.scoring import Empty, Undetermined
+from noisesense.scoring import Empty, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.io import BadRow, Column, Row, read_rows
 
-__all__ = ["given_results", "results_of", "unscored"]
+__all__ = ["check_choices", "given_results", "results_of", "unscored"]
 
 _LOOKED_AT = 20
 _NOTHING_SAID = ResultLine()
@@ -44,14 +44,25 @@ def results_of(
         on_error: is given the error of each row that cannot be read.
 
     Raises:
-        InputError: as `read_rows`, or no verdicts in the file.
+        InputError: as `read_rows`, an argument, or no verdicts in the file.
     """
+    check_choices(definition, empty, undetermined)
     rows = read_rows(path, columns)
     if on_error is not None:
         rows = _reported(rows, on_error)
-    return given_results(
-        rows, definition=definition, empty=empty, undetermined=undetermined
-    )
+    return given_results(rows, definition=definition, empty=empty, undetermined=undetermined)
+
+
+def check_choices(
+    definition: DefinitionName | None, empty: Empty | None, undetermined: Undetermined | None
+) -> None:
+    """Raise `InputError` for a choice that no sample could be scored by."""
+    if definition is not None:
+        check_definition(definition)
+    if empty is not None:
+        check_empty(empty)
+    if undetermined is not None:
+        check_undetermined(undetermined)
 
 
 def _reported(
