@@ -11,9 +11,9 @@ from typing import cast
 from rich.console import Console
 from rich.text import Text
 
-from noisesense import Comparison, Result, Tally, compare
+from noisesense import Comparison, PairingError, Result, Tally, compare
 from noisesense.definitions import MODES, DefinitionName, Mode
-from noisesense.scoring import Empty
+from noisesense.scoring import Empty, Undetermined
 from noisesense.stats._warnings import counted
 from noisesense.stats.comparison import ClaimChange, ModeComparison, PairedBy, SampleChange
 from noisesense_adapters.cli._checks import (
@@ -29,7 +29,7 @@ from noisesense_adapters.cli._checks import (
 )
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading
-from noisesense_adapters.cli._summary import figure, kind, short, span
+from noisesense_adapters.cli._summary import extent, kind, short, span
 
 __all__ = ["CompareOptions", "run_compare"]
 
@@ -42,6 +42,7 @@ class CompareOptions:
 
     definition: DefinitionName | None
     empty: Empty | None
+    undetermined: Undetermined | None
     pair_by: str | None
     top: int
     as_json: bool
@@ -55,7 +56,7 @@ class CompareOptions:
 def run_compare(a: Path, b: Path, options: CompareOptions) -> int:
     """Compare, show, check. Returns the exit status."""
     check_limit(options.fail_above)
-    reading, tally = Reading(options.definition, options.empty), Tally()
+    reading, tally = Reading(options.definition, options.empty, options.undetermined), Tally()
 
     def tallied() -> Iterator[Result]:
         for result in reading.results(b):
@@ -107,6 +108,18 @@ def _check_worse(found: Comparison, mode: Mode | None, b: str) -> int:
     return worst(*statuses)
 
 
+def _may_be_worse(mode: ModeComparison) -> bool:
+    """Could the open verdicts fall so that B is worse?
+
+    The interval is as far below the lowest difference as sampling alone puts it; B may be worse
+    if one as wide, around the highest difference, lies above zero.
+    """
+    if not mode.undetermined or mode.interval is None or mode.difference_bounds is None:
+        return False
+    low, high = mode.difference_bounds
+    return high - (low - mode.interval.low) > 0
+
+
 def _show(out: Console, found: Comparison, top: int) -> None:
     by = "id" if found.paired_by == "id" else "question and reference"
     show_lines(
@@ -143,6 +156,8 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
     columns = [
         Column("mode"),
         Column("pairs", numeric=True),
+        Column("undetermined", numeric=True),
+        Column("undefined", numeric=True),
         Column("mean A", numeric=True),
         Column("mean B", numeric=True),
         Column("difference", numeric=True),
@@ -153,9 +168,11 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
         [
             Text(mode.mode),
             Text(f"{mode.pairs:,}"),
-            Text(figure(mode.mean_a)),
-            Text(figure(mode.mean_b)),
-            Text("-" if mode.difference is None else f"{mode.difference:+.4f}"),
+            Text(f"{mode.undetermined:,}"),
+            Text(f"{mode.undefined:,}"),
+            Text(extent(mode.bounds_a)),
+            Text(extent(mode.bounds_b)),
+            Text(_difference(mode.difference_bounds)),
             Text(span(mode.interval)),
             Text(
                 mode.decision,
@@ -165,6 +182,13 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
         for mode in modes
     ]
     show_table(out, columns, rows)
+
+
+def _difference(bounds: tuple[float, float] | None) -> str:
+    if bounds is None:
+        return "-"
+    low, high = bounds
+    return f"{low:+.4f}" if low == high else f"{low:+.4f} to {high:+.4f}"
 
 
 def _show_changes(out: Console, found: Comparison, top: int) -> None:
@@ -179,9 +203,9 @@ def _show_changes(out: Console, found: Comparison, top: int) -> None:
 def _values(found: Comparison, change: SampleChange) -> str:
     return (
         ", ".join(
-            f"{mode} {figure(change.a[mode])} → {figure(change.b[mode])}"
+            f"{mode} {extent(change.bounds_a[mode])} → {extent(change.bounds_b[mode])}"
             for mode in MODES
-            if found.mode(mode) is not None and change.a[mode] != change.b[mode]
+            if found.mode(mode) is not None and change.bounds_a[mode] != change.bounds_b[mode]
         )
         or "same values, other claims"
     )

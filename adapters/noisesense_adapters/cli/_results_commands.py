@@ -15,9 +15,11 @@ from noisesense_adapters.cli._options import (
     MaxUnanswered,
     ModeOption,
     ResultsPath,
+    UndeterminedOption,
     as_definition,
     as_empty,
     as_mode,
+    as_undetermined,
 )
 
 __all__ = ["agreement", "compare", "offenders", "sensitivity"]
@@ -28,6 +30,7 @@ def compare(
     b: Annotated[Path, typer.Argument(metavar="B", help="Results of the version after.")],
     definition: DefinitionOption = None,
     empty: EmptyOption = None,
+    undetermined: UndeterminedOption = None,
     pair_by: Annotated[
         str | None,
         typer.Option(
@@ -78,6 +81,7 @@ def compare(
     options = CompareOptions(
         as_definition(definition),
         as_empty(empty),
+        as_undetermined(undetermined),
         pair_by,
         top,
         as_json,

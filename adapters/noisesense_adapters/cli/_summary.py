@@ -63,7 +63,7 @@ def show_summary(
     if modes:
         out.print()
         columns = [Column(""), *(Column(mode.mode, numeric=True) for mode in modes)]
-        columns_of = [_figures(mode, summary.confidence) for mode in modes]
+        columns_of = [_figures(mode, summary) for mode in modes]
         # A mode without a sample to measure has no quantiles.
         labels = max(columns_of, key=len)
         rows = [
@@ -98,9 +98,11 @@ def _headline(name: str, summary: Summary) -> str:
     return f"{name}: {', '.join(parts)}{definition}"
 
 
-def _figures(mode: ModeSummary, confidence: float) -> dict[str, str]:
+def _figures(mode: ModeSummary, summary: Summary) -> dict[str, str]:
     """Labels and figures of one mode, top to bottom."""
-    percent = f"  {confidence:.0%} interval"
+    percent = f"  {summary.confidence:.0%} interval"
+    as_what = {"low": "no noise", "high": "noise"}.get(summary.undetermined)
+    chosen = {} if as_what is None else {f"  open as {as_what}": figure(mode.mean)}
     quantiles = {
         "median" if p == 0.5 else f"{p:.0%} quantile": extent(bounds)
         for p, bounds in mode.quantile_bounds.items()
@@ -114,6 +116,7 @@ def _figures(mode: ModeSummary, confidence: float) -> dict[str, str]:
     return {
         "mean": extent(mode.bounds),
         percent: span(mode.interval),
+        **chosen,
         "standard deviation": known(mode.stdev, samples=2),
         "minimum": known(mode.minimum),
         **quantiles,

@@ -37,8 +37,9 @@ async def judge_rows(
 ) -> None:
     """Judge each row that the journal does not have, at most ``concurrency`` at once.
 
-    A row is judged once, and each row anew. Each result is in the journal before another row is read, so that what is interrupted loses
-    what is being judged and nothing else. A sample that fails does not end the run.
+    Each row is judged, also one that stands there twice. Each result is in the journal before
+    another row is read, so that what is interrupted loses what is being judged and nothing else.
+    A sample that fails does not end the run.
 
     Args:
         on_done: is given each result; None for one of an earlier run.
