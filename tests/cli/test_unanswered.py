@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 
 from noisesense import Sample, Verdicts, read_results
-from support.command import run
 from support.command_here import run_here
 from support.datasets import rows, write_jsonl
 from support.mind import Mind, data_of
@@ -149,11 +149,11 @@ def test_a_share_that_is_none(tmp_path: Path, capsys: Capsys) -> None:
 
 def shown(out: str) -> dict[str, list[str]]:
     """The table: labels and figures."""
-    return {
-        line[:20].strip(): [part.strip() for part in line[20:].strip().split("   ") if part]
-        for line in out.splitlines()
-        if line[20:].strip()
-    }
+    found: dict[str, list[str]] = {}
+    for line in out.splitlines():
+        label, *figures = re.split("  +", line.strip())
+        found.setdefault(label, figures)
+    return found
 
 
 def test_the_figures_are_ranges(tmp_path: Path, capsys: Capsys) -> None:
@@ -244,26 +244,24 @@ SILENT: dict[str, Script] = {
 
 
 @pytest.mark.parametrize("name", SILENT)
-def test_a_judge_that_withholds_never_exits_0(name: str, tmp_path: Path) -> None:
+def test_a_judge_that_withholds_never_exits_0(
+    name: str, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever it is asked for: with a limit that the truth would pass, and without one."""
     data = write_jsonl(
         tmp_path / "texts.jsonl", [sample.model_dump(mode="json") for sample, _ in TRUTH]
     )
+    monkeypatch.setenv("KEY", "x")
     with ScriptedServer(Mind(TRUTH), script=SILENT[name]) as server:
         store = tmp_path / "calls.db"
         command = ["score", data, "--judge", "openai:scripted", "--base-url", server.base_url]
         for options in ((), ("--fail-above", "0.9"), ("--undetermined", "low", "--json")):
             out = tmp_path / f"{len(options)}.jsonl"
-            done = run(
-                *command,
-                *("--api-key-env", "KEY", "--store", store, "--out", out),
-                *options,
-                env={"KEY": "x"},
-            )
-            assert done.returncode != 0, (options, done.stdout, done.stderr)
-            assert "Traceback" not in done.stderr
+            kept = ("--api-key-env", "KEY", "--store", store, "--out", out)
+            done = run_here(capsys, *command, *kept, *options)
+            assert done.status in (2, 3, 4, 5), (options, done)
             assert any(
-                word in done.stderr
+                word in done.err
                 for word in ("failed: ", "no answer", "cannot be decided", "no claim in any")
             )
             if out.exists() and not options:
