@@ -13,7 +13,6 @@ __all__ = [
     "SOME_FAILED",
     "UNANSWERED",
     "UNDECIDED",
-    "UNPAIRED",
     "check_answers",
     "check_gate",
     "check_limit",
@@ -21,7 +20,7 @@ __all__ = [
     "worst",
 ]
 
-# 2 is an error, 130 an interrupt.
+# 2 is an error, 6 runs that cannot be paired, 130 an interrupt: see `main`.
 ABOVE = 1
 """A mean is above the limit, or B is worse."""
 SOME_FAILED = 3
@@ -30,8 +29,6 @@ UNDECIDED = 4
 """The data do not decide a check."""
 UNANSWERED = 5
 """Too many verdicts have no answer."""
-UNPAIRED = 6
-"""Too few samples of two runs belong together."""
 
 _GRAVEST_FIRST = (ABOVE, UNDECIDED, UNANSWERED, SOME_FAILED)
 

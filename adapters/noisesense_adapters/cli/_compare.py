@@ -11,7 +11,7 @@ from typing import cast
 from rich.console import Console
 from rich.text import Text
 
-from noisesense import Comparison, PairingError, Result, Tally, compare
+from noisesense import Comparison, Result, Tally, compare
 from noisesense.definitions import MODES, DefinitionName, Mode
 from noisesense.scoring import Empty, Undetermined
 from noisesense.stats._warnings import counted
@@ -20,7 +20,6 @@ from noisesense_adapters.cli._checks import (
     ABOVE,
     SOME_FAILED,
     UNDECIDED,
-    UNPAIRED,
     check_answers,
     check_gate,
     check_limit,
@@ -29,7 +28,7 @@ from noisesense_adapters.cli._checks import (
 )
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading
-from noisesense_adapters.cli._summary import extent, kind, short, span
+from noisesense_adapters.cli._summary import extent, kind, short, signed, span
 
 __all__ = ["CompareOptions", "run_compare"]
 
@@ -63,16 +62,12 @@ def run_compare(a: Path, b: Path, options: CompareOptions) -> int:
             tally.add(result)
             yield result
 
-    try:
-        found = compare(
-            reading.results(a),
-            tallied(),
-            pair_by=cast("PairedBy | None", options.pair_by),
-            min_paired=options.min_paired,
-        )
-    except PairingError as error:
-        tell(f"error: {error}")
-        return UNPAIRED
+    found = compare(
+        reading.results(a),
+        tallied(),
+        pair_by=cast("PairedBy | None", options.pair_by),
+        min_paired=options.min_paired,
+    )
     if options.as_json:
         print(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}, indent=2))
     else:
@@ -172,7 +167,7 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
             Text(f"{mode.undefined:,}"),
             Text(extent(mode.bounds_a)),
             Text(extent(mode.bounds_b)),
-            Text(_difference(mode.difference_bounds)),
+            Text(signed(mode.difference_bounds)),
             Text(span(mode.interval)),
             Text(
                 mode.decision,
@@ -182,13 +177,6 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
         for mode in modes
     ]
     show_table(out, columns, rows)
-
-
-def _difference(bounds: tuple[float, float] | None) -> str:
-    if bounds is None:
-        return "-"
-    low, high = bounds
-    return f"{low:+.4f}" if low == high else f"{low:+.4f} to {high:+.4f}"
 
 
 def _show_changes(out: Console, found: Comparison, top: int) -> None:

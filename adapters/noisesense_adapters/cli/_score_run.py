@@ -162,7 +162,9 @@ def _write_pictures(options: ScoreOptions, results: Path) -> None:
         write_png(results_of(results), options.png)
 
 
-def _show(options: ScoreOptions, summary: Summary, aggregates: dict[str, float] | None) -> None:
+def _show(
+    options: ScoreOptions, summary: Summary, aggregates: dict[str, float | None] | None
+) -> None:
     written = [path for path in (options.out, options.report, options.png) if path]
     if options.as_json:
         data: dict[str, Any] = {"input": str(options.dataset), **summary.to_dict()}

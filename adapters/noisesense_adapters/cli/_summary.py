@@ -15,7 +15,7 @@ from noisesense.stats._warnings import counted
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._progress import shown_usage
 
-__all__ = ["extent", "figure", "kind", "short", "show_summary", "span"]
+__all__ = ["extent", "figure", "kind", "short", "show_summary", "signed", "span"]
 
 _KEY = re.compile("[0-9a-f]{64}")
 _KINDS: dict[Category, str] = {
@@ -44,6 +44,14 @@ def extent(bounds: tuple[float, float] | None) -> str:
     return figure(bounds[0]) if bounds[0] == bounds[1] else span(bounds)
 
 
+def signed(bounds: tuple[float, float] | None) -> str:
+    """As `extent`, of a difference."""
+    if bounds is None:
+        return "-"
+    low, high = bounds
+    return f"{low:+.4f}" if low == high else f"{low:+.4f} to {high:+.4f}"
+
+
 def kind(category: Category | None) -> str:
     """A kind of claim in words."""
     return "absent" if category is None else _KINDS[category]
@@ -55,7 +63,7 @@ def short(name: str) -> str:
 
 
 def show_summary(
-    out: Console, name: str, summary: Summary, aggregates: Mapping[str, float] | None = None
+    out: Console, name: str, summary: Summary, aggregates: Mapping[str, float | None] | None = None
 ) -> None:
     """Print a run's figures; warnings go to stderr."""
     show_lines(out, [_headline(name, summary)])
@@ -75,7 +83,10 @@ def show_summary(
         show_lines(out, [_partition(summary)])
         show_lines(out, _signs(modes))
     if aggregates is not None:
-        figures = ", ".join(f"{name} {value}" for name, value in aggregates.items())
+        figures = ", ".join(
+            f"{name} {'undetermined' if value is None else value}"
+            for name, value in aggregates.items()
+        )
         show_lines(out, [f"as RAGChecker prints it, in percent: {figures}"])
     spent = shown_usage(summary.usage)
     if spent:

@@ -22,7 +22,7 @@ __all__ = ["BINS", "PAPER", "Colors", "box_plot", "drawing", "histogram", "parti
 
 BINS = 10
 
-_BESIDE = 1.14
+_BESIDE = 1.16
 """Where the bar of undetermined samples stands: off the scale."""
 
 
@@ -102,7 +102,7 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
     )
     ticks = {tick: f"{tick:g}" for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)}
     if mode.undetermined:
-        ax.bar(
+        bars = ax.bar(
             _BESIDE,
             mode.undetermined,
             width=1 / BINS,
@@ -111,8 +111,10 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
             hatch="////",
             linewidth=1.5,
         )
-        ticks[_BESIDE] = f"{mode.undetermined:,} un-\ndetermined"
-    ax.set_xlim(0, _BESIDE + 0.12 if mode.undetermined else 1)
+        ax.bar_label(bars, fmt="{:,.0f}", padding=2, color=colors.ink)
+        ax.margins(y=0.12)
+        ticks[_BESIDE] = "\nundetermined"  # below the scale's own figures
+    ax.set_xlim(0, _BESIDE + 0.14 if mode.undetermined else 1)
     ax.set_xticks(list(ticks), list(ticks.values()))
     ax.set_xlabel("noise sensitivity", color=colors.faint)
     ax.set_ylabel("samples", color=colors.faint)
