@@ -101,10 +101,10 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
         linewidth=1.5,
     )
     ticks = {tick: f"{tick:g}" for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)}
-    if mode.undetermined:
+    if left_out := mode.defined - sum(times):
         bars = ax.bar(
             _BESIDE,
-            mode.undetermined,
+            left_out,
             width=1 / BINS,
             color=colors.surface,
             edgecolor=colors.undetermined,
@@ -114,7 +114,7 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
         ax.bar_label(bars, fmt="{:,.0f}", padding=2, color=colors.ink)
         ax.margins(y=0.12)
         ticks[_BESIDE] = "\nundetermined"  # below the scale's own figures
-    ax.set_xlim(0, _BESIDE + 0.14 if mode.undetermined else 1)
+    ax.set_xlim(0, _BESIDE + 0.18 if left_out else 1)
     ax.set_xticks(list(ticks), list(ticks.values()))
     ax.set_xlabel("noise sensitivity", color=colors.faint)
     ax.set_ylabel("samples", color=colors.faint)
@@ -137,7 +137,7 @@ def box_plot(ax: Axes, modes: list[ModeSummary], colors: Colors) -> None:
             orientation="horizontal",
             widths=0.5,
             # A mean over the determined samples is one over those that were easy to judge.
-            showmeans=mode.mean is not None,
+            showmeans=len(values) == mode.defined,
             patch_artist=True,
             manage_ticks=False,
             boxprops={"facecolor": colors.surface, "edgecolor": color, "linewidth": 1.5},

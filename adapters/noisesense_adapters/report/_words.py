@@ -19,6 +19,7 @@ __all__ = [
     "extent",
     "headline",
     "histogram_words",
+    "left_out",
 ]
 
 NO_VALUES = "No sample has a value: there is nothing to draw."
@@ -70,7 +71,7 @@ def headline(summary: Summary) -> Headline:
         )
         rest.append(f"{kinds.hallucination:,} more {stand} in no chunk")
     if kinds.undetermined:
-        rest.append(f"of {kinds.undetermined:,} the judge left open which kind")
+        rest.append(f"the judge left {kinds.undetermined:,} open")
     return Headline(message, "; ".join(rest) + ".")
 
 
@@ -87,10 +88,14 @@ def extent(bounds: tuple[float, float], digits: int = 3) -> str:
 def histogram_words(mode: ModeSummary, counts: list[int]) -> str:
     """The text alternative of a histogram."""
     bins = [f"{i / 10:.1f} to {(i + 1) / 10:.1f}: {n}" for i, n in enumerate(counts) if n]
-    if mode.undetermined:
-        bins.append(f"undetermined: {mode.undetermined}")
-    samples = mode.determined + mode.undetermined
-    return f"Histogram, {mode.mode} mode, {samples} samples by value. {'; '.join(bins)}."
+    if open_ones := left_out(mode):
+        bins.append(f"undetermined: {open_ones}")
+    return f"Histogram, {mode.mode} mode, {mode.defined} samples by value. {'; '.join(bins)}."
+
+
+def left_out(mode: ModeSummary) -> int:
+    """Samples without a value to draw, since the judge left it open."""
+    return mode.defined - sum(times for _, times in mode.distribution)
 
 
 def box_words(modes: list[ModeSummary]) -> str:
@@ -101,7 +106,8 @@ def box_words(modes: list[ModeSummary]) -> str:
 def _box(mode: ModeSummary) -> str:
     at = partial(quantile_of_counts, mode.distribution)
     mean = "" if mode.mean is None else f"mean {mode.mean:.2f}, "
-    open_ones = f", without {mode.undetermined} undetermined" if mode.undetermined else ""
+    missing = left_out(mode)
+    open_ones = f", without {missing} undetermined" if missing else ""
     return (
         f"{mode.mode}{open_ones}: lowest {at(0):.2f}, lower quartile {at(0.25):.2f}, "
         f"median {at(0.5):.2f}, {mean}upper quartile {at(0.75):.2f}, highest {at(1):.2f}"
@@ -110,9 +116,9 @@ def _box(mode: ModeSummary) -> str:
 
 def boxes_caption(modes: list[ModeSummary]) -> str:
     """What the box plots show, and which samples they cannot."""
-    mean = ", mean (◆)" if any(mode.mean is not None for mode in modes) else ""
+    mean = ", mean (◆)" if any(not left_out(mode) for mode in modes) else ""
     caption = f"Quartiles{mean} and samples further than 1.5 quartile distances (○)"
-    left_out = [f"{mode.undetermined:,} {mode.mode}" for mode in modes if mode.undetermined]
-    if not left_out:
+    missing = [f"{count:,} {mode.mode}" for mode in modes if (count := left_out(mode))]
+    if not missing:
         return caption
-    return f"{caption}, of determined samples; left out as undetermined: {', '.join(left_out)}"
+    return f"{caption}, of determined samples; left out as undetermined: {', '.join(missing)}"

@@ -22,6 +22,7 @@ from noisesense_adapters.report._words import (
     NO_VALUES,
     extent,
     headline,
+    left_out,
 )
 
 __all__ = ["write_report"]
@@ -82,6 +83,7 @@ def write_report(
         kinds=KINDS,
         no_values=NO_VALUES,
         extent=extent,
+        left_out=left_out,
         plots=plots(summary),
         offenders=run.offenders,
         judges=run.judges,

@@ -62,10 +62,13 @@ def _missing(mode: ModeSummary) -> str:
     return _UNDETERMINED if mode.undetermined else _UNDEFINED
 
 
-def figures(results: Sequence[Result], modes: Sequence[ModeSummary]) -> tuple[Any, Any]:
+def figures(
+    results: Sequence[Result], summary: Summary, modes: Sequence[ModeSummary]
+) -> tuple[Any, Any]:
     """Histogram and box plot of the values, with a trace for each mode.
 
-    The title says how many samples are left out because their value is undetermined.
+    The title says how many samples are undetermined, and that they are left out or what they
+    count as.
     """
     points = [
         (value, mode.mode)
@@ -76,13 +79,14 @@ def figures(results: Sequence[Result], modes: Sequence[ModeSummary]) -> tuple[An
     data = pandas.DataFrame(points, columns=["Score", "Mode"])
     shown = {"x": "Score", "color": "Mode", "range_x": [-0.05, 1.05]}
     names = " and ".join(mode.mode for mode in modes)
-    left_out = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
-    without = f", without {', '.join(left_out)} undetermined" if left_out else ""
+    left_open = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
+    how = {"none": "left out", "low": "as no noise", "high": "as noise"}[summary.undetermined]
+    note = f", undetermined {how}: {', '.join(left_open)}" if left_open else ""
     histogram = express.histogram(
-        data, nbins=10, barmode="group", title=f"Noise Sensitivity ({names}){without}", **shown
+        data, nbins=10, barmode="group", title=f"Noise Sensitivity ({names}){note}", **shown
     )
     box = express.box(
-        data, y="Mode", title=f"Noise Sensitivity Distribution ({names}){without}", **shown
+        data, y="Mode", title=f"Noise Sensitivity Distribution ({names}){note}", **shown
     )
     return histogram, box
 

@@ -157,7 +157,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     summary = summarize(results)
     _report_failures(results)
     shown = [found for name in modes if (found := summary.mode(name)) is not None]
-    histogram, box = figures(results, shown)
+    histogram, box = figures(results, summary, shown)
     return tables(summary, shown), histogram, box, raw_data(dataset, results, summary)
 
 
