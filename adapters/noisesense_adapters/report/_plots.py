@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from noisesense import ModeSummary, Partition, Summary
 from noisesense.definitions import MODES, Mode
+from noisesense_adapters.report._words import left_out
 
 __all__ = ["BINS", "PAPER", "Colors", "box_plot", "drawing", "histogram", "partition_bar", "shown"]
 
@@ -101,10 +102,11 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
         linewidth=1.5,
     )
     ticks = {tick: f"{tick:g}" for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)}
-    if left_out := mode.defined - sum(times):
+    missing = left_out(mode)
+    if missing:
         bars = ax.bar(
             _BESIDE,
-            left_out,
+            missing,
             width=1 / BINS,
             color=colors.surface,
             edgecolor=colors.undetermined,
@@ -114,7 +116,7 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
         ax.bar_label(bars, fmt="{:,.0f}", padding=2, color=colors.ink)
         ax.margins(y=0.12)
         ticks[_BESIDE] = "\nundetermined"  # below the scale's own figures
-    ax.set_xlim(0, _BESIDE + 0.18 if left_out else 1)
+    ax.set_xlim(0, _BESIDE + 0.18 if missing else 1)
     ax.set_xticks(list(ticks), list(ticks.values()))
     ax.set_xlabel("noise sensitivity", color=colors.faint)
     ax.set_ylabel("samples", color=colors.faint)
@@ -137,7 +139,7 @@ def box_plot(ax: Axes, modes: list[ModeSummary], colors: Colors) -> None:
             orientation="horizontal",
             widths=0.5,
             # A mean over the determined samples is one over those that were easy to judge.
-            showmeans=len(values) == mode.defined,
+            showmeans=not left_out(mode),
             patch_artist=True,
             manage_ticks=False,
             boxprops={"facecolor": colors.surface, "edgecolor": color, "linewidth": 1.5},

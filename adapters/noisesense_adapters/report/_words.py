@@ -90,12 +90,14 @@ def histogram_words(mode: ModeSummary, counts: list[int]) -> str:
     bins = [f"{i / 10:.1f} to {(i + 1) / 10:.1f}: {n}" for i, n in enumerate(counts) if n]
     if open_ones := left_out(mode):
         bins.append(f"undetermined: {open_ones}")
-    return f"Histogram, {mode.mode} mode, {mode.defined} samples by value. {'; '.join(bins)}."
+    samples = mode.determined + mode.undetermined
+    return f"Histogram, {mode.mode} mode, {samples} samples by value. {'; '.join(bins)}."
 
 
 def left_out(mode: ModeSummary) -> int:
     """Samples without a value to draw, since the judge left it open."""
-    return mode.defined - sum(times for _, times in mode.distribution)
+    samples = mode.determined + mode.undetermined
+    return samples - sum(times for _, times in mode.distribution)
 
 
 def box_words(modes: list[ModeSummary]) -> str:
