@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from noisesense import Summary, gate
+from noisesense import Summary, gate, gating
 from noisesense.definitions import MODES, Mode
-from noisesense.errors import InputError, describe
 from noisesense_adapters.cli._output import console, show_lines
 from noisesense_adapters.cli._summary import extent
 
@@ -40,8 +39,8 @@ def worst(*statuses: int) -> int:
 
 def check_limit(limit: float | None) -> None:
     """Raise `InputError` if no score could be above or below it."""
-    if limit is not None and not 0 <= limit <= 1:
-        raise InputError("a number from 0 to 1", describe(limit), where="--fail-above")
+    if limit is not None:
+        gating.check_limit(limit, "--fail-above")
 
 
 def check_gate(summary: Summary, limit: float | None, mode: Mode | None, name: str = "") -> int:
