@@ -13,6 +13,7 @@ from deepeval.models import DeepEvalBaseLLM
 from pydantic import BaseModel
 
 from noisesense import JudgeError, ReplyError, Usage
+from noisesense_adapters._identity import identity
 from noisesense_adapters._json_reply import spelled_out
 from noisesense_adapters.deepeval._replies import as_judge_error, parsed, unpacked
 
@@ -39,6 +40,8 @@ class DeepEvalLLM:
 
     Attributes:
         name: as the model calls itself.
+        identity: what its answers depend on besides: class, endpoint and options; no key. Of a
+            model of your own: its ``identity``, or its class and options of the usual names.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class DeepEvalLLM:
         self._takes_schema = _may_take_schema(method)
         self._in_threads = False
         self.name: str = str(self._llm.get_model_name() or type(self._llm).__name__)
+        self.identity = identity(model=self._llm)
 
     def __repr__(self) -> str:
         return f"DeepEvalLLM({self.name!r})"

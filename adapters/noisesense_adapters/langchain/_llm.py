@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judge import Usage
 from noisesense_adapters._failures import judge_error, status_of
+from noisesense_adapters._identity import identity
 from noisesense_adapters._json_reply import json_form, spelled_out
 from noisesense_adapters.langchain._ask import ask
 from noisesense_adapters.langchain._reply import read_message, usage_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import Runnable, RunnableConfig
 
-__all__ = ["LangChainLLM"]
+__all__ = ["LangChainLLM", "innermost"]
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -48,6 +49,12 @@ class LangChainLLM:
 
     Raises:
         InputError: no model of LangChain's, such as the name of one.
+
+    Attributes:
+        name: class and name of the model, or the models (``.with_fallbacks()``), behind what
+            ``.bind()``, ``.with_retry()`` and the like have put around it.
+        identity: what its answers depend on besides, as it was when this was made: the options
+            of every model in it and what is bound to it; no key.
     """
 
     def __init__(self, model: BaseChatModel, config: RunnableConfig | None = None) -> None:
@@ -60,15 +67,12 @@ class LangChainLLM:
             )
         self._model, self._config = model, config
         self._in_words = False
+        self.name = " or ".join(dict.fromkeys(map(_named, innermost(model) or [model])))
+        chosen = (config or {}).get("configurable")
+        self.identity = identity(model=model, configurable=chosen)
 
-    @property
-    def name(self) -> str:
-        """The class of the model and the model's name."""
-        known = (
-            getattr(self._model, field, None) for field in ("model_name", "model", "model_id")
-        )
-        name = next((value for value in known if isinstance(value, str) and value), "")
-        return f"{type(self._model).__name__} {name}".rstrip()
+    def __repr__(self) -> str:
+        return f"LangChainLLM({self.name!r})"
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """The reply as an instance of ``schema``, and what it cost.
@@ -121,6 +125,30 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, 
     # LangChain's idiom is RunnableParallel(raw=model) | parser; another one is run whole.
     steps = getattr(getattr(bound, "first", None), "steps__", {})
     return cast("Runnable[Any, Any]", steps.get("raw", bound))
+
+
+def innermost(model: object) -> list[object]:
+    """The models in what LangChain has wrapped: bound, in a sequence, with fallbacks."""
+    # Not by getattr: wrappers answer for what they wrap.
+    fields: dict[str, Any] = getattr(model, "__dict__", {})
+    parts = [fields.get(name) for name in ("bound", "runnable", "default", "first", "last")]
+    parts += [*(fields.get("middle") or ()), *(fields.get("fallbacks") or ())]
+    found = [each for part in parts if part is not None for each in innermost(part)]
+    if not found and (callable(getattr(model, "generate_prompt", None)) or _chosen(model)):
+        found = [model]
+    return found
+
+
+def _chosen(model: object) -> dict[str, object]:
+    """What ``init_chat_model`` will make a model of, once it is asked."""
+    return getattr(model, "__dict__", {}).get("_default_config") or {}
+
+
+def _named(model: object) -> str:
+    chosen = _chosen(model)
+    known = (chosen.get(field) or getattr(model, field, None) for field in _NAMES)
+    name = next((value for value in known if isinstance(value, str) and value), "")
+    return f"{type(model).__name__} {name}".strip()
 
 
 def _raw_of(result: object) -> object:

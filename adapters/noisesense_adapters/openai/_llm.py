@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
 from noisesense.judge import Usage
 from noisesense_adapters._failures import judge_error, status_of
+from noisesense_adapters._identity import endpoint, identity
 from noisesense_adapters._json_reply import json_form, read_reply, spelled_out
 from noisesense_adapters.openai._clients import sender
 
@@ -73,6 +75,7 @@ class OpenAILLM:
         self.model = model
         self._address = base_url or (str(client.base_url) if client is not None else "")
         self._params = dict(params or {})
+        self._query = getattr(client, "default_query", None)  # Azure's version of its interface
         self._send = sender(
             client,
             base_url=base_url,
@@ -91,6 +94,17 @@ class OpenAILLM:
         parts = urlsplit(self._address)
         host = parts.netloc.rpartition("@")[2]  # without credentials
         return f"{self.model} at {host}{parts.path.rstrip('/')}" if host else self.model
+
+    @property
+    def identity(self) -> str:
+        """What the answers depend on beside the model's name: endpoint and ``params``; no key."""
+        address = self._address or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        return identity(
+            model=self.model,
+            endpoint=endpoint(address),
+            params=self._params,
+            query=self._query,
+        )
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """The reply as an instance of ``schema``, and what it cost.

@@ -24,9 +24,11 @@ from ragas.run_config import add_retry
 from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
 from noisesense.judge import Usage
 from noisesense_adapters._failures import judge_error
+from noisesense_adapters._identity import described, identity
 from noisesense_adapters._json_reply import read_reply, spelled_out
 from noisesense_adapters._threads import in_thread
 from noisesense_adapters.langchain._ask import ask_either, is_about_loops
+from noisesense_adapters.langchain._llm import innermost
 from noisesense_adapters.ragas._logs import without_instructors_log
 from noisesense_adapters.ragas._replies import (
     CUT_SHORT,
@@ -77,12 +79,14 @@ class RagasLLM:
 
     Attributes:
         name: the model's name, with its provider if ragas knows it; empty if the model has none.
+        identity: what its answers depend on besides: class, endpoint and options; no key.
     """
 
     def __init__(self, llm: Any) -> None:
         check_llm(llm)
         self._llm = _asking_once(llm) if isinstance(llm, _Structured) else llm
         self.name = _name_of(llm)
+        self.identity = _identity_of(llm)
 
     def __repr__(self) -> str:
         return f"RagasLLM({self.name!r})"
@@ -171,8 +175,20 @@ def _asking_once(llm: Any) -> Any:
     return once
 
 
+def _identity_of(llm: Any) -> str:
+    if not isinstance(llm, LangchainLLMWrapper):
+        return identity(model=llm)
+    wrapped = described(llm.langchain_llm)
+    if isinstance(wrapped, dict):
+        # ragas sets both for the time of a call, the first unless it is told to leave it alone.
+        changed = ("n",) if llm.bypass_temperature else ("n", "temperature")
+        wrapped = {name: value for name, value in wrapped.items() if name not in changed}
+    return identity(model=wrapped, ragas=(llm.bypass_temperature, llm.bypass_n))
+
+
 def _name_of(llm: Any) -> str:
     model = getattr(llm, "langchain_llm", None) or getattr(llm, "llm", None) or llm
+    model = next(iter(innermost(model)), model)
     for attribute in ("model_name", "model", "model_id", "deployment_name"):
         name = getattr(model, attribute, None)
         if isinstance(name, str) and name:

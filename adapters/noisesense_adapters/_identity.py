@@ -1,0 +1,159 @@
+"""What a model's answers depend on, and no secret: the ``identity`` of the models' bridges."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from inspect import get_annotations
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, SecretBytes, SecretStr
+
+__all__ = ["described", "endpoint", "identity"]
+
+_DEPTH = 12
+_FRAMEWORK = re.compile(r"langchain(_\w+)?|ragas|deepeval|llama_index|haystack")
+
+# A number is no secret: max_tokens stays.
+_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|header|cookie|certificate")
+_SECRET_TEXT = re.compile(r"(?i)\b(sk|pk|rk|gsk|xai|hf|ghp|api)[-_]\w{8}|\bbearer\s")
+
+# What says how a request is made, kept, shown or paid for, and not what is asked.
+_NO_OPTION = re.compile(
+    r"name|cache|verbose|callbacks?|tags|metadata|profile|rate_limiter|run_config|run_name|run_id"
+    r"|model_data|stream\w*|disable_streaming|custom_\w+|config_factories|config_specs|is_async"
+    r"|max_attempt_number|wait_exponential_jitter|exceptions_to_handle|is_finished_parser"
+    r"|multiple_completion_supported|include_response_headers|max_concurrency|recursion_limit"
+    r"|callback_manager|lc_\w+|cost_per\w+|\w*(client|proxy|proxies|timeout|retr(y|ies)|http)\w*"
+)
+# Of a class of the user's own, whose other attributes may be anything, counters for example.
+_OPTION = re.compile(
+    r"model|model_name|model_id|deployment\w*|provider|revision|region\w*|project|location|system\w*"
+    r"|\w*(base_url|api_base|endpoint|api_version)|host|temperature|top_\w|min_p|typical_p|seed"
+    r"|n|stop|max_\w*tokens|num_\w+|\w+_penalty|logit_bias|reasoning\w*|thinking\w*|verbosity"
+    r"|(model_|generation_)?(kw)?args|params|generation_config|extra_body|llm|identity"
+)
+_PRIVATE = ("_default_config", "_queued_declarative_operations")  # of LangChain's init_chat_model
+
+
+def identity(**parts: object) -> str:
+    """One line of JSON for everything that changes an answer, whatever its order."""
+    return json.dumps(described(parts), sort_keys=True)
+
+
+def endpoint(url: object) -> str:
+    """Host and path of an address, without credentials and query."""
+    parts = urlsplit(str(url))
+    return parts.netloc.rpartition("@")[2] + parts.path.rstrip("/")
+
+
+def described(value: object, depth: int = 0) -> Any:
+    """As JSON: options by name, models by class; secrets, clients and the like left out (None).
+
+    A LangChain wrapper (``.bind()``, ``.with_retry()``, ``.with_config()``) is what it wraps,
+    with what it binds.
+    """
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, (SecretStr, SecretBytes)) or depth > _DEPTH:
+        return None
+    if isinstance(value, Enum):
+        return described(value.value, depth + 1)
+    if isinstance(value, Mapping):
+        named = cast("Mapping[object, object]", value)
+        return _named({str(name): item for name, item in named.items()}, depth)
+    if isinstance(value, (set, frozenset)):
+        value = sorted(cast("set[object]", value), key=repr)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return [described(item, depth + 1) for item in cast("Sequence[object]", value)]
+    if isinstance(value, type) or callable(getattr(value, "__get__", None)):
+        return _name_of(value)
+    return _object(value, depth)
+
+
+def _object(value: object, depth: int) -> Any:
+    # Not by getattr: LangChain's wrappers answer for what they wrap.
+    fields: dict[str, Any] = getattr(value, "__dict__", {})
+    own: object = getattr(value, "identity", None) if hasattr(type(value), "identity") else None
+    own = fields.get("identity", own)
+    if isinstance(own, str) and own:
+        return [_name_of(type(value)), own]
+    if "bound" in fields and "kwargs" in fields:
+        inside = described(fields["bound"], depth + 1)
+        # Of a config only what is chosen by it; the rest is for tracing.
+        chosen: object = (fields.get("config") or {}).get("configurable")
+        bound = _named({"kwargs": fields["kwargs"], "configurable": chosen or {}}, depth)
+        return {"of": inside, **bound} if bound else inside
+    if not _is_model(value):
+        return None
+    attributes: dict[str, object] = {
+        name: item for name, item in fields.items() if name in _PRIVATE or not name.startswith("_")
+    }
+    if not _of_framework(type(value)):
+        bases = [base for base in type(value).__mro__ if _of_framework(base)]
+        known = {name for base in bases for name in get_annotations(base)}
+        attributes = {
+            name: item
+            for name, item in attributes.items()
+            if name in known or _OPTION.fullmatch(name)
+        }
+    urls = {endpoint(url) for url in map(_url_of, attributes.values()) if url}
+    return {
+        "class": _name_of(type(value)),
+        **_named(attributes, depth),
+        **({"endpoints": sorted(urls)} if urls else {}),
+    }
+
+
+def _named(items: Mapping[str, object], depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, item in items.items():
+        secret = _SECRET_NAME.search(name.lower()) and not isinstance(item, (int, float))
+        if not secret and not _NO_OPTION.fullmatch(name):
+            what = described(item, depth + 1)
+            if what not in (None, {}, []):
+                found[name] = what
+    return found
+
+
+def _text(text: str) -> str | None:
+    if _SECRET_TEXT.search(text):
+        return None
+    return endpoint(text) if re.match(r"\w+://", text) else text
+
+
+def _is_model(value: object) -> bool:
+    """Or a step beside one; not a client, a cache or a logger."""
+    return (
+        isinstance(value, BaseModel)
+        or callable(getattr(value, "ainvoke", None))
+        or (hasattr(value, "__dict__") and _is_llm(value))
+    )
+
+
+def _is_llm(value: object) -> bool:
+    return any(
+        _of_framework(base) and not base.__module__.endswith(("client", "cache"))
+        for base in type(value).__mro__
+    )
+
+
+def _of_framework(kind: type) -> bool:
+    return _FRAMEWORK.fullmatch(kind.__module__.partition(".")[0]) is not None
+
+
+def _url_of(value: object) -> str:
+    if value is None or isinstance(value, (str, bool, int, float, Mapping)):
+        return ""
+    url = str(getattr(value, "base_url", None) or "")
+    return url if url.startswith("http") else ""
+
+
+def _name_of(value: object) -> str:
+    name: object = getattr(value, "__qualname__", type(value).__qualname__)
+    return f"{getattr(value, '__module__', '')}.{name}"
