@@ -22,6 +22,15 @@ def test_coverage_runs() -> None:
     assert re.search(r"\d+ figures out of their range", done.stdout)
 
 
+def test_unanswered_runs() -> None:
+    # What holds for every data set is looked at, not the coverage of so few.
+    done = _run("unanswered.py", "--datasets", "2", "--comparisons", "4", "--processes", "2")
+    assert done.stderr == ""
+    assert len(re.findall(r"(?:ir)?relevant +0\.\d{3} +[+-]\d+%", done.stdout)) == 2 * 10
+    assert "range" not in "".join(re.findall("<-.*", done.stdout))
+    assert re.findall(r"% missing: +(\d+) ", done.stdout) == ["0"] * 3
+
+
 def test_throughput_runs() -> None:
     done = _run("throughput.py", "--samples", "2000")
     assert done.stderr == ""

@@ -193,13 +193,18 @@ def test_undefined_and_missing_modes() -> None:
 @pytest.mark.parametrize(
     ("judge", "human", "message"),
     [
-        ([(SAMPLE, verdicts())] * 2, [(SAMPLE, verdicts())], "the judge's verdicts"),
-        ([(SAMPLE, verdicts())], [(SAMPLE, verdicts())] * 2, "the human labels"),
         (
             [(SAMPLE.model_copy(update={"response": "t"}), verdicts())],
             [(SAMPLE, verdicts())],
-            "samples with verdicts by the judge and by people, got 1 and 1 different ones",
+            "samples with verdicts by the judge and by people, got 1 that differ in their answer",
         ),
+        (
+            [(SAMPLE.model_copy(update={"reference": "t"}), verdicts())],
+            [(SAMPLE, verdicts())],
+            "paired by question: expected samples that both runs have, got none",
+        ),
+        ([], [(SAMPLE, verdicts())], "the judge's verdicts: expected samples with verdicts"),
+        ([(SAMPLE, verdicts())], [], "the human labels: expected samples with verdicts"),
         ([(verdicts(), SAMPLE)], [(SAMPLE, verdicts())], "each Sample and its Verdicts"),
     ],
 )
@@ -208,8 +213,29 @@ def test_what_cannot_be_compared(judge: list[Pair], human: list[Pair], message: 
         agreement(judge, human)
 
 
+def test_a_sample_that_is_judged_or_labelled_twice() -> None:
+    # Two labels on one sample: the first is taken, and it is said.
+    found = agreement([(SAMPLE, verdicts())], [(SAMPLE, verdicts())] * 2)
+    assert (found.samples, found.only_judge, found.only_human) == (1, 0, 1)
+    assert found.warnings[0].startswith("Several samples have the same question and reference")
+    # An id names one sample.
+    twice = [Result("1", score(verdicts()))] * 2
+    for judge, human, where in (
+        (twice, twice[:1], "the judge's verdicts: expected each sample once, got '1' twice"),
+        (twice[:1], twice, "the human labels: expected each sample once, got '1' twice"),
+    ):
+        with pytest.raises(InputError, match=where):
+            agreement(judge, human)
+
+
 def test_plain_data() -> None:
     human = list(random_pairs(5))
     found = json.loads(json.dumps(agreement(noisy_judge(human, 2), human).to_dict()))
     assert found["cells"]["correct"]["counts"].keys() == set(Confusion._fields)
-    assert found["errors"]["relevant"]["samples"][0].keys() == {"name", "judge", "human"}
+    assert found["errors"]["relevant"]["samples"][0].keys() == {
+        "name",
+        "judge",
+        "human",
+        "judge_bounds",
+        "human_bounds",
+    }

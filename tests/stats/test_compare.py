@@ -166,7 +166,7 @@ def test_clusters_are_flipped_whole() -> None:
 def test_what_cannot_be_paired_is_said() -> None:
     a = [result_of("x", (1, 2)), result_of("a", (1, 2)), Result("f", error="no")]
     b = [result_of("f", (1, 2)), result_of("x", (0, 2)), result_of("b", (1, 2))]
-    found = compare(a, b)
+    found = compare(a, b, min_paired=0.6)
     assert (found.pairs, found.only_a, found.only_b, found.failed) == (2, ("a",), ("b",), ("f",))
     assert found.relevant is not None
     assert found.relevant.pairs == 1

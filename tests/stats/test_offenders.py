@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from noisesense import InputError, Result, Verdicts, offenders, score
+from noisesense import Chunk, InputError, Result, Verdicts, offenders, score
 from noisesense.stats.offenders import Offence
 
 CHUNKS = [
@@ -36,7 +36,7 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
             result("q4", ("fine", True, [0])),
         ]
     )
-    bad, noise = found
+    bad, noise, good = found
     assert (bad.document, bad.text) == ("bad", "wrong")
     assert (bad.claims, bad.alone, bad.relevant, bad.irrelevant) == (3, 2, 3, 0)
     assert (bad.samples, bad.retrieved) == (2, 3)
@@ -46,6 +46,28 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
         Offence("q2", "x", 0, 1, True, True),
     )
     assert (noise.document, noise.claims, noise.alone, noise.irrelevant) == ("noise", 1, 0, 1)
+    # Nobody said whether the claim that it entails is correct.
+    assert (good.document, good.claims, good.undetermined) == ("good", 0, 1)
+    assert (good.samples, good.offences, good.retrieved) == (0, (), 3)
+
+
+def test_what_the_judge_left_open_is_counted_apart() -> None:
+    verdicts = Verdicts.from_matrices(
+        [False, False, True],
+        [[True, None, False], [None, False, False], [None, None, None]],
+        None,
+        [True, True, False],
+    )
+    chunks = [Chunk.model_validate(chunk) for chunk in CHUNKS]
+    found = offenders([Result("q", score(verdicts.model_copy(update={"chunks": tuple(chunks)})))])
+    good, bad = found
+    # Claim 0 for certain, but perhaps not alone; claim 1 perhaps; claim 2 is correct.
+    assert (good.document, good.claims, good.undetermined, good.alone) == ("good", 1, 1, 0)
+    assert [each.alone for each in good.offences] == [None]
+    assert (bad.document, bad.claims, bad.undetermined) == ("bad", 0, 1)
+    # A judge that fails on every chunk does not leave an empty list.
+    lost = Result("q", score(Verdicts.from_matrices([False], [[None]], [[None]])))
+    assert [each.undetermined for each in offenders([lost])] == [1]
 
 
 def test_top_and_examples() -> None:

@@ -11,6 +11,7 @@ from scipy import stats
 
 from noisesense import (
     InputError,
+    PairingError,
     Result,
     Verdicts,
     prediction_powered,
@@ -136,12 +137,60 @@ def test_samples_without_a_value_are_left_out() -> None:
     human = [result_of(i, (1, 2)) for i in range(3)]
     human += [result_of("f", (1, 2)), Result("7", empty)]
     found = prediction_powered(judge, human, mode="relevant")
-    assert (found.labelled, found.unlabelled) == (3, 4)
+    assert (found.labelled, found.unlabelled, found.left_out) == (3, 4, 3)
+    assert "3 samples failed or have nothing to measure; they are in no figure." in found.warnings
+
+
+def open_result(name: object, known: bool, noisy: bool) -> Result:
+    """One claim; whether it is noise is not known, or known."""
+    said = noisy if known else None
+    return Result(str(name), score(Verdicts.from_matrices([False], [[said]], [[True]])))
+
+
+def test_what_the_judge_left_open_is_corrected_and_not_left_out() -> None:
+    """A judge that fails on the noisy samples: over those it decides, the mean is 0."""
+    rng = random.Random(2)
+    truth = [rng.random() < 0.3 for _ in range(400)]
+    judge = [open_result(i, not noisy, noisy) for i, noisy in enumerate(truth)]
+    human = [open_result(i, True, noisy) for i, noisy in enumerate(truth[:100])]
+    found = prediction_powered(judge, human, mode="relevant")
+    assert (found.labelled, found.unlabelled, found.left_out) == (100, 300, 0)
+    assert found.judge_mean is None
+    assert found.judge_bounds == (0.0, pytest.approx(sum(truth) / 400))
+    # Here the middle of the bounds says which are noisy: the estimate is that of all labels.
+    assert found.mean == pytest.approx(sum(truth) / 400, abs=0.02)
+    assert found.interval.low < sum(truth) / 400 < found.interval.high
+    assert any(f"left {sum(truth)} of 400 samples undetermined" in w for w in found.warnings)
+
+
+def test_open_labels_make_a_range() -> None:
+    judge = [open_result(i, True, i % 2 == 0) for i in range(100)]
+    human = [open_result(i, i % 5 != 0, i % 2 == 0) for i in range(40)]
+    found = prediction_powered(judge, human, mode="relevant")
+    assert (found.mean, found.human_mean) == (None, None)
+    # Of 40 labels 8 are open, 4 of them on noisy samples: 16 to 24 noisy ones.
+    assert found.human_bounds == (16 / 40, 24 / 40)
+    values = [float(i % 2 == 0) for i in range(100)]
+    ends = [
+        prediction_powered_mean(
+            values[40:],
+            values[:40],
+            [end if i % 5 == 0 else values[i] for i in range(40)],
+            weight=found.weight,
+        )
+        for end in (0.0, 1.0)
+    ]
+    assert found.bounds == pytest.approx((ends[0].mean, ends[1].mean))
+    assert found.interval[:2] == pytest.approx((ends[0].interval.low, ends[1].interval.high))
+    assert found.interval.method == "t-range"
+    assert "8 of 40 labels are undetermined: the estimate is a range." in found.warnings
 
 
 def test_results_that_do_not_fit() -> None:
     judge = [result_of(i, (1, 2)) for i in range(4)]
     with pytest.raises(InputError, match="human: expected labels on judged samples, got 'x'"):
+        prediction_powered(judge, [*judge[:2], result_of("x", (1, 2))], mode="relevant")
+    with pytest.raises(PairingError, match="expected samples that both runs have, got none"):
         prediction_powered(judge, [result_of("x", (1, 2))], mode="relevant")
     with pytest.raises(InputError, match="judge: expected each sample once"):
         prediction_powered([*judge, judge[0]], judge[:2], mode="relevant")

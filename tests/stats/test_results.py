@@ -55,6 +55,7 @@ def test_a_line_holds_verdicts_and_the_numbers_that_follow() -> None:
         "empty": "undefined",
         "relevant": 0.0,
         "irrelevant": 0.5,
+        "status": {"relevant": "determined", "irrelevant": "determined"},
         "bounds": {"relevant": [0.0, 0.0], "irrelevant": [0.5, 0.5]},
         "partition": {
             "correct": 1,

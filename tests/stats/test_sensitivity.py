@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from noisesense import InputError, Result, Score, Verdicts, score, sensitivity_band
+from noisesense import InputError, Result, Score, Verdicts, score, sensitivity_band, summarize
+from noisesense.definitions import MODES
 from noisesense.stats._perturb import Cells
 from noisesense.stats.cells import CellKind
 from noisesense.stats.sensitivity import CELLS
@@ -63,10 +64,22 @@ def test_the_expected_move_by_hand() -> None:
 def test_without_errors_nothing_moves() -> None:
     tables = [verdicts for _, verdicts in random_pairs(20, shape=Shape(undetermined=0.2))]
     found = sensitivity_band(tables, simulations=3)
-    for mode in ("relevant", "irrelevant"):
+    for mode in MODES:
         band = found.mode(mode)
         assert band is not None
-        assert band.mean == band.moved == band.low == band.high
+        assert band.undetermined > 0
+        assert band.mean is band.moved is band.shift is None
+        assert band.bounds == (band.low, band.high)
+        assert band.moved_bounds == pytest.approx(band.bounds)
+        plain = summarize(score(table) for table in tables).mode(mode)
+        assert plain is not None
+        assert band.bounds == pytest.approx(plain.bounds)
+        assert (band.undetermined, band.undefined) == (plain.undetermined, plain.undefined)
+    known = [verdicts for _, verdicts in random_pairs(20)]
+    for each in (sensitivity_band(known, simulations=3).mode(mode) for mode in MODES):
+        assert each is not None
+        assert each.mean is not None
+        assert each.mean == each.low == each.high == pytest.approx(each.moved)
 
 
 def test_the_same_seed_gives_the_same_band() -> None:

@@ -37,7 +37,7 @@ def test_figures_derived_by_hand() -> None:
     # 1/2, 0/3 and 2/2: mean 1/2, middle 1/2, deviations 0, 1/2, 1/2 → √(0.5 / 2) = 1/2;
     # claims: 3 of 7. Quarter points halfway between 0, 0.5 and 1.
     found = relevant([score_of((1, 2)), score_of((0, 3)), score_of((2, 2))])
-    assert (found.defined, found.undefined) == (3, 0)
+    assert (found.determined, found.undetermined, found.undefined) == (3, 0, 0)
     assert (found.mean, found.median, found.stdev) == (0.5, 0.5, 0.5)
     assert (found.minimum, found.maximum) == (0.0, 1.0)
     assert found.quantiles == {
@@ -55,21 +55,25 @@ def test_figures_derived_by_hand() -> None:
 
 
 def test_undetermined_verdicts_move_the_bounds() -> None:
-    # Two claims from a relevant chunk, one incorrect and one nobody judged: value 1/1, from 1/2
-    # to 2/2. And a sample of which nothing is known: undefined, from 0 to 1.
+    # Two claims from a relevant chunk, one incorrect and one nobody judged: from 1/2 to 2/2. And a
+    # sample of which nothing is known: from 0 to 1. No value for either, and so no mean.
     half = score(Verdicts.from_matrices([False, None], [[True], [True]], [[True]]))
     nothing = score(Verdicts.from_matrices([None], [[None]], [[None]]))
     found = summarize([half, nothing, score_of((0, 1))])
     mode = found.relevant
     assert mode is not None
-    assert (mode.defined, mode.undefined, mode.mean) == (2, 1, 0.5)
+    assert (mode.determined, mode.undetermined, mode.undefined, mode.mean) == (1, 2, 0, None)
     assert mode.bounds == ((0.5 + 0 + 0) / 3, (1 + 1 + 0) / 3)
     assert mode.claims == (1, 2, 4)
     assert mode.undetermined_claims == 2
-    assert (mode.micro, mode.micro_bounds) == (0.5, (0.25, 0.75))
+    assert (mode.micro, mode.micro_bounds) == (None, (0.25, 0.75))
+    assert mode.distribution == ((0.0, 1),)
     # `half`: one cell. `nothing`: whether the claim is correct, whether the chunk entails it and
     # whether the chunk entails the reference claim.
-    assert found.undetermined_cells == 4
+    assert found.undetermined_cells == found.open_cells == 4
+    # `half`: two of the claims, two of the chunk, one of the reference claim; `nothing`: three.
+    # The determined one: whether its claim is correct.
+    assert found.needed_cells == 5 + 3 + 1
     assert found.partition == (1, 1, 0, 0, 2)
 
 
@@ -101,14 +105,15 @@ def test_empty_failed_and_unanswered_samples() -> None:
     assert found.unanswered == 3
     assert found.usage == Usage(calls=5, cost=0.5)
     assert found.relevant is not None
-    assert (found.relevant.defined, found.relevant.undefined, found.relevant.mean) == (1, 1, 0.5)
+    assert (found.relevant.determined, found.relevant.undefined) == (1, 1)
+    assert found.relevant.mean == 0.5
     assert found.relevant.interval is None
     assert found.relevant.stdev is None
     assert any("1 of 3 samples failed" in warning for warning in found.warnings)
     assert any("3 verdicts unanswered" in warning for warning in found.warnings)
     # RAGChecker's convention, if the samples were scored under it.
     zero = relevant([score_of((1, 2)), score(empty, empty="zero")])
-    assert (zero.defined, zero.mean, zero.micro) == (2, 0.25, 0.5)
+    assert (zero.determined, zero.mean, zero.micro) == (2, 0.25, 0.5)
 
 
 def test_nothing_at_all() -> None:
@@ -124,30 +129,37 @@ def test_nothing_at_all() -> None:
     assert (failed.failed, failed.relevant) == (1, None)
 
 
-def test_random_tables_against_the_standard_library() -> None:
+@pytest.mark.parametrize("undetermined", [0.0, 0.1])
+def test_random_tables_against_the_standard_library(undetermined: float) -> None:
     scores = [
         score(verdicts.beside(sample))
-        for sample, verdicts in random_pairs(300, shape=Shape(undetermined=0.1))
+        for sample, verdicts in random_pairs(300, shape=Shape(undetermined=undetermined))
     ]
     found = summarize(scores)
     for mode in ("relevant", "irrelevant"):
         ours = found.mode(mode)
         assert ours is not None
-        values = [value for each in scores if (value := each.value(mode)) is not None]
-        counts = [c for each in scores if (c := each.counts(mode)) is not None]
-        assert ours.defined == len(values)
-        assert ours.mean == pytest.approx(statistics.fmean(values), abs=1e-14)
-        assert ours.median == pytest.approx(statistics.median(values), abs=1e-14)
-        assert ours.stdev == pytest.approx(statistics.stdev(values), abs=1e-14)
-        cuts = statistics.quantiles(values, n=20, method="inclusive")
-        assert ours.quantiles[0.05] == pytest.approx(cuts[0], abs=1e-14)
-        assert ours.quantiles[0.95] == pytest.approx(cuts[-1], abs=1e-14)
-        noisy, determined = sum(c.noisy for c in counts), sum(c.determined for c in counts)
-        assert ours.micro == noisy / determined
         bounds = [b for each in scores if (b := each.bounds(mode)) is not None]
-        assert ours.bounds == pytest.approx(
-            tuple(map(statistics.fmean, zip(*bounds, strict=True)))
-        )
+        values = [value for each in scores if (value := each.value(mode)) is not None]
+        assert ours.determined == len(values)
+        assert ours.undetermined == len(bounds) - len(values)
+        assert (ours.undetermined >= 100) == (undetermined > 0)
+        for end, column in enumerate(zip(*bounds, strict=True)):
+            assert ours.bounds is not None
+            assert ours.bounds[end] == pytest.approx(statistics.fmean(column), abs=1e-14)
+            cuts = statistics.quantiles(column, n=20, method="inclusive")
+            for p, expected in ((0.05, cuts[0]), (0.5, cuts[9]), (0.95, cuts[-1])):
+                assert ours.quantile_bounds[p][end] == pytest.approx(expected, abs=1e-14)
+        counts = [c for each in scores if (c := each.counts(mode)) is not None]
+        noisy, claims = sum(c.noisy for c in counts), sum(c.total for c in counts)
+        assert ours.micro_bounds == (noisy / claims, sum(c.highest for c in counts) / claims)
+        if undetermined:
+            assert ours.mean is ours.stdev is ours.micro is None
+        else:
+            assert ours.mean == pytest.approx(statistics.fmean(values), abs=1e-14)
+            assert ours.median == pytest.approx(statistics.median(values), abs=1e-14)
+            assert ours.stdev == pytest.approx(statistics.stdev(values), abs=1e-14)
+            assert ours.micro == noisy / claims
     totals = zip(*(each.partition for each in scores), strict=True)
     assert found.partition == tuple(map(sum, totals))
 
@@ -174,15 +186,17 @@ def test_clusters_widen_the_interval() -> None:
     assert summarize(results, cluster=False).clusters is None
 
 
-def test_undetermined_claims_of_clusters_count_for_no_side() -> None:
-    # Each cluster: one noisy claim of two determined ones, and one open claim. All alike: 1/2.
+def test_undetermined_claims_of_clusters_count_for_both_sides() -> None:
+    # Each cluster: one noisy claim of three, and one open claim. All alike: 1/3 to 2/3.
     verdicts = Verdicts.from_matrices([False, True, None], [[True]] * 3, [[True]])
     results = [Result(str(i), score(verdicts), cluster=str(i % 3)) for i in range(9)]
     found = relevant(results)
-    assert found.micro == 0.5
+    assert (found.micro, found.micro_bounds) == (None, (1 / 3, 2 / 3))
     assert found.micro_interval is not None
-    # Three equal clusters reach 1 − 0.025^(1/3) = 0.7076 of the way from 1/2 to either limit.
-    assert found.micro_interval[:2] == pytest.approx((0.5 - 0.3538, 0.5 + 0.3538), abs=1e-4)
+    assert found.micro_interval.method == "bca-range"
+    # Three equal clusters reach 1 − 0.025^(1/3) = 0.7076 of the way from 1/3 to 0 and from 2/3
+    # to 1.
+    assert found.micro_interval[:2] == pytest.approx((0.2924 / 3, 1 - 0.2924 / 3), abs=1e-4)
 
 
 def test_clusters_of_some_samples_only() -> None:
@@ -214,8 +228,8 @@ def test_warnings_where_there_is_no_interval() -> None:
     )
     empty = [Result(str(i), score(Verdicts(response_claims=()))) for i in range(40)]
     assert summarize(empty).warnings == (
-        "relevant: no sample has a value.",
-        "irrelevant: no sample has a value.",
+        "relevant: no sample has response claims: there is nothing to measure.",
+        "irrelevant: no sample has response claims: there is nothing to measure.",
     )
 
 

@@ -298,8 +298,13 @@ def _interval(ends: Sequence[Units], how: Resampling, *, is_open: bool) -> Inter
 
 
 def _differing(tally: ModeTally) -> int:
-    """How many samples differ from the commonest value, at the end where they are fewest."""
-    return min(tally.samples - max((t for _, t in tally.ends(end)), default=0) for end in (0, 1))
+    """How many samples differ from the commonest value, at the end where they are fewest.
+
+    An end at which none does has an exact interval, which does not hang on single samples.
+    """
+    commonest = (max((times for _, times in tally.ends(end)), default=0) for end in (0, 1))
+    found = (tally.samples - times for times in commonest)
+    return min((count for count in found if count), default=tally.samples)
 
 
 def _mean(distribution: Distribution | None) -> float | None:

@@ -1,0 +1,473 @@
+"""What open verdicts leave open over many samples, against every way they may fall."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noisesense import (
+    InputError,
+    Matrices,
+    Result,
+    RiskThresholds,
+    Score,
+    Summary,
+    Undetermined,
+    Verdicts,
+    agreement,
+    compare,
+    ragchecker_aggregates,
+    score,
+    summarize,
+)
+from noisesense.definitions import MODES, Mode
+from noisesense.stats.summary import ModeSummary
+from support.plain_definitions import by_words, category_by_words, completions, open_cells
+from support.tables import Shape, matrices, random_matrices, random_pairs
+
+MOST = 5
+"""Open verdicts a table; ten samples would have 2⁵⁰ completions, but few distinct values."""
+
+
+@st.composite
+def partly_open(draw: st.DrawFn, *, responses: tuple[int, int] = (1, 3)) -> Matrices:
+    """A small table with up to five verdicts taken out."""
+    table: Any = draw(
+        matrices(
+            response_claims=responses, reference_claims=(1, 2), chunks=(1, 3), undetermined=False
+        )
+    )
+    cells = [("reference_to_response", i) for i in range(len(table["reference_to_response"]))]
+    cells += [
+        (name, i, j)  # type: ignore[misc]
+        for name in ("chunks_to_response", "chunks_to_reference")
+        for i, row in enumerate(table[name])
+        for j in range(len(row))
+    ]
+    if cells:
+        for name, *where in draw(st.lists(st.sampled_from(cells), unique=True, max_size=MOST)):
+            target = table[name] if len(where) == 1 else table[name][where[0]]
+            target[where[-1]] = None
+    return table
+
+
+Tables = st.lists(partly_open(), min_size=1, max_size=4)
+
+
+def scored(table: Matrices, undetermined: Undetermined = "none") -> Score:
+    return score(Verdicts.from_matrices(**table), undetermined=undetermined)
+
+
+def every_value(table: Matrices, mode: Mode) -> set[Fraction]:
+    """What the mode's value can be, by the definition's words."""
+    found = {by_words(completion, "ragas", mode) for completion in completions(table)}
+    return {value for value in found if value is not None}
+
+
+def every_run(tables: Sequence[Matrices], mode: Mode) -> list[tuple[Fraction, ...]]:
+    """The samples' values, in every way all verdicts may fall."""
+    return list(product(*(sorted(every_value(table, mode)) for table in tables)))
+
+
+def mode_of(summary: Summary, mode: Mode) -> ModeSummary:
+    found = summary.mode(mode)
+    assert found is not None
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(Tables)
+def test_ranges_are_those_of_every_completion(tables: list[Matrices]) -> None:
+    summary = summarize(map(scored, tables), resamples=100)
+    for mode in MODES:
+        ours, runs = mode_of(summary, mode), every_run(tables, mode)
+        means = [float(sum(run) / len(run)) for run in runs]
+        claims = [len(table["reference_to_response"]) for table in tables]
+        noisy = [
+            float(sum(value * n for value, n in zip(run, claims, strict=True)) / sum(claims))
+            for run in runs
+        ]
+        assert ours.bounds == pytest.approx((min(means), max(means)), abs=1e-14)
+        assert ours.micro_bounds == pytest.approx((min(noisy), max(noisy)), abs=1e-14)
+        open_samples = sum(len(every_value(table, mode)) > 1 for table in tables)
+        assert (ours.determined, ours.undetermined) == (len(tables) - open_samples, open_samples)
+        single = open_samples == 0
+        assert ours.mean == (pytest.approx(means[0], abs=1e-14) if single else None)
+        assert ours.micro == (pytest.approx(noisy[0], abs=1e-14) if single else None)
+        assert (ours.stdev is None) == (not single or len(tables) < 2)
+        for p, (low, high) in ours.quantile_bounds.items():
+            found = [float(np.quantile([float(value) for value in run], p)) for run in runs]
+            assert (low, high) == pytest.approx((min(found), max(found)), abs=1e-14)
+            assert (ours.quantiles[p] is not None) == (low == high)
+        for figure, of in ((ours.minimum, min), (ours.maximum, max), (ours.median, _median)):
+            points = {float(of(run)) for run in runs}
+            assert figure == (pytest.approx(points.pop()) if len(points) == 1 else None)
+        if ours.interval and ours.bounds:
+            assert ours.interval.low <= ours.bounds[0] + 1e-12
+            assert ours.bounds[1] - 1e-12 <= ours.interval.high
+
+
+def _median(run: Sequence[Fraction]) -> Fraction:
+    return statistics.median(run)
+
+
+@settings(max_examples=40, deadline=None)
+@given(Tables, st.sampled_from([0.1, 0.25, 0.4]))
+def test_a_sign_of_risk_is_there_or_not_only_if_every_completion_says_so(
+    tables: list[Matrices], threshold: float
+) -> None:
+    risk = RiskThresholds(high=0.5, many=threshold, gap=threshold, spread=threshold)
+    summary = summarize(map(scored, tables), resamples=100, risk=risk)
+    for mode in MODES:
+        ours, runs = mode_of(summary, mode), every_run(tables, mode)
+        shares = [sum(value >= 0.5 for value in run) / len(run) for run in runs]
+        gaps = [abs(float(sum(run) / len(run) - _median(run))) for run in runs]
+        spreads = [statistics.stdev(map(float, run)) if len(run) > 1 else None for run in runs]
+        for sign, figures in zip(ours.signs, (shares, gaps, spreads), strict=True):
+            if figures[0] is None:
+                assert sign.present is sign.bounds is None
+                assert "undefined" in sign.sentence
+                continue
+            assert sign.bounds is not None
+            for figure in figures:
+                assert figure is not None
+                assert sign.bounds[0] - 1e-9 <= figure <= sign.bounds[1] + 1e-9
+            answers = {f >= threshold for f in figures if f is not None}
+            rounded = any(abs(f - threshold) < 1e-9 for f in figures if f is not None)
+            if sign.present is not None and not rounded:
+                assert answers == {sign.present}
+            assert (sign.present is None) == ("undetermined" in sign.sentence)
+        high = ours.signs[0]
+        assert high.bounds == (min(shares), max(shares)), "the share's bounds are reached"
+
+
+@settings(max_examples=40, deadline=None)
+@given(Tables, st.sampled_from(["low", "high"]))
+def test_a_choice_gives_figures_and_leaves_the_bounds(
+    tables: list[Matrices], choice: Undetermined
+) -> None:
+    plain = summarize(map(scored, tables), resamples=100)
+    chosen = summarize((scored(table, choice) for table in tables), resamples=100)
+    assert (plain.undetermined, chosen.undetermined) == ("none", choice)
+    end = int(choice == "high")
+    for mode in MODES:
+        ours, other = mode_of(chosen, mode), mode_of(plain, mode)
+        assert (ours.bounds, ours.interval) == (other.bounds, other.interval)
+        assert ours.quantile_bounds == other.quantile_bounds
+        assert ours.micro_bounds == other.micro_bounds
+        assert ours.undetermined == other.undetermined
+        assert ours.bounds is not None
+        assert ours.mean == pytest.approx(ours.bounds[end], abs=1e-14)
+        assert ours.micro_bounds is not None
+        assert ours.micro == ours.micro_bounds[end]
+        assert ours.median == ours.quantile_bounds[0.5][end]
+        assert [sign.present for sign in ours.signs] == [sign.present for sign in other.signs]
+
+
+def test_choices_are_not_mixed() -> None:
+    table = random_matrices(random.Random(1))
+    both = [Result("a", scored(table)), Result("b", scored(table, "high"))]
+    with pytest.raises(
+        InputError, match="result 'b': expected results of one choice for open verdicts"
+    ):
+        summarize(both)
+    with pytest.raises(InputError, match="B, result 'a': expected results scored alike"):
+        compare([both[0]], [Result("a", scored(table, "high"))])
+
+
+def test_a_mean_over_the_easy_samples_is_no_headline() -> None:
+    # 70 samples without noise and 30 of which no chunk verdict came, so that the mean over the
+    # determined ones is 0. The range is 0 to 0.3, and the interval reaches further.
+    clean = score(Verdicts.from_matrices([True], [[True]], [[True]]))
+    lost = score(Verdicts.from_matrices([False], [[None]], [[None]]))
+    summary = summarize([clean] * 70 + [lost] * 30)
+    ours = mode_of(summary, "relevant")
+    assert (ours.mean, ours.median, ours.stdev, ours.micro) == (None, 0.0, None, None)
+    assert ours.bounds == ours.micro_bounds == (0.0, 0.3)
+    assert (ours.determined, ours.undetermined) == (70, 30)
+    assert ours.distribution == ((0.0, 70),)
+    assert (ours.minimum, ours.maximum) == (0.0, None)
+    assert ours.quantiles[0.75] is None
+    assert ours.quantile_bounds[0.75] == (0.0, 1.0)
+    assert ours.interval is not None
+    assert ours.interval.method == "bca-range"
+    assert ours.interval.low == 0.0
+    assert 0.38 < ours.interval.high < 0.42
+    assert [sign.present for sign in ours.signs] == [None, None, None]
+    assert ours.signs[0].sentence == (
+        "high scores: undetermined (share of samples at 0.5 up between 0 and 0.3, threshold 0.1)"
+    )
+    # Each lost sample: its claim's correctness (known), the chunk on the claim, the chunk on the
+    # reference claim. Each clean one: its claim's correctness.
+    assert (summary.needed_cells, summary.open_cells) == (70 + 90, 60)
+    assert summary.unanswered_share == 60 / 160
+    assert summary.warnings == (
+        "60 of the 160 verdicts that the scores need (37.5%) have no answer: where they decide a "
+        "score, it is a range.",
+        "relevant: 30 of 100 samples are undetermined; the mean lies between 0 and 0.3, and the "
+        "verdicts do not decide where.",
+        "irrelevant: 30 of 100 samples are undetermined; the mean lies between 0 and 0.3, and the "
+        "verdicts do not decide where.",
+    )
+
+
+def test_clusters_have_ranges_too() -> None:
+    # Ten documents: half of a document's samples are noisy, a fourth of them open.
+    noisy = score(Verdicts.from_matrices([False], [[True]], [[True]]))
+    clean = score(Verdicts.from_matrices([True], [[True]], [[True]]))
+    lost = score(Verdicts.from_matrices([False], [[None]], [[True]]))
+    results = [
+        Result(f"{c}/{i}", each, cluster=str(c))
+        for c in range(10)
+        for i, each in enumerate([noisy, noisy, clean, lost] if c % 2 else [clean] * 4)
+    ]
+    summary = summarize(results)
+    ours = mode_of(summary, "relevant")
+    assert summary.clusters == 10
+    assert ours.bounds == ours.micro_bounds == (10 / 40, 15 / 40)
+    assert ours.interval is not None
+    assert ours.micro_interval is not None
+    assert ours.interval[:2] == ours.micro_interval[:2], "one claim a sample"
+    assert (ours.interval.units, ours.interval.method) == (10, "bca-range")
+    # Of ten clusters of 0 or 1/2, and of 0 or 3/4: further than the single samples' intervals.
+    single = mode_of(summarize(results, cluster=False), "relevant").interval
+    assert single is not None
+    assert ours.interval.low < single.low < 10 / 40 < 15 / 40 < single.high < ours.interval.high
+
+
+@settings(max_examples=100, deadline=None)
+@given(partly_open(responses=(0, 3)))
+def test_cells_are_those_of_a_lazy_plan(table: Matrices) -> None:
+    summary = summarize([scored(table)], resamples=100)
+    correct, rows = table["reference_to_response"], table["chunks_to_response"]
+    asked = [*correct]
+    suspects = [i for i, each in enumerate(correct) if each is not True]
+    for i in suspects:
+        asked += rows[i]
+    unlabelled = [j for j, label in enumerate(table["relevant"] or []) if label is None]
+    for row in (table["chunks_to_reference"] or []) if suspects else []:
+        asked += [row[j] for j in unlabelled]
+    assert summary.needed_cells == len(asked)
+    assert summary.open_cells == sum(cell is None for cell in asked)
+    share = summary.unanswered_share
+    assert share == (summary.open_cells / len(asked) if asked else None)
+
+
+def test_chunks_that_nothing_labels_are_open() -> None:
+    # No reference claims and no labels: whether each chunk is relevant is an open cell.
+    lost = score(Verdicts.from_matrices([False], [[True, False]], None, [None, None]))
+    found = summarize([lost])
+    assert (found.needed_cells, found.open_cells) == (1 + 2 + 2, 2)
+    labelled = score(Verdicts.from_matrices([False], [[True, None]], None, [True, False]))
+    found = summarize([labelled])
+    assert (found.needed_cells, found.open_cells) == (1 + 2, 1)
+
+
+def runs_of(
+    a: Sequence[Matrices], b: Sequence[Matrices], undetermined: Undetermined = "none"
+) -> tuple[list[Result], list[Result]]:
+    first, second = (
+        [Result(str(i), scored(table, undetermined)) for i, table in enumerate(run)]
+        for run in (a, b)
+    )
+    return first, second
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(partly_open(), partly_open()), min_size=1, max_size=3))
+def test_a_comparison_agrees_with_every_completion(
+    tables: list[tuple[Matrices, Matrices]],
+) -> None:
+    a, b = [first for first, _ in tables], [second for _, second in tables]
+    found = compare(*runs_of(a, b), resamples=100)
+    changed = {change.id: change for change in found.changes}
+    for mode in MODES:
+        ours = found.mode(mode)
+        assert ours is not None
+        before, after = every_run(a, mode), every_run(b, mode)
+        means = [sorted(float(sum(run) / len(run)) for run in runs) for runs in (before, after)]
+        assert ours.bounds_a == pytest.approx((means[0][0], means[0][-1]), abs=1e-14)
+        assert ours.bounds_b == pytest.approx((means[1][0], means[1][-1]), abs=1e-14)
+        least, most = means[1][0] - means[0][-1], means[1][-1] - means[0][0]
+        assert ours.difference_bounds == pytest.approx((least, most), abs=1e-14)
+        known = ours.undetermined == 0
+        assert ours.difference == (pytest.approx(least, abs=1e-14) if known else None)
+        assert ours.interval is not None
+        assert ours.interval.low <= least + 1e-12
+        assert most - 1e-12 <= ours.interval.high
+        for i, (first, second) in enumerate(tables):
+            others = every_value(first, mode).isdisjoint(every_value(second, mode))
+            values = [every_value(each, mode) for each in (first, second)]
+            apart = max(values[0]) < min(values[1]) or max(values[1]) < min(values[0])
+            change = changed.get(str(i))
+            # Ranges that lie apart; the values between two ends need not all be possible.
+            assert (change is not None and change.changed(mode)) == apart
+            assert others or not apart
+
+
+@pytest.mark.parametrize("choice", ["none", "low", "high"])
+@pytest.mark.parametrize("rate", [0.01, 0.05, 0.2])
+def test_missing_verdicts_alone_are_no_difference(rate: float, choice: Undetermined) -> None:
+    """The same answers, with some of B's cells missing: neither better nor worse, ever."""
+    decided = open_pairs = 0
+    for seed in range(10):
+        rng = random.Random(f"{rate}/{seed}")
+        shape = Shape(response_claims=(1, 6), reference_claims=(1, 4), chunks=(1, 5))
+        tables = [random_matrices(rng, shape) for _ in range(60)]
+        with_gaps: list[Any] = []
+        for table in tables:
+            gaps: Any = dict(table)
+            gaps["reference_to_response"] = [
+                None if rng.random() < rate else cell for cell in table["reference_to_response"]
+            ]
+            for name in ("chunks_to_response", "chunks_to_reference"):
+                gaps[name] = [
+                    [None if rng.random() < rate else cell for cell in row]
+                    for row in table[name]  # type: ignore[literal-required]
+                ]
+            with_gaps.append(gaps)
+        a, b = runs_of(tables, with_gaps, choice)
+        for first, second in ((a, b), (b, a)):
+            found = compare(first, second, resamples=100)
+            for mode in MODES:
+                ours = found.mode(mode)
+                assert ours is not None
+                assert ours.difference_bounds is not None
+                assert ours.difference_bounds[0] <= 0 <= ours.difference_bounds[1]
+                assert ours.interval is not None
+                decided += ours.decision != "undecided"
+                open_pairs += ours.undetermined
+                if ours.undetermined:
+                    assert ours.interval.method == "sign-flip-range"
+                    assert any(
+                        f"{mode}: {ours.undetermined} of 60 pairs" in each
+                        for each in found.warnings
+                    )
+            assert not any(change.changed(mode) for change in found.changes for mode in MODES)
+    assert decided == 0
+    assert open_pairs > 10
+
+
+def test_what_is_certain_is_still_found() -> None:
+    # B's claims are all noise and one of A's two is open: 0 to 1/2 before, 1 after.
+    before: Matrices = {
+        "reference_to_response": [True, False],
+        "chunks_to_response": [[True], [None]],
+        "chunks_to_reference": [[True]],
+        "relevant": [None],
+    }
+    after: Matrices = {
+        "reference_to_response": [False, False],
+        "chunks_to_response": [[True], [True]],
+        "chunks_to_reference": [[True]],
+        "relevant": [None],
+    }
+    found = compare(*runs_of([before] * 40, [after] * 40))
+    ours = found.relevant
+    assert ours is not None
+    assert (ours.decision, ours.undetermined, ours.pairs) == ("worse", 40, 40)
+    assert (ours.bounds_a, ours.bounds_b) == ((0.0, 0.5), (1.0, 1.0))
+    assert (ours.mean_a, ours.mean_b, ours.difference) == (None, 1.0, None)
+    assert ours.difference_bounds == (0.5, 1.0)
+    change = found.changes[0]
+    assert change.changed("relevant")
+    assert (change.largest, change.difference("relevant")) == (0.5, None)
+    assert change.difference_bounds("relevant") == (0.5, 1.0)
+
+
+def test_verdicts_that_went_missing_change_a_claim_and_no_value() -> None:
+    known: Matrices = {
+        "reference_to_response": [False],
+        "chunks_to_response": [[True]],
+        "chunks_to_reference": [[True]],
+        "relevant": [None],
+    }
+    gone: Any = {**known, "chunks_to_response": [[None]]}
+    (change,) = compare(*runs_of([known], [gone])).changes
+    assert not change.changed("relevant")
+    assert change.largest == 0.0
+    (claim,) = change.claims
+    assert (claim.before, claim.after) == ("relevant", "undetermined")
+
+
+@settings(max_examples=40, deadline=None)
+@given(Tables)
+def test_ragcheckers_aggregates_are_open_where_a_completion_could_change_them(
+    tables: list[Matrices],
+) -> None:
+    found = ragchecker_aggregates(map(scored, tables))
+    kinds = {"precision": "correct", "hallucination": "hallucination"}
+    for name, kind in kinds.items():
+        shares = [{_share(each, kind) for each in completions(table)} for table in tables]
+        _same(found[name], shares)
+    for mode in MODES:
+        values = [every_value(table, mode) for table in tables]
+        _same(found[f"noise_sensitivity_in_{mode}"], values)
+
+
+def _share(table: Matrices, kind: str) -> Fraction:
+    count = len(table["reference_to_response"])
+    return Fraction(sum(category_by_words(table, i) == kind for i in range(count)), count)
+
+
+def _same(aggregate: float | None, values: list[set[Fraction]]) -> None:
+    if any(len(each) > 1 for each in values):
+        assert aggregate is None
+        return
+    mean = sum(value for each in values for value in each) / len(values)
+    assert aggregate == pytest.approx(float(mean * 100), abs=0.051)
+
+
+def test_the_error_of_an_open_score_is_a_range() -> None:
+    pairs = list(random_pairs(40, shape=Shape(response_claims=(1, 4), chunks=(1, 4))))
+    rng = random.Random(5)
+    judge: list[Any] = []
+    for sample, verdicts in pairs:
+        table: Any = verdicts.to_matrices()
+        table["chunks_to_response"] = [
+            [None if rng.random() < 0.2 else cell for cell in row]
+            for row in table["chunks_to_response"]
+        ]
+        texts = [claim.text for claim in verdicts.response_claims]
+        judge.append((sample, Verdicts.from_matrices(**table, response_claims=texts)))
+    found = agreement(judge, pairs)
+    for mode in MODES:
+        errors = found.errors[mode]
+        assert len(errors.samples) == 40
+        assert errors.undetermined == sum(each.judge is None for each in errors.samples) > 4
+        assert errors.bias is errors.mean_absolute is errors.root_mean_square is None
+        # The labels are one completion of the judge's verdicts: no error is possible.
+        assert errors.bias_bounds is not None
+        assert errors.bias_bounds[0] <= 0 <= errors.bias_bounds[1]
+        assert errors.mean_absolute_bounds is not None
+        assert errors.root_mean_square_bounds is not None
+        assert errors.mean_absolute_bounds[0] == errors.root_mean_square_bounds[0] == 0
+        furthest = [max(map(abs, each.error_bounds)) for each in errors.samples]
+        assert errors.mean_absolute_bounds[1] == pytest.approx(statistics.fmean(furthest))
+        squares = statistics.fmean(each * each for each in furthest)
+        assert errors.root_mean_square_bounds[1] == pytest.approx(squares**0.5)
+        assert errors.bias_interval is not None
+        assert errors.bias_interval.method == "bca-range"
+        assert errors.bias_interval.low <= errors.bias_bounds[0]
+        assert errors.bias_bounds[1] <= errors.bias_interval.high
+
+
+def test_open_cells_of_the_support_are_ours() -> None:
+    """A table of which everything is open has both ends, and every value in between."""
+    table: Matrices = {
+        "reference_to_response": [None],
+        "chunks_to_response": [[None]],
+        "chunks_to_reference": [[None]],
+        "relevant": [None],
+    }
+    assert len(open_cells(table)) == 3
+    assert every_value(table, "relevant") == {Fraction(0), Fraction(1)}

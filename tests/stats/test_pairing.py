@@ -1,0 +1,195 @@
+"""The same sample in two runs: ids that were supplied, else question and reference."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from noisesense import (
+    InputError,
+    PairingError,
+    Result,
+    Sample,
+    Verdicts,
+    agreement,
+    compare,
+    prediction_powered,
+    score,
+)
+from noisesense.stats.pairing import match_texts
+
+CLEAN = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["It is so."])
+WRONG = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["It is not."])
+
+
+def sample_of(question: str, answer: str, reference: str = "It is so.") -> Sample:
+    return Sample(
+        user_input=question, response=answer, reference=reference, retrieved_contexts=["c"]
+    )
+
+
+def result(
+    question: str, answer: str, verdicts: Verdicts = CLEAN, *, name: str | None = None
+) -> Result:
+    """Without a name, the id is the content's key, as scoring a data set without ids gives it."""
+    sample = sample_of(question, answer)
+    return Result(name or sample.key, score(verdicts), sample=sample)
+
+
+def test_a_regression_of_half_the_answers_is_found_without_ids() -> None:
+    """By the content's key the changed ones would have no partner, and 150 equal pairs be left."""
+    rng = random.Random(0)
+    changed = set(rng.sample(range(300), 150))
+    a = [result(f"Question {i}?", "It is so.") for i in range(300)]
+    b = [
+        result(f"Question {i}?", "It is not.", WRONG)
+        if i in changed
+        else result(f"Question {i}?", "It is so.")
+        for i in range(300)
+    ]
+    assert len({each.id for each in a} & {each.id for each in b}) == 150
+    found = compare(a, rng.sample(b, len(b)))
+    assert (found.paired_by, found.pairs, found.only_a, found.only_b) == ("question", 300, (), ())
+    assert found.relevant is not None
+    assert (found.relevant.pairs, found.relevant.difference) == (300, 0.5)
+    assert found.relevant.decision == "worse"
+    assert found.worse == ("relevant",)
+    assert len(found.changes) == 150
+
+
+def test_supplied_ids_win_over_the_question() -> None:
+    a = [result("One?", "x", name="1"), result("Two?", "y", WRONG, name="2")]
+    b = [result("Two?", "y", WRONG, name="2"), result("One, reworded?", "x", name="1")]
+    found = compare(a, b)
+    assert (found.paired_by, found.pairs) == ("id", 2)
+    assert found.changes == ()
+    assert found.warnings[0].startswith(
+        "1 of 2 pairs have the same id and another question or reference"
+    )
+    # The choice is the caller's.
+    found = compare(a, b, pair_by="question", min_paired=0.5)
+    assert (found.paired_by, found.pairs, found.only_a, found.only_b) == (
+        "question",
+        1,
+        ("1",),
+        ("1",),
+    )
+
+
+def test_one_rule_for_all_of_a_run() -> None:
+    # One of A's ids was not supplied: all are paired by question, also those with the same id.
+    a = [result("One?", "x", name="1"), result("Two?", "y")]
+    b = [result("One?", "x", name="2"), result("Two?", "y", name="1")]
+    found = compare(a, b)
+    assert (found.paired_by, found.pairs) == ("question", 2)
+    # By id: "1" is another sample there, and the one without an id has no partner.
+    found = compare(a, b, pair_by="id", min_paired=0)
+    assert (found.paired_by, found.pairs) == ("id", 1)
+
+
+def test_ids_without_texts_are_supplied() -> None:
+    a, b = ([Result(str(i), score(CLEAN)) for i in range(3)] for _ in range(2))
+    assert compare(a, b).paired_by == "id"
+    # Where only one side has texts, the ids are all there is.
+    c = [result(f"{i}?", "x", name=str(i)) for i in range(3)]
+    assert compare(a, c).paired_by == "id"
+
+
+def test_the_same_question_several_times() -> None:
+    a = [result("Who?", "x"), result("Who?", "y", WRONG), result("When?", "x")]
+    b = [result("When?", "z"), result("Who?", "u"), result("Who?", "v", WRONG)]
+    found = compare(a, b)
+    assert (found.pairs, found.paired_by) == (3, "question")
+    assert found.relevant is not None
+    assert found.relevant.difference == 0.0
+    assert found.changes == (), "the first with the first, the second with the second"
+    assert found.warnings[0].startswith("Several samples have the same question and reference")
+    assert not compare(a[2:], b[:1]).warnings[0].startswith("Several")
+    # One more in B than in A.
+    found = compare(a, [*b, result("Who?", "w")])
+    assert (found.pairs, len(found.only_b)) == (3, 1)
+
+
+def test_too_few_pairs_are_an_error() -> None:
+    a = [result(f"{i}?", "x", name=str(i)) for i in range(20)]
+    b = [result(f"{i}?", "x", name=str(i)) for i in range(3, 23)]
+    with pytest.raises(PairingError, match="at least 90% of the smaller run in both runs, got 17"):
+        compare(a, b)
+    with pytest.raises(PairingError, match=r"min_paired=0\.85 or less"):
+        compare(a, b)
+    found = compare(a, b, min_paired=0.85)
+    assert (found.pairs, len(found.only_a), len(found.only_b)) == (17, 3, 3)
+    assert found.warnings[0] == "3 samples are only in A and 3 only in B; they are in no figure."
+    # The share is of the smaller run: a part of a run can be compared with the whole.
+    assert compare(a, a[:5]).pairs == 5
+    # Exactly 90%.
+    assert compare(a[:10], [*a[:9], b[-1]]).pairs == 9
+    with pytest.raises(InputError, match="min_paired: expected a number from 0 to 1, got 90"):
+        compare(a, a, min_paired=90)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_runs_with_nothing_in_common_never_pass(named: bool) -> None:
+    a = [result(f"{i}?", "x", name=f"a{i}" if named else None) for i in range(5)]
+    b = [result(f"{i}!", "x", name=f"b{i}" if named else None) for i in range(5)]
+    for least in (0.9, 0):
+        with pytest.raises(PairingError, match="expected samples that both runs have, got none"):
+            compare(a, b, min_paired=least)
+
+
+def test_failed_samples_are_paired_and_named() -> None:
+    a = [result(f"{i}?", "x") for i in range(4)]
+    failed = Result(a[1].id, error="timed out", sample=a[1].sample)
+    found = compare(a, [a[0], failed, *a[2:]])
+    assert (found.pairs, found.failed) == (4, (a[1].id,))
+
+
+def test_a_label_belongs_to_one_answer() -> None:
+    judge = [result(f"{i}?", "old" if i < 3 else "new", name=str(i)) for i in range(10)]
+    human = [result(f"{i}?", "new", name=str(i)) for i in range(5)]
+    found = agreement(judge, human)
+    assert (found.samples, found.only_judge, found.only_human) == (2, 8, 3)
+    assert (found.other_texts, found.paired_by) == (3, "id")
+    assert found.warnings == (
+        "3 of 5 pairs differ in their answer or another text: they are not the same sample and "
+        "are in no figure.",
+    )
+    powered = prediction_powered(judge, human, mode="relevant")
+    assert (powered.labelled, powered.unlabelled, powered.other_texts) == (2, 8, 3)
+    assert any("3 labels are on samples with another answer" in w for w in powered.warnings)
+    for compared in (
+        lambda: agreement(judge, human[:3]),
+        lambda: prediction_powered(judge, human[:3], mode="relevant"),
+    ):
+        with pytest.raises(PairingError, match="3 that differ in their answer or another text"):
+            compared()
+
+
+def test_labels_without_ids_are_found_by_question_and_text() -> None:
+    # Several answers to one question, labelled in another order.
+    judge = [result("Who?", answer) for answer in "abcde"]
+    human = [result("Who?", answer) for answer in "dbx"]
+    found = agreement(judge, human)
+    assert (found.samples, found.only_judge, found.only_human) == (2, 3, 1)
+    assert found.paired_by == "question"
+    powered = prediction_powered(judge, human, mode="relevant")
+    assert (powered.labelled, powered.unlabelled) == (2, 3)
+    with pytest.raises(InputError, match="pair_by: expected 'id' or 'question'"):
+        agreement(judge, human, pair_by="key")  # type: ignore[arg-type]
+
+
+def test_claims_are_matched_by_one_rule() -> None:
+    """White space and case do not matter, in `compare` and in `agreement` alike."""
+    folded = Verdicts.from_matrices(
+        [True], [[True]], [[True]], response_claims=["  it IS\n so. "], reference_claims=["r"]
+    )
+    plain = Verdicts.from_matrices(
+        [True], [[True]], [[True]], response_claims=["It is so."], reference_claims=["R "]
+    )
+    sample = sample_of("q", "a")
+    assert agreement([(sample, folded)], [(sample, plain)]).unmatched_claims == 0
+    runs = ([Result("1", score(each))] for each in (folded, plain))
+    assert compare(*runs).changes == ()
+    both, only_a, only_b = match_texts(["a", "A ", "b"], ["a", "c", "a", "a"], str)
+    assert (both, only_a, only_b) == ([("a", "a"), ("A ", "a")], ["b"], ["c", "a"])
