@@ -157,11 +157,12 @@ def test_a_judge_without_a_name_starts_anew(tmp_path: Path) -> None:
     assert len(second.asked) == 30
 
 
-def test_equal_rows_are_judged_once_and_all_written(tmp_path: Path) -> None:
+def test_each_of_equal_rows_is_judged_and_written(tmp_path: Path) -> None:
+    """A row that stands there three times asks how much the judge varies."""
     data, out = texts(tmp_path, [PAIRS[0]] * 3), tmp_path / "out.jsonl"
     judge = Scripted()
     score_dataset(data, judge=judge, out=out)
-    assert len(judge.asked) == 1
+    assert len(judge.asked) == 3
     assert scores(out) == expected([PAIRS[0]] * 3)
     whole = out.read_bytes()
     second = Scripted()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from noisesense import (
@@ -20,10 +21,13 @@ from noisesense import (
     summarize,
     write_recording,
 )
+from noisesense.definitions import MODES
 from noisesense.fixtures import ragchecker_examples, reference_examples
+from noisesense.scoring import Undetermined
 from noisesense_adapters.scoring import partial_of, results_of, score_dataset
 from support.datasets import checked_table, rows, write_jsonl
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
+from support.tables import Shape, random_pairs
 
 
 def test_verdicts_of_the_file(tmp_path: Path) -> None:
@@ -64,6 +68,55 @@ def test_definition_and_empty(tmp_path: Path) -> None:
     assert again.read_bytes() == out.read_bytes()
     score_dataset(out, out=again, definition="ragas", empty="undefined")
     assert scores(again) == expected()
+
+
+OPEN = list(random_pairs(40, seed=900, shape=Shape(undetermined=0.15, labelled=0.3)))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("choice", ["none", "low", "high"])
+def test_what_is_undetermined_is_written_and_read(
+    choice: Undetermined, suffix: str, tmp_path: Path
+) -> None:
+    path, out = write_jsonl(tmp_path / "d.jsonl", rows(OPEN)), tmp_path / f"out{suffix}"
+    summary = score_dataset(path, undetermined=choice, out=out)
+    want = expected(OPEN, undetermined=choice)
+    found = [result.score for result in results_of(out)]
+    assert found == want
+    assert {each.undetermined for each in found if each} == {choice}
+    assert summary == summarize(want)
+    # Another reader finds in the columns what each mode is, and between what.
+    lines = read_lines(out)
+    for line, each in zip(lines, want, strict=True):
+        assert line["status"] == {mode: each.status(mode) for mode in MODES}
+        for mode in MODES:
+            assert line[mode] == each.value(mode)
+            assert line["bounds"][mode] == (each.bounds(mode) and list(each.bounds(mode)))
+        assert line.get("undetermined") == (None if choice == "none" else choice)
+    assert {"determined", "undetermined", "undefined"} <= {
+        status for line in lines for status in line["status"].values()
+    }
+    # A results file keeps its choice unless another is asked for.
+    assert [r.score for r in results_of(out, undetermined="none")] == expected(OPEN)
+    again = tmp_path / f"again{suffix}"
+    score_dataset(out, out=again)
+    assert [result.score for result in results_of(again)] == want
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        table: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        return table
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_judges_open_verdicts_count_as_asked(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    data = texts(tmp_path, OPEN)
+    score_dataset(data, judge=Scripted(pairs=OPEN), undetermined="high", out=out)
+    assert scores(out) == expected(OPEN, undetermined="high")
+    with pytest.raises(InputError, match="'none', 'low' or 'high', got 'nan'"):
+        score_dataset(out, undetermined="nan")  # type: ignore[arg-type]
 
 
 def test_what_had_failed_still_says_why(tmp_path: Path) -> None:

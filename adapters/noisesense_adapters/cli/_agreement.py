@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
-from noisesense import Agreement, PoweredMean, Result, agreement, prediction_powered_mean
-from noisesense.definitions import MODES, DefinitionName, Mode
+from noisesense import Agreement, InputError, PoweredMean, Result, agreement, prediction_powered
+from noisesense.definitions import DefinitionName, Mode
 from noisesense.stats._warnings import counted
+from noisesense.stats.pairing import Named, name_of, pair
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading, definition_in
-from noisesense_adapters.cli._summary import figure, short, span
+from noisesense_adapters.cli._summary import extent, figure, short, signed, span
 
 __all__ = ["run_agreement"]
 
@@ -26,7 +27,6 @@ _CELLS = {
     "reference": "chunk entails reference claim",
 }
 _WORST = 5
-_Values = dict[str, dict[Mode, float | None]]
 
 
 def run_agreement(
@@ -35,16 +35,10 @@ def run_agreement(
     """Compare and show. Returns the exit status."""
     definition = definition or definition_in(judge)
     reading = Reading(definition)
-    judged: _Values = {}
-    labelled: _Values = {}
-    found = agreement(
-        _noted(reading.results(judge), judged),
-        _noted(reading.results(human), labelled),
-        definition=definition,
-    )
-    powered: dict[Mode, PoweredMean | None] = {
-        mode: _powered(judged, labelled, mode) for mode in found.errors
-    }
+    judged, labelled = list(reading.results(judge)), list(reading.results(human))
+    found = agreement(judged, labelled, definition=definition)
+    labels = _labels(judged, labelled)
+    powered = {mode: _powered(judged, labels, mode) for mode in found.errors}
     if as_json:
         plain = {mode: each and _plain(each) for mode, each in powered.items()}
         data = {"definition": definition, **found.to_dict(), "prediction_powered": plain}
@@ -54,32 +48,29 @@ def run_agreement(
     return reading.status
 
 
-def _noted(results: Iterable[Result], values: _Values) -> Iterator[Result]:
-    """The results; their values are kept by the content of the sample."""
-    for result in results:
-        if result.score is not None:
-            key = result.id if result.sample is None else result.sample.key
-            values[key] = {mode: result.score.value(mode) for mode in MODES}
-        yield result
+class _Labelled(NamedTuple):
+    name: Named
+    result: Result
 
 
-def _powered(judged: _Values, labelled: _Values, mode: Mode) -> PoweredMean | None:
-    """The mean corrected by the labels; None where there are too few of either."""
-    others = [
-        value
-        for key, values in judged.items()
-        if key not in labelled and (value := values[mode]) is not None
-    ]
-    both = [
-        (value, label)
-        for key, labels in labelled.items()
-        if key in judged
-        and (value := judged[key][mode]) is not None
-        and (label := labels[mode]) is not None
-    ]
-    if len(others) < 2 or len(both) < 2:
+def _labels(judged: Sequence[Result], labelled: Sequence[Result]) -> list[Result]:
+    """People's results on samples that the judge has."""
+    ours, theirs = (
+        [_Labelled(name_of(result), result) for result in results]
+        for results in (judged, labelled)
+    )
+    paired = pair(ours, theirs, runs=("judge", "human"), same_first=True)
+    return [label.result for _, label in paired.pairs]
+
+
+def _powered(judged: list[Result], labels: list[Result], mode: Mode) -> PoweredMean | None:
+    """The mean corrected by the labels; None where there is none, and stderr says why."""
+    try:
+        return prediction_powered(judged, labels, mode=mode)
+    except InputError as error:
+        line = f"note: {mode}: no mean corrected by the labels: {error}"
+        show_lines(console(stderr=True), [line])
         return None
-    return prediction_powered_mean(others, [v for v, _ in both], [label for _, label in both])
 
 
 def _plain(powered: PoweredMean) -> dict[str, Any]:
@@ -101,6 +92,7 @@ def _show(
             "",
         ],
     )
+    show_lines(console(stderr=True), [f"note: {warning}" for warning in found.warnings])
     _show_cells(out, found)
     if found.unmatched_claims:
         words = "claims that only one side has; their verdicts cannot be compared"
@@ -109,17 +101,21 @@ def _show(
     _show_scores(out, found)
     _show_means(out, powered)
     worst = [
-        f"  {short(each.name)}: {mode}, judge {figure(each.judge)}, people {figure(each.human)}"
+        f"  {short(each.name)}: {mode}, judge {extent(each.judge_bounds)}, "
+        f"people {extent(each.human_bounds)}"
         for mode, errors in found.errors.items()
         for each in errors.samples[:_WORST]
-        if each.error
+        if each.absolute_bounds[0]
     ]
     if worst:
         show_lines(out, ["", "samples that are furthest off:", *worst])
 
 
 def _show_cells(out: Console, found: Agreement) -> None:
-    titles = ("yes/yes", "missed", "false yes", "no/no", "accuracy", "kappa")
+    titles = (
+        *("yes/yes", "missed", "false yes", "no/no", "judge open", "people open"),
+        *("accuracy", "kappa"),
+    )
     columns = [
         Column("verdict"),
         *(Column(title, numeric=True) for title in titles),
@@ -129,10 +125,7 @@ def _show_cells(out: Console, found: Agreement) -> None:
     for kind, cells in found.cells.items():
         counts = cells.counts
         shown = [
-            *(
-                f"{n:,}"
-                for n in (counts.both_yes, counts.missed, counts.false_yes, counts.both_no)
-            ),
+            *(f"{n:,}" for n in counts),
             figure(cells.accuracy),
             figure(cells.kappa),
             span(cells.kappa_interval),
@@ -145,6 +138,8 @@ def _show_scores(out: Console, found: Agreement) -> None:
     columns = [
         Column("score"),
         Column("samples", numeric=True),
+        Column("undetermined", numeric=True),
+        Column("undefined", numeric=True),
         Column("bias", numeric=True),
         Column("interval"),
         Column("mean error", numeric=True),
@@ -153,9 +148,11 @@ def _show_scores(out: Console, found: Agreement) -> None:
         [
             Text(mode),
             Text(f"{len(errors.samples):,}"),
-            Text("-" if errors.bias is None else f"{errors.bias:+.4f}"),
+            Text(f"{errors.undetermined:,}"),
+            Text(f"{errors.undefined:,}"),
+            Text(signed(errors.bias_bounds)),
             Text(span(errors.bias_interval)),
-            Text(figure(errors.mean_absolute)),
+            Text(extent(errors.mean_absolute_bounds)),
         ]
         for mode, errors in found.errors.items()
     ]
@@ -166,8 +163,9 @@ def _show_means(out: Console, powered: dict[Mode, PoweredMean | None]) -> None:
     for mode, each in powered.items():
         if each is not None:
             line = (
-                f"{mode} mean of all samples: {figure(each.judge_mean)} by the judge, "
-                f"corrected by the labels {figure(each.mean)} ({span(each.interval)})"
+                f"{mode} mean of all samples: {extent(each.judge_bounds)} by the judge, "
+                f"corrected by the labels {extent(each.bounds)} "
+                f"(interval {span(each.interval)})"
             )
             show_lines(out, ["", line])
             show_lines(console(stderr=True), [f"note: {mode}: {w}" for w in each.warnings])

@@ -15,7 +15,11 @@ from noisesense_adapters.cli._score import score
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Noise sensitivity of RAG answers, the same number in ragas, DeepEval and Promptfoo.",
+    help="Noise sensitivity of RAG answers, the same number in ragas, DeepEval and Promptfoo."
+    "\n\nExit status: 0 done, and every check passed; 1 a check failed; 2 an error; 3 done, but "
+    "some samples failed; 4 a check cannot be decided, since verdicts are missing or there is no "
+    "mean; 5 too many verdicts have no answer; 6 too few samples are in both runs; "
+    "130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

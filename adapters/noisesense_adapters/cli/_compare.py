@@ -13,13 +13,22 @@ from rich.text import Text
 
 from noisesense import Comparison, Result, Tally, compare
 from noisesense.definitions import MODES, DefinitionName, Mode
-from noisesense.scoring import Empty
+from noisesense.scoring import Empty, Undetermined
 from noisesense.stats._warnings import counted
 from noisesense.stats.comparison import ClaimChange, ModeComparison, PairedBy, SampleChange
-from noisesense_adapters.cli._checks import above, check_limit
+from noisesense_adapters.cli._checks import (
+    ABOVE,
+    SOME_FAILED,
+    UNDECIDED,
+    check_answers,
+    check_gate,
+    check_limit,
+    tell,
+    worst,
+)
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading
-from noisesense_adapters.cli._summary import figure, kind, short, span
+from noisesense_adapters.cli._summary import extent, kind, short, signed, span
 
 __all__ = ["CompareOptions", "run_compare"]
 
@@ -32,18 +41,21 @@ class CompareOptions:
 
     definition: DefinitionName | None
     empty: Empty | None
+    undetermined: Undetermined | None
     pair_by: str | None
     top: int
     as_json: bool
     fail_above: float | None
     fail_if_worse: bool
     mode: Mode | None
+    min_paired: float
+    max_unanswered: float
 
 
 def run_compare(a: Path, b: Path, options: CompareOptions) -> int:
     """Compare, show, check. Returns the exit status."""
     check_limit(options.fail_above)
-    reading, tally = Reading(options.definition, options.empty), Tally()
+    reading, tally = Reading(options.definition, options.empty, options.undetermined), Tally()
 
     def tallied() -> Iterator[Result]:
         for result in reading.results(b):
@@ -51,22 +63,56 @@ def run_compare(a: Path, b: Path, options: CompareOptions) -> int:
             yield result
 
     found = compare(
-        reading.results(a), tallied(), pair_by=cast("PairedBy | None", options.pair_by)
+        reading.results(a),
+        tallied(),
+        pair_by=cast("PairedBy | None", options.pair_by),
+        min_paired=options.min_paired,
     )
     if options.as_json:
         print(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}, indent=2))
     else:
         _show(console(), found, options.top)
-    failed = False
-    if options.fail_above is not None:
-        summary = tally.summary()
-        failed = above(summary, options.fail_above, options.mode, f" of {b.name}")
-    if options.fail_if_worse:
-        worse = [mode for mode in found.worse if options.mode in (None, mode)]
-        lines = [f"check failed: {b.name} is worse in the {mode} mode" for mode in worse]
-        show_lines(console(stderr=True), lines)
-        failed = failed or bool(worse)
-    return 1 if failed else reading.status
+    summary = tally.summary()
+    of_b = f" of {b.name}"
+    return worst(
+        check_gate(summary, options.fail_above, options.mode, of_b),
+        _check_worse(found, options.mode, b.name) if options.fail_if_worse else 0,
+        check_answers(summary, options.max_unanswered, judged=False, name=of_b),
+        SOME_FAILED if found.failed else reading.status,
+    )
+
+
+def _check_worse(found: Comparison, mode: Mode | None, b: str) -> int:
+    """``--fail-if-worse``: the exit status, and on stderr why it is not 0."""
+    statuses: list[int] = []
+    for each in MODES if mode is None else (mode,):
+        figures = found.mode(each)
+        if figures is None:
+            if mode is not None or not found.definition:
+                tell(f"cannot be decided: there is nothing to compare in the {each} mode")
+                statuses.append(UNDECIDED)
+        elif figures.decision == "worse":
+            tell(f"check failed: {b} is worse in the {each} mode")
+            statuses.append(ABOVE)
+        elif _may_be_worse(figures):
+            tell(
+                f"cannot be decided: what the judge left open decides whether {b} is worse in "
+                f"the {each} mode"
+            )
+            statuses.append(UNDECIDED)
+    return worst(*statuses)
+
+
+def _may_be_worse(mode: ModeComparison) -> bool:
+    """Could the open verdicts fall so that B is worse?
+
+    The interval is as far below the lowest difference as sampling alone puts it; B may be worse
+    if one as wide, around the highest difference, lies above zero.
+    """
+    if not mode.undetermined or mode.interval is None or mode.difference_bounds is None:
+        return False
+    low, high = mode.difference_bounds
+    return high - (low - mode.interval.low) > 0
 
 
 def _show(out: Console, found: Comparison, top: int) -> None:
@@ -105,6 +151,8 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
     columns = [
         Column("mode"),
         Column("pairs", numeric=True),
+        Column("undetermined", numeric=True),
+        Column("undefined", numeric=True),
         Column("mean A", numeric=True),
         Column("mean B", numeric=True),
         Column("difference", numeric=True),
@@ -115,9 +163,11 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
         [
             Text(mode.mode),
             Text(f"{mode.pairs:,}"),
-            Text(figure(mode.mean_a)),
-            Text(figure(mode.mean_b)),
-            Text("-" if mode.difference is None else f"{mode.difference:+.4f}"),
+            Text(f"{mode.undetermined:,}"),
+            Text(f"{mode.undefined:,}"),
+            Text(extent(mode.bounds_a)),
+            Text(extent(mode.bounds_b)),
+            Text(signed(mode.difference_bounds)),
             Text(span(mode.interval)),
             Text(
                 mode.decision,
@@ -141,9 +191,9 @@ def _show_changes(out: Console, found: Comparison, top: int) -> None:
 def _values(found: Comparison, change: SampleChange) -> str:
     return (
         ", ".join(
-            f"{mode} {figure(change.a[mode])} → {figure(change.b[mode])}"
+            f"{mode} {extent(change.bounds_a[mode])} → {extent(change.bounds_b[mode])}"
             for mode in MODES
-            if found.mode(mode) is not None and change.a[mode] != change.b[mode]
+            if found.mode(mode) is not None and change.bounds_a[mode] != change.bounds_b[mode]
         )
         or "same values, other claims"
     )

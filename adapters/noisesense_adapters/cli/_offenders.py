@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 from rich.console import Console
 from rich.text import Text
 
-from noisesense import Offender, offenders
+from noisesense import ClaimOutcome, Offender, Result, offenders
+from noisesense.stats._warnings import counted
 from noisesense.stats.offenders import GroupBy
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading
@@ -22,21 +24,35 @@ _WIDTH = 60
 
 def run_offenders(path: Path, by: str, top: int, examples: int, *, as_json: bool) -> int:
     """Rank and show. Returns the exit status."""
-    reading = Reading()
-    found = offenders(
-        reading.results(path), group_by=cast("GroupBy", by), top=top, examples=examples
-    )
+    reading, left_open = Reading(), 0
+
+    def counted_open() -> Iterator[Result]:
+        nonlocal left_open
+        for result in reading.results(path):
+            if result.score is not None:
+                left_open += sum(map(_is_open, result.score.claims))
+            yield result
+
+    found = offenders(counted_open(), group_by=cast("GroupBy", by), top=top, examples=examples)
     if as_json:
         print(json.dumps([each.to_dict() for each in found], indent=2))
     elif found:
         _show(console(), found)
+        if left_open:
+            line = (
+                f"of {counted(left_open, 'claim')} the judge left open whether it is incorrect or "
+                "which documents entail it; under each of these documents it is undetermined"
+            )
+            show_lines(console(), ["", line])
     else:
         show_lines(console(), ["no retrieved document entails an incorrect claim"])
     return reading.status
 
 
 def _show(out: Console, found: tuple[Offender, ...]) -> None:
-    titles = ("claims", "alone", "relevant", "irrelevant", "samples", "retrieved")
+    titles = (
+        *("claims", "undetermined", "alone", "relevant", "irrelevant", "samples", "retrieved"),
+    )
     columns = [*(Column(title, numeric=True) for title in titles), Column("document")]
     rows = [
         [*(Text(f"{getattr(each, title):,}") for title in titles), Text(_named(each))]
@@ -53,6 +69,14 @@ def _show(out: Console, found: tuple[Offender, ...]) -> None:
                     for offence in each.offences
                 ],
             )
+
+
+def _is_open(claim: ClaimOutcome) -> bool:
+    """Do open verdicts decide whether a document misled to it?"""
+    if claim.correct is None:
+        entailing = claim.relevant_chunks or claim.irrelevant_chunks or claim.unlabelled_chunks
+        return bool(entailing or claim.undetermined_chunks)
+    return not claim.correct and bool(claim.undetermined_chunks)
 
 
 def _named(each: Offender) -> str:

@@ -9,18 +9,21 @@ import typer
 
 if TYPE_CHECKING:
     from noisesense.definitions import DefinitionName, Mode
-    from noisesense.scoring import Empty
+    from noisesense.scoring import Empty, Undetermined
 
 __all__ = [
     "DefinitionOption",
     "EmptyOption",
     "FailAbove",
     "JsonOption",
+    "MaxUnanswered",
     "ModeOption",
     "ResultsPath",
+    "UndeterminedOption",
     "as_definition",
     "as_empty",
     "as_mode",
+    "as_undetermined",
 ]
 
 DefinitionOption = Annotated[
@@ -39,13 +42,33 @@ EmptyOption = Annotated[
         show_default=False,
     ),
 ]
+UndeterminedOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="none|low|high",
+        help="What verdicts the judge left open give: no value, or the sample's lowest or "
+        "highest. Checks look at the range either way.  [default: as in the file, else none]",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FailAbove = Annotated[
     float | None,
     typer.Option(
         metavar="X",
-        help="Exit with status 1 if a mean is above X, or undefined.",
+        help="Exit with status 1 if a mean is above X, and with 4 if that cannot be decided: "
+        "its range has X inside, or there is no mean.",
         show_default=False,
+    ),
+]
+MaxUnanswered = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="SHARE",
+        help="Exit with status 5 if more than this share of the verdicts that the score needs "
+        "have no answer.",
     ),
 ]
 ModeOption = Annotated[
@@ -74,6 +97,13 @@ def as_empty(name: str | None) -> Empty | None:
     from noisesense.scoring import check_empty
 
     return None if name is None else check_empty(name)
+
+
+def as_undetermined(name: str | None) -> Undetermined | None:
+    """That choice for open verdicts, if one is given. Raises `InputError`."""
+    from noisesense.scoring import check_undetermined
+
+    return None if name is None else check_undetermined(name)
 
 
 def as_mode(name: str | None) -> Mode | None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from noisesense import InputError, Result
 from noisesense.definitions import DefinitionName
-from noisesense.scoring import Empty
+from noisesense.scoring import Empty, Undetermined
 from noisesense_adapters.cli._output import console
 from noisesense_adapters.scoring import results_of
 
@@ -31,16 +31,24 @@ class Reading:
     """Reads results files, and knows afterwards what went wrong."""
 
     def __init__(
-        self, definition: DefinitionName | None = None, empty: Empty | None = None
+        self,
+        definition: DefinitionName | None = None,
+        empty: Empty | None = None,
+        undetermined: Undetermined | None = None,
     ) -> None:
         self._definition: DefinitionName | None = definition
         self._empty: Empty | None = empty
+        self._undetermined: Undetermined | None = undetermined
         self._broken = 0
 
     def results(self, path: Path) -> Iterator[Result]:
         """The results in the file, one by one."""
         return results_of(
-            path, definition=self._definition, empty=self._empty, on_error=self._tell
+            path,
+            definition=self._definition,
+            empty=self._empty,
+            undetermined=self._undetermined,
+            on_error=self._tell,
         )
 
     @property

@@ -12,11 +12,14 @@ from noisesense_adapters.cli._options import (
     EmptyOption,
     FailAbove,
     JsonOption,
+    MaxUnanswered,
     ModeOption,
     ResultsPath,
+    UndeterminedOption,
     as_definition,
     as_empty,
     as_mode,
+    as_undetermined,
 )
 
 __all__ = ["agreement", "compare", "offenders", "sensitivity"]
@@ -27,11 +30,13 @@ def compare(
     b: Annotated[Path, typer.Argument(metavar="B", help="Results of the version after.")],
     definition: DefinitionOption = None,
     empty: EmptyOption = None,
+    undetermined: UndeterminedOption = None,
     pair_by: Annotated[
         str | None,
         typer.Option(
             metavar="id|question",
-            help="What names a sample.  [default: its id, else its question and reference]",
+            help="What names a sample.  [default: the id it was given, else its question and "
+            "reference]",
             show_default=False,
         ),
     ] = None,
@@ -40,29 +45,51 @@ def compare(
     fail_above: FailAbove = None,
     fail_if_worse: Annotated[
         bool,
-        typer.Option("--fail-if-worse", help="Exit with status 1 if B is worse than A."),
+        typer.Option(
+            "--fail-if-worse",
+            help="Exit with status 1 if B is worse than A, and with 4 if it may be and what the "
+            "judge left open decides.",
+        ),
     ] = False,
     mode: ModeOption = None,
+    min_paired: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Exit with status 6 if less than this share of the smaller run's samples is in "
+            "the other run, too.",
+        ),
+    ] = 0.9,
+    max_unanswered: MaxUnanswered = 0.05,
 ) -> None:
     """Compare two versions over the same samples.
 
     The paired difference of each mode with its interval, the samples that changed most and the
-    claims that are of another kind now. B is worse if the interval lies above zero. --fail-above
-    looks at the means of B.
+    claims that are of another kind now. B is worse if the interval, which covers every way to
+    fill in what the judge left open, lies above zero. --fail-above and --max-unanswered look at
+    all of B.
 
-    Exit status: 0 done; 1 a check failed; 2 an error; 3 done, but some lines could not be read.
+    Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
+    some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
+    --max-unanswered of B's verdicts have no answer; 6 fewer than --min-paired of the samples are
+    in both runs. Of several, the first of 1, 4, 5, 3 counts.
     """
     from noisesense_adapters.cli._compare import CompareOptions, run_compare
 
     options = CompareOptions(
         as_definition(definition),
         as_empty(empty),
+        as_undetermined(undetermined),
         pair_by,
         top,
         as_json,
         fail_above,
         fail_if_worse,
         as_mode(mode),
+        min_paired,
+        max_unanswered,
     )
     raise typer.Exit(run_compare(a, b, options))
 

@@ -12,10 +12,13 @@ from noisesense_adapters.cli._options import (
     EmptyOption,
     FailAbove,
     JsonOption,
+    MaxUnanswered,
     ModeOption,
+    UndeterminedOption,
     as_definition,
     as_empty,
     as_mode,
+    as_undetermined,
 )
 
 __all__ = ["score"]
@@ -55,6 +58,7 @@ def score(
     ] = None,
     definition: DefinitionOption = None,
     empty: EmptyOption = None,
+    undetermined: UndeterminedOption = None,
     verdicts: Annotated[
         Path | None,
         typer.Option(
@@ -150,6 +154,7 @@ def score(
     as_json: JsonOption = False,
     fail_above: FailAbove = None,
     mode: ModeOption = None,
+    max_unanswered: MaxUnanswered = 0.05,
 ) -> None:
     """Score a dataset.
 
@@ -157,8 +162,12 @@ def score(
     an interrupted run goes on where it was when the same command is given again, and a finished
     one tries again what failed.
 
+    Where verdicts are missing, the figures are ranges: what every way to fill them in lies in.
+
     Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
-    failed (they are named on stderr and in the results); 130 interrupted.
+    failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
+    cannot be decided; 5 more than --max-unanswered of the verdicts have no answer, or a model
+    found no claim in any response; 130 interrupted. Of several, the first of 1, 4, 5, 3 counts.
     """
     from noisesense_adapters.cli._score_run import JudgeOptions, ScoreOptions, run_score
 
@@ -171,6 +180,7 @@ def score(
         names={"id": id_column, "cluster": cluster},
         definition=as_definition(definition),
         empty=as_empty(empty),
+        undetermined=as_undetermined(undetermined),
         verdicts=verdicts,
         judge=model,
         out=out,
@@ -180,5 +190,6 @@ def score(
         as_json=as_json,
         fail_above=fail_above,
         mode=as_mode(mode),
+        max_unanswered=max_unanswered,
     )
     raise typer.Exit(run_score(options))

@@ -11,8 +11,14 @@ from typing import Any
 from noisesense import LLMJudge, Summary, ragchecker_aggregates
 from noisesense.definitions import DefinitionName, Mode
 from noisesense.errors import InputError, describe
-from noisesense.scoring import Empty
-from noisesense_adapters.cli._checks import above, check_limit
+from noisesense.scoring import Empty, Undetermined
+from noisesense_adapters.cli._checks import (
+    SOME_FAILED,
+    check_answers,
+    check_gate,
+    check_limit,
+    worst,
+)
 from noisesense_adapters.cli._output import console, show_lines
 from noisesense_adapters.cli._pictures import check_pictures
 from noisesense_adapters.cli._progress import RunProgress
@@ -20,8 +26,6 @@ from noisesense_adapters.cli._summary import show_summary
 from noisesense_adapters.scoring import model_judge, partial_of, results_of, score_dataset
 
 __all__ = ["JudgeOptions", "ScoreOptions", "run_score"]
-
-SOME_FAILED = 3
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class ScoreOptions:
     names: dict[str, str | None]
     definition: DefinitionName | None
     empty: Empty | None
+    undetermined: Undetermined | None
     verdicts: Path | None
     judge: JudgeOptions
     out: Path | None
@@ -75,6 +80,7 @@ class ScoreOptions:
     as_json: bool
     fail_above: float | None
     mode: Mode | None
+    max_unanswered: float
 
     def columns(self) -> dict[str, str]:
         """Fields and their columns. Raises `InputError`."""
@@ -110,6 +116,7 @@ def run_score(options: ScoreOptions) -> int:
                     judge=options.judge.judge(),
                     definition=options.definition,
                     empty=options.empty,
+                    undetermined=options.undetermined,
                     out=results,
                     concurrency=options.judge.concurrency,
                     on_done=progress.add,
@@ -126,9 +133,11 @@ def run_score(options: ScoreOptions) -> int:
             if options.ragchecker:
                 aggregates = ragchecker_aggregates(results_of(results))
     _show(options, summary, aggregates)
-    if above(summary, options.fail_above, options.mode):
-        return 1
-    return SOME_FAILED if summary.failed else 0
+    return worst(
+        check_gate(summary, options.fail_above, options.mode),
+        check_answers(summary, options.max_unanswered, judged=options.judge.model is not None),
+        SOME_FAILED if summary.failed else 0,
+    )
 
 
 def _tell_interrupted(options: ScoreOptions, progress: RunProgress) -> None:
@@ -153,7 +162,9 @@ def _write_pictures(options: ScoreOptions, results: Path) -> None:
         write_png(results_of(results), options.png)
 
 
-def _show(options: ScoreOptions, summary: Summary, aggregates: dict[str, float] | None) -> None:
+def _show(
+    options: ScoreOptions, summary: Summary, aggregates: dict[str, float | None] | None
+) -> None:
     written = [path for path in (options.out, options.report, options.png) if path]
     if options.as_json:
         data: dict[str, Any] = {"input": str(options.dataset), **summary.to_dict()}

@@ -16,7 +16,7 @@ from noisesense.stats.cells import CellKind
 from noisesense.stats.sensitivity import CELLS
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._reading import Reading, definition_in
-from noisesense_adapters.cli._summary import figure, span
+from noisesense_adapters.cli._summary import extent, span
 
 __all__ = ["run_sensitivity"]
 
@@ -46,12 +46,13 @@ def run_sensitivity(
         print(json.dumps({"definition": definition, **asdict(found)}, indent=2))
         return reading.status
     out = console()
+    failed = f" ({found.failed:,} more failed)" if found.failed else ""
     where = "all verdicts" if len(found.cells) == len(CELLS) else " and ".join(found.cells)
     show_lines(
         out,
         [
-            f"{counted(found.samples, 'sample')}, {counted(found.simulations, 'simulation')}: "
-            f"{false_yes:.1%} of the "
+            f"{counted(found.samples, 'sample')}{failed}, "
+            f"{counted(found.simulations, 'simulation')}: {false_yes:.1%} of the "
             f"no turned into yes, {false_no:.1%} of the yes into no, in {where}; "
             f"definition {definition}",
             "",
@@ -59,6 +60,8 @@ def run_sensitivity(
     )
     columns = [
         Column("mode"),
+        Column("undetermined", numeric=True),
+        Column("undefined", numeric=True),
         Column("mean", numeric=True),
         Column("moves to", numeric=True),
         Column("95% of the simulations"),
@@ -66,8 +69,10 @@ def run_sensitivity(
     rows = [
         [
             Text(band.mode),
-            Text(figure(band.mean)),
-            Text(figure(band.moved)),
+            Text(f"{band.undetermined:,}"),
+            Text(f"{band.undefined:,}"),
+            Text(extent(band.bounds)),
+            Text(extent(band.moved_bounds)),
             Text("-" if band.low is None or band.high is None else span((band.low, band.high))),
         ]
         for mode in MODES

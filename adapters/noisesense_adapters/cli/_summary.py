@@ -15,7 +15,7 @@ from noisesense.stats._warnings import counted
 from noisesense_adapters.cli._output import Column, console, show_lines, show_table
 from noisesense_adapters.cli._progress import shown_usage
 
-__all__ = ["figure", "kind", "short", "show_summary", "span"]
+__all__ = ["extent", "figure", "kind", "short", "show_summary", "signed", "span"]
 
 _KEY = re.compile("[0-9a-f]{64}")
 _KINDS: dict[Category, str] = {
@@ -37,6 +37,21 @@ def span(pair: tuple[float, float] | Interval | None) -> str:
     return "-" if pair is None else f"{pair[0]:.4f} to {pair[1]:.4f}"
 
 
+def extent(bounds: tuple[float, float] | None) -> str:
+    """A figure that lies between two bounds: one number where they meet."""
+    if bounds is None:
+        return "-"
+    return figure(bounds[0]) if bounds[0] == bounds[1] else span(bounds)
+
+
+def signed(bounds: tuple[float, float] | None) -> str:
+    """As `extent`, of a difference."""
+    if bounds is None:
+        return "-"
+    low, high = bounds
+    return f"{low:+.4f}" if low == high else f"{low:+.4f} to {high:+.4f}"
+
+
 def kind(category: Category | None) -> str:
     """A kind of claim in words."""
     return "absent" if category is None else _KINDS[category]
@@ -48,7 +63,7 @@ def short(name: str) -> str:
 
 
 def show_summary(
-    out: Console, name: str, summary: Summary, aggregates: Mapping[str, float] | None = None
+    out: Console, name: str, summary: Summary, aggregates: Mapping[str, float | None] | None = None
 ) -> None:
     """Print a run's figures; warnings go to stderr."""
     show_lines(out, [_headline(name, summary)])
@@ -56,8 +71,8 @@ def show_summary(
     if modes:
         out.print()
         columns = [Column(""), *(Column(mode.mode, numeric=True) for mode in modes)]
-        columns_of = [_figures(mode, summary.confidence) for mode in modes]
-        # A mode without a value has no quantiles.
+        columns_of = [_figures(mode, summary) for mode in modes]
+        # A mode without a sample to measure has no quantiles.
         labels = max(columns_of, key=len)
         rows = [
             [Text(label), *(Text(figures.get(label, figure(None))) for figures in columns_of)]
@@ -68,7 +83,10 @@ def show_summary(
         show_lines(out, [_partition(summary)])
         show_lines(out, _signs(modes))
     if aggregates is not None:
-        figures = ", ".join(f"{name} {value}" for name, value in aggregates.items())
+        figures = ", ".join(
+            f"{name} {'undetermined' if value is None else value}"
+            for name, value in aggregates.items()
+        )
         show_lines(out, [f"as RAGChecker prints it, in percent: {figures}"])
     spent = shown_usage(summary.usage)
     if spent:
@@ -91,26 +109,34 @@ def _headline(name: str, summary: Summary) -> str:
     return f"{name}: {', '.join(parts)}{definition}"
 
 
-def _figures(mode: ModeSummary, confidence: float) -> dict[str, str]:
+def _figures(mode: ModeSummary, summary: Summary) -> dict[str, str]:
     """Labels and figures of one mode, top to bottom."""
-    percent = f"  {confidence:.0%} interval"
+    percent = f"  {summary.confidence:.0%} interval"
+    as_what = {"low": "no noise", "high": "noise"}.get(summary.undetermined)
+    chosen = {} if as_what is None else {f"  open as {as_what}": figure(mode.mean)}
     quantiles = {
-        "median" if p == 0.5 else f"{p:.0%} quantile": figure(value)
-        for p, value in mode.quantiles.items()
+        "median" if p == 0.5 else f"{p:.0%} quantile": extent(bounds)
+        for p, bounds in mode.quantile_bounds.items()
     }
+
+    def known(value: float | None, samples: int = 1) -> str:
+        """`figure`, or that it hangs on what the judge left open."""
+        there = mode.determined + mode.undetermined
+        return "undetermined" if value is None and there >= samples else figure(value)
+
     return {
-        "mean": figure(mode.mean),
+        "mean": extent(mode.bounds),
         percent: span(mode.interval),
-        "  bounds": span(mode.bounds),
-        "standard deviation": figure(mode.stdev),
-        "minimum": figure(mode.minimum),
+        **chosen,
+        "standard deviation": known(mode.stdev, samples=2),
+        "minimum": known(mode.minimum),
         **quantiles,
-        "maximum": figure(mode.maximum),
-        "samples with a value": f"{mode.defined:,}",
+        "maximum": known(mode.maximum),
+        "samples determined": f"{mode.determined:,}",
+        "samples undetermined": f"{mode.undetermined:,}",
         "samples undefined": f"{mode.undefined:,}",
-        "mean over all claims": figure(mode.micro),
+        "mean over all claims": extent(mode.micro_bounds),
         f"{percent} ": span(mode.micro_interval),
-        "  bounds ": span(mode.micro_bounds),
     }
 
 

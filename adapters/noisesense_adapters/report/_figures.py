@@ -19,7 +19,12 @@ from noisesense_adapters.report._plots import (
     shown,
 )
 from noisesense_adapters.report._svg import VARIABLES, inline_svg
-from noisesense_adapters.report._words import KINDS, box_words, histogram_words
+from noisesense_adapters.report._words import (
+    KINDS,
+    box_words,
+    boxes_caption,
+    histogram_words,
+)
 
 __all__ = ["Histogram", "Plots", "plots"]
 
@@ -34,6 +39,7 @@ class Histogram:
     mode: ModeSummary
     svg: Markup
     counts: list[int]
+    """Of its ten bins; what is undetermined is in none."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,7 @@ class Plots:
 
     histograms: list[Histogram]
     boxes: Markup | None
+    boxes_caption: str
     partition: Markup | None
 
 
@@ -49,9 +56,11 @@ def plots(summary: Summary) -> Plots:
     """Draw them."""
     with drawing():
         modes = list(shown(summary))
-        boxes = _boxes(modes) if modes else None
+        boxed = [mode for mode in modes if mode.distribution]
+        boxes = _boxes(boxed) if boxed else None
         partition = _partition(summary) if summary.partition.total else None
-        return Plots([_histogram(mode) for mode in modes], boxes, partition)
+        histograms = [_histogram(mode) for mode in modes]
+        return Plots(histograms, boxes, boxes_caption(boxed), partition)
 
 
 def _histogram(mode: ModeSummary) -> Histogram:

@@ -24,7 +24,7 @@ from noisesense_adapters.report._plots import (
     partition_bar,
     shown,
 )
-from noisesense_adapters.report._words import BOXES_CAPTION, KINDS, NO_VALUES
+from noisesense_adapters.report._words import KINDS, NO_VALUES, boxes_caption, extent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,14 +80,18 @@ def _figure(summary: Summary, title: str | None) -> Figure:
     axes = top.subplots(1, len(modes), squeeze=False)[0]
     for ax, mode in zip(axes, modes, strict=True):
         histogram(ax, mode, PAPER)
-        about = f"mean {mode.mean:.3f}"
+        about = f"mean {extent(mode.bounds)}" if mode.bounds else "no mean"
         if mode.interval:
             low, high, level, *_ = mode.interval
             about += f", {level:.0%} interval {low:.3f} to {high:.3f}"
         ax.set_title(f"{mode.mode}\n{about}", color=PAPER.ink, fontsize=10)
-    boxes = middle.subplots()
-    box_plot(boxes, modes, PAPER)
-    boxes.set_title(BOXES_CAPTION, color=PAPER.ink, fontsize=10)
+    boxed = [mode for mode in modes if mode.distribution]
+    if boxed:
+        boxes = middle.subplots()
+        box_plot(boxes, boxed, PAPER)
+        boxes.set_title(boxes_caption(boxed), color=PAPER.ink, fontsize=10, wrap=True)
+    else:
+        middle.text(0.5, 0.5, NO_VALUES, ha="center", color=PAPER.ink)
     _with_legend(bottom.subplots(), summary.partition)
     return figure
 

@@ -17,10 +17,14 @@ from matplotlib.ticker import MaxNLocator
 
 from noisesense import ModeSummary, Partition, Summary
 from noisesense.definitions import MODES, Mode
+from noisesense_adapters.report._words import left_out
 
 __all__ = ["BINS", "PAPER", "Colors", "box_plot", "drawing", "histogram", "partition_bar", "shown"]
 
 BINS = 10
+
+_BESIDE = 1.16
+"""Where the bar of undetermined samples stands: off the scale."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +81,17 @@ def shown(summary: Summary) -> Iterator[ModeSummary]:
     """The modes that have something to draw."""
     for mode in MODES:
         found = summary.mode(mode)
-        if found is not None and found.distribution:
+        if found is not None and (found.distribution or found.undetermined):
             yield found
 
 
 def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
-    """How many samples have which value, in ten bins from 0 to 1; returns the counts."""
-    values, times = zip(*mode.distribution, strict=True)
+    """How many samples have which value, in ten bins from 0 to 1; returns the counts.
+
+    Those whose value the judge left open are a bar of their own, beside the scale.
+    """
+    values = [value for value, _ in mode.distribution]
+    times = [count for _, count in mode.distribution]
     counts, _, _ = ax.hist(
         values,
         bins=BINS,
@@ -93,8 +101,23 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
         edgecolor=colors.surface,
         linewidth=1.5,
     )
-    ax.set_xlim(0, 1)
-    ax.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+    ticks = {tick: f"{tick:g}" for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)}
+    missing = left_out(mode)
+    if missing:
+        bars = ax.bar(
+            _BESIDE,
+            missing,
+            width=1 / BINS,
+            color=colors.surface,
+            edgecolor=colors.undetermined,
+            hatch="////",
+            linewidth=1.5,
+        )
+        ax.bar_label(bars, fmt="{:,.0f}", padding=2, color=colors.ink)
+        ax.margins(y=0.12)
+        ticks[_BESIDE] = "\nundetermined"  # below the scale's own figures
+    ax.set_xlim(0, _BESIDE + 0.18 if missing else 1)
+    ax.set_xticks(list(ticks), list(ticks.values()))
     ax.set_xlabel("noise sensitivity", color=colors.faint)
     ax.set_ylabel("samples", color=colors.faint)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
@@ -115,7 +138,8 @@ def box_plot(ax: Axes, modes: list[ModeSummary], colors: Colors) -> None:
             positions=[at],
             orientation="horizontal",
             widths=0.5,
-            showmeans=True,
+            # A mean over the determined samples is one over those that were easy to judge.
+            showmeans=not left_out(mode),
             patch_artist=True,
             manage_ticks=False,
             boxprops={"facecolor": colors.surface, "edgecolor": color, "linewidth": 1.5},

@@ -92,9 +92,9 @@ def _row(result: Result) -> dict[str, Any]:
 
 
 def _value(score: Score, mode: Mode) -> dict[str, Any]:
-    value, counts, bounds = score.value(mode), score.counts(mode), score.bounds(mode)
+    value, bounds = score.value(mode), score.bounds(mode)
     found: dict[str, Any] = {mode: None if value is None else round(value, _DIGITS)}
-    if counts is not None and counts.undetermined and bounds is not None:
+    if bounds is not None and score.status(mode) == "undetermined":
         found[f"{mode}_bounds"] = [round(end, _DIGITS) for end in bounds]
     return found
 

@@ -17,11 +17,12 @@ from noisesense.definitions import DEFINITIONS, MODES
 from noisesense_adapters.report._collect import Results, collect, source_name
 from noisesense_adapters.report._figures import plots
 from noisesense_adapters.report._words import (
-    BOXES_CAPTION,
     KINDS,
     MODE_WORDS,
     NO_VALUES,
+    extent,
     headline,
+    left_out,
 )
 
 __all__ = ["write_report"]
@@ -81,7 +82,8 @@ def write_report(
         headline=headline(summary),
         kinds=KINDS,
         no_values=NO_VALUES,
-        boxes_caption=BOXES_CAPTION,
+        extent=extent,
+        left_out=left_out,
         plots=plots(summary),
         offenders=run.offenders,
         judges=run.judges,

@@ -13,14 +13,14 @@ from noisesense._jsonl import as_path
 from noisesense.definitions import DefinitionName
 from noisesense.errors import InputError, UndefinedScoreError
 from noisesense.results import Result
-from noisesense.scoring import Empty
+from noisesense.scoring import Empty, Undetermined
 from noisesense_adapters.io import BadRow, Column, Row, read_rows
 from noisesense_adapters.scoring._blocking import run_blocking
 from noisesense_adapters.scoring._files import check_output, holds_something, write_file
 from noisesense_adapters.scoring._journal import Journal
 from noisesense_adapters.scoring._judging import judge_rows
 from noisesense_adapters.scoring._paid import check_paid
-from noisesense_adapters.scoring._results import given_results, results_of
+from noisesense_adapters.scoring._results import check_choices, given_results, results_of
 
 __all__ = ["partial_of", "score_dataset", "score_rows"]
 
@@ -33,6 +33,7 @@ def score_dataset(
     judge: Judge | None = None,
     definition: DefinitionName | None = None,
     empty: Empty | None = None,
+    undetermined: Undetermined | None = None,
     out: str | os.PathLike[str] | None = None,
     concurrency: int = 16,
     on_done: Callable[[Result | None], None] | None = None,
@@ -55,6 +56,8 @@ def score_dataset(
         judge: who judges. Without either, the verdicts in the file are meant.
         definition: of noise sensitivity; by default what the file's results name, or ``"ragas"``.
         empty: what a response without claims gives; by default likewise, or ``"undefined"``.
+        undetermined: what verdicts that the judge left open give; by default likewise, or
+            ``"none"``: no value.
         out: a file for the results, ``.jsonl`` or ``.parquet``. It appears whole or not at all,
             in the order of the dataset. What a judge with a name was paid for is not overwritten
             by another judge's results, nor by those of other samples.
@@ -71,6 +74,7 @@ def score_dataset(
         raise InputError("verdicts or a judge", "both", where="score_dataset")
     if type(concurrency) is not int or concurrency < 1:
         raise InputError("a whole number of 1 or more", repr(concurrency), where="concurrency")
+    check_choices(definition, empty, undetermined)
     target = None if out is None else check_output(as_path(out), as_path(path))
     on_done = on_done or (lambda _: None)
     tally = Tally()
@@ -84,6 +88,7 @@ def score_dataset(
             recording=recording,
             definition=definition,
             empty=empty,
+            undetermined=undetermined,
         )
         _write(target, _told(found, on_done), tally)
         return tally.summary()
@@ -92,7 +97,7 @@ def score_dataset(
         run_blocking(
             judge_rows(rows, judge, name, journal, concurrency=concurrency, on_done=on_done)
         )
-        _write(target, _final(journal, definition, empty), tally)
+        _write(target, _final(journal, definition, empty, undetermined), tally)
         journal.remove()
     return tally.summary()
 
@@ -103,6 +108,7 @@ def score_rows(
     *,
     definition: DefinitionName | None = None,
     empty: Empty | None = None,
+    undetermined: Undetermined | None = None,
     concurrency: int = 16,
 ) -> list[Result]:
     """As `score_dataset` with a judge, for rows that a framework holds; a result for each.
@@ -112,13 +118,14 @@ def score_rows(
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
+    check_choices(definition, empty, undetermined)
     with _journal(None, judge) as (journal, name):
         run_blocking(
             judge_rows(
                 iter(rows), judge, name, journal, concurrency=concurrency, on_done=lambda _: None
             )
         )
-        return list(_final(journal, definition, empty))
+        return list(_final(journal, definition, empty, undetermined))
 
 
 def partial_of(out: str | os.PathLike[str]) -> Path:
@@ -154,12 +161,17 @@ def _told(results: Iterator[Result], on_done: Callable[[Result | None], None]) -
 
 
 def _final(
-    journal: Journal, definition: DefinitionName | None, empty: Empty | None
+    journal: Journal,
+    definition: DefinitionName | None,
+    empty: Empty | None,
+    undetermined: Undetermined | None,
 ) -> Iterator[Result]:
     """The judged results under the definition that is asked for."""
     for line in journal.lines():
         try:
-            yield Result.from_json(line, definition=definition, empty=empty)
+            yield Result.from_json(
+                line, definition=definition, empty=empty, undetermined=undetermined
+            )
         except UndefinedScoreError as error:
             judged = Result.from_json(line)
             yield Result(

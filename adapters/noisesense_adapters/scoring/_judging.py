@@ -37,8 +37,9 @@ async def judge_rows(
 ) -> None:
     """Judge each row that the journal does not have, at most ``concurrency`` at once.
 
-    Each result is in the journal before another row is read, so that what is interrupted loses
-    what is being judged and nothing else. A sample that fails does not end the run.
+    Each row is judged, also one that stands there twice. Each result is in the journal before
+    another row is read, so that what is interrupted loses what is being judged and nothing else.
+    A sample that fails does not end the run.
 
     Args:
         on_done: is given each result; None for one of an earlier run.
@@ -59,7 +60,7 @@ async def judge_rows(
                 await asyncio.sleep(0)  # the others' calls go on meanwhile
                 continue
             try:
-                result = await _judged(row, judge, name, run=journal, position=position)
+                result = await _judged(row, judge, name)
                 judged += result.score is not None
             except JudgeError as error:
                 result = unscored(row, error)
@@ -75,19 +76,14 @@ async def judge_rows(
     await gather_all([work() for _ in range(concurrency)])
 
 
-async def _judged(
-    row: Row | BadRow, judge: Judge, name: str | None, *, run: object, position: int
-) -> Result:
-    """The row's result. Raises `JudgeError` if the judge failed.
-
-    Each position asks as a metric of its own: equal rows are judged once.
-    """
+async def _judged(row: Row | BadRow, judge: Judge, name: str | None) -> Result:
+    """The row's result. Raises `JudgeError` if the judge failed."""
     if isinstance(row, BadRow):
         return unscored(row, row.error)
     try:
         if row.sample is None:
             raise InputError("texts to judge", "only verdicts")
-        found = await judge_once(judge, row.sample, metric=position, run=run)
+        found = await judge_once(judge, row.sample, metric="score", share=False)
     except (JudgeError, StoreError, MissingExtraError):
         raise
     except InputError as error:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from noisesense.definitions import MODES
 from noisesense.judge import Usage
 from noisesense.results import Result
 from noisesense.scoring import Partition
@@ -45,8 +46,10 @@ def _schema(pa: Any) -> Any:
         "judge": text,
         "definition": text,
         "empty": text,
+        "undetermined": text,
         "relevant": real,
         "irrelevant": real,
+        "status": pa.struct(dict.fromkeys(MODES, text)),
         "bounds": pa.struct({"relevant": pa.list_(real), "irrelevant": pa.list_(real)}),
         "partition": pa.struct(dict.fromkeys(Partition._fields, whole)),
         "unanswered": whole,

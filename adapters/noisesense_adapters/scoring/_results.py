@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 
 from noisesense import RecordedJudge, Verdicts, score
-from noisesense.definitions import DefinitionName
+from noisesense.definitions import DefinitionName, check_definition
 from noisesense.errors import InputError, NoiseSenseError
 from noisesense.results import Result, ResultLine
-from noisesense.scoring import Empty
+from noisesense.scoring import Empty, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.io import BadRow, Column, Row, read_rows
 
-__all__ = ["given_results", "results_of", "unscored"]
+__all__ = ["check_choices", "given_results", "results_of", "unscored"]
 
 _LOOKED_AT = 20
 _NOTHING_SAID = ResultLine()
@@ -25,6 +25,7 @@ def results_of(
     columns: Mapping[str, Column] | None = None,
     definition: DefinitionName | None = None,
     empty: Empty | None = None,
+    undetermined: Undetermined | None = None,
     on_error: Callable[[InputError], None] | None = None,
 ) -> Iterator[Result]:
     """The results in a file, one by one, from the verdicts that are in it.
@@ -39,15 +40,29 @@ def results_of(
         definition: scores under this definition; by default under that of each result's line,
             ``"ragas"`` where none is named.
         empty: likewise, for samples without response claims.
+        undetermined: likewise, for verdicts that the judge left open.
         on_error: is given the error of each row that cannot be read.
 
     Raises:
-        InputError: as `read_rows`, or no verdicts in the file.
+        InputError: as `read_rows`, an argument, or no verdicts in the file.
     """
+    check_choices(definition, empty, undetermined)
     rows = read_rows(path, columns)
     if on_error is not None:
         rows = _reported(rows, on_error)
-    return given_results(rows, definition=definition, empty=empty)
+    return given_results(rows, definition=definition, empty=empty, undetermined=undetermined)
+
+
+def check_choices(
+    definition: DefinitionName | None, empty: Empty | None, undetermined: Undetermined | None
+) -> None:
+    """Raise `InputError` for a choice that no sample could be scored by."""
+    if definition is not None:
+        check_definition(definition)
+    if empty is not None:
+        check_empty(empty)
+    if undetermined is not None:
+        check_undetermined(undetermined)
 
 
 def _reported(
@@ -65,6 +80,7 @@ def given_results(
     recording: RecordedJudge | None = None,
     definition: DefinitionName | None = None,
     empty: Empty | None = None,
+    undetermined: Undetermined | None = None,
 ) -> Iterator[Result]:
     """The rows' results, by their own verdicts or by those of a recording.
 
@@ -75,7 +91,7 @@ def given_results(
         first = list(islice(rows, _LOOKED_AT))
         _check_verdicts(first)
         rows = chain(first, rows)
-    return (_result(row, recording, definition, empty) for row in rows)
+    return (_result(row, recording, definition, empty, undetermined) for row in rows)
 
 
 def _check_verdicts(rows: Iterable[Row | BadRow]) -> None:
@@ -94,6 +110,7 @@ def _result(
     recording: RecordedJudge | None,
     definition: DefinitionName | None,
     empty: Empty | None,
+    undetermined: Undetermined | None,
 ) -> Result:
     if isinstance(row, BadRow):
         return unscored(row, row.error)
@@ -103,7 +120,10 @@ def _result(
         try:
             verdicts = _verdicts(row, recording)
             scored = score(
-                verdicts, definition=definition or line.definition, empty=empty or line.empty
+                verdicts,
+                definition=definition or line.definition,
+                empty=empty or line.empty,
+                undetermined=undetermined or line.undetermined,
             )
         except InputError as error:
             return unscored(row, error.within(row.place))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from noisesense import Result, summarize
 from noisesense.definitions import DefinitionName
 from noisesense.errors import NoiseSenseError
-from noisesense.scoring import Empty, check_empty
+from noisesense.scoring import Empty, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.io import Column
 from noisesense_adapters.scoring import score_rows
 from noisesense_adapters.validmind._host import figure_class, logger, vm
@@ -56,6 +56,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
     store: Any = None,
+    undetermined: Undetermined = "none",
 ) -> Output:
     r"""
     Measures how much of what a RAG system answers is wrong because of the documents it retrieved.
@@ -85,10 +86,13 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     (`judge_llm`), or else the model that ValidMind is configured with. The scores follow from its
     verdicts by counting, so a recording gives the same result every time.
 
-    The table of aggregates is over the samples that have a score. Samples whose score is
-    undefined (a response without claims, or without a single verdict that decides) and samples
-    that failed are counted beside them and never taken as 0 or 1. Histogram and box plot show
-    the same scores; the raw data hold both modes' scores, with the reason of each.
+    Where the judge gave no verdict that a score hangs on, the score of that sample is
+    undetermined: it lies between a lowest and a highest value. The mean of all samples then is a
+    range, too, from `Mean Low` to `Mean High`, and `Mean Score` is a number only where the two
+    meet. A response without claims has nothing to measure: its score is undefined. Undetermined,
+    undefined and failed samples are counted and never taken as 0 or 1. Histogram and box plot
+    show the determined scores and say how many are left out; the raw data hold both modes'
+    scores, with the bounds, the status and the reason of each.
 
     #### Configuring Columns
 
@@ -106,6 +110,8 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     `"promptfoo"` or `"validmind"`, the formula that ValidMind's test is described with: all
     incorrect claims, whatever they come from.
     - `empty`: `"undefined"`, `"zero"` or `"error"` for responses without claims.
+    - `undetermined`: `"none"`, `"low"` or `"high"`: what the score of a sample with open verdicts
+    is in the raw data and figures. The range of the mean is the same with each.
     - `store`: a file that keeps what a model said, so that no call is paid for twice.
     - `judge_embeddings`: accepted so that existing calls work, and not used.
 
@@ -117,8 +123,8 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     - Mean and median are 0.1 or more apart: few samples carry the problem.
     - A standard deviation of 0.25 or more: the system is robust for some inputs only.
 
-    Beside these, failed samples or many undetermined claims: the figures then rest on the
-    samples that were easy to judge.
+    Beside these, failed samples, and a wide range from `Mean Low` to `Mean High`: the judge left
+    so much open that the data do not say how good the system is.
 
     ### Strengths
 
@@ -136,6 +142,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     """
     modes = shown_modes(mode, focus, definition)
     check_empty(empty)
+    check_undetermined(undetermined)
     columns: dict[str, Column] = {
         "response": response_column,
         "retrieved_contexts": retrieved_contexts_column,
@@ -144,11 +151,13 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     }
     rows = dataset_rows(dataset, columns)
     asked = judge_of(judge, judge_llm, store)
-    results = score_rows(rows, asked, definition=definition, empty=empty)
+    results = score_rows(
+        rows, asked, definition=definition, empty=empty, undetermined=undetermined
+    )
     summary = summarize(results)
     _report_failures(results)
     shown = [found for name in modes if (found := summary.mode(name)) is not None]
-    histogram, box = figures(results, shown)
+    histogram, box = figures(results, summary, shown)
     return tables(summary, shown), histogram, box, raw_data(dataset, results, summary)
 
 
