@@ -92,7 +92,9 @@ def test_two_metrics_pay_once() -> None:
     sample = TRUTHS[0][0]
 
     async def both() -> list[Any]:
-        return await asyncio.gather(judge_once(judge, sample), judge_once(judge, sample))
+        return await asyncio.gather(
+            judge_once(judge, sample, metric=1), judge_once(judge, sample, metric=2)
+        )
 
     first, second = asyncio.run(both())
     assert (first.shared, second.shared) == (False, True)

@@ -128,7 +128,7 @@ def test_judges(tmp_path: Path) -> None:
     own: Judge = _Own()
     recorded: Judge = RecordedJudge(path)
     for judge in (own, recorded):
-        judgement = asyncio.run(judge_once(judge, sample))
+        judgement = asyncio.run(judge_once(judge, sample, metric="mine"))
         assert_type(judgement, Judgement)
         assert_type(judgement.usage, Usage)
         assert_type(judgement.verdicts, Verdicts)

@@ -33,7 +33,8 @@ def judge(inputs: Inputs, config: dict[str, Any], context: dict[str, Any]) -> Ju
     endpoint = choose_endpoint(config, context)
     # In one process (a test of one's own, say) two assertions on a sample judge it once.
     asked = judge_for("promptfoo", endpoint, lambda: _make(endpoint))
-    return _run(judge_once(asked, sample))
+    asking = ("promptfoo", repr(sorted(config.items())))
+    return _run(judge_once(asked, sample, metric=asking))
 
 
 def _make(endpoint: Endpoint) -> Judge:

@@ -159,7 +159,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
     async def _value(self, row: Mapping[str, Any]) -> ScoredFloat:
         sample, verdicts = read_row(row)
         if verdicts is None:
-            judgement = await judge_once(self._current_judge(), sample)
+            asking = ("ragas", self.name, self.mode, self.definition, self.empty)
+            judgement = await judge_once(self._current_judge(), sample, metric=asking)
         else:
             judgement = Judgement(verdicts)
         found = score(judgement.verdicts, definition=self.definition, empty=self.empty)

@@ -59,7 +59,7 @@ async def judge_rows(
                 await asyncio.sleep(0)  # the others' calls go on meanwhile
                 continue
             try:
-                result = await _judged(row, judge, name)
+                result = await _judged(row, judge, name, journal)
                 judged += result.score is not None
             except JudgeError as error:
                 result = unscored(row, error)
@@ -75,14 +75,14 @@ async def judge_rows(
     await gather_all([work() for _ in range(concurrency)])
 
 
-async def _judged(row: Row | BadRow, judge: Judge, name: str | None) -> Result:
+async def _judged(row: Row | BadRow, judge: Judge, name: str | None, run: object) -> Result:
     """The row's result. Raises `JudgeError` if the judge failed."""
     if isinstance(row, BadRow):
         return unscored(row, row.error)
     try:
         if row.sample is None:
             raise InputError("texts to judge", "only verdicts")
-        found = await judge_once(judge, row.sample)
+        found = await judge_once(judge, row.sample, metric="score", run=run)
     except (JudgeError, StoreError, MissingExtraError):
         raise
     except InputError as error:
