@@ -81,8 +81,8 @@ async def measure_into(
 
 
 _NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("score", "score_breakdown", "score_detail", "judgement", "reason")),
-    **dict.fromkeys(("success", "error", "verbose_logs", "evaluation_model")),
+    **dict.fromkeys(("score", "score_breakdown", "score_detail", "judgement", "unusable")),
+    **dict.fromkeys(("reason", "success", "error", "verbose_logs", "evaluation_model")),
     **dict.fromkeys(Cost._fields),
     "skipped": False,
 }
@@ -106,8 +106,8 @@ async def _results(
         results["evaluation_model"] = getattr(answer.judge, "model", None)
     if answer.judgement is None:
         reason = unusable_reason(metric, answer.problem)
-        logs = unusable_logs(metric, answer.usage, reason)
-        return {**results, "success": False, "reason": reason, "verbose_logs": logs}
+        logs = unusable_logs(metric, answer.problem, answer.usage, reason)
+        return {**results, "unusable": answer.problem, "reason": reason, "verbose_logs": logs}
     try:
         score = score_verdicts(
             answer.judgement.verdicts,

@@ -83,6 +83,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         score_detail: the whole `Score` of the last test case. Where DeepEval measures with
             copies (async), ``verbose_logs`` in the results has the same report.
         judgement: the verdicts it was computed from, and what they cost.
+        unusable: what was wrong with the model's replies if there is not even a judgement.
 
     Raises:
         InputError: an unknown mode or definition, a threshold that is no number from 0 to 1, or
@@ -153,6 +154,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
 
         self.score_detail: Score | None = None
         self.judgement: Judgement | None = None
+        self.unusable: str | None = None
         self.turn: object = None
         self._evaluation_model: str | None = None
 
@@ -195,14 +197,15 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         """
         if self.threshold is None:
             self.success = None
-        elif self.error is not None:
+        elif self.error is not None or self.unusable is not None:
             self.success = False
         elif self.score_detail is not None:
             outcome = self.score_detail.gate(self.mode, self.threshold)
             self.success = None if outcome == "undefined" else outcome == "pass"
         elif self.score is not None:
             self.success = gate((self.score, self.score), self.threshold) == "pass"
-        # Otherwise it stays as the measurement left it: no score, and nothing to compute one from.
+        else:
+            self.success = None
         return self.success
 
     @property

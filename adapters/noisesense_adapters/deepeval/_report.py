@@ -71,9 +71,13 @@ def verbose_logs_of(
     return construct_verbose_logs(metric, steps)
 
 
-def unusable_logs(metric: NoiseSensitivityMetric, usage: Usage, reason: str) -> str:
+def unusable_logs(metric: NoiseSensitivityMetric, problem: str, usage: Usage, reason: str) -> str:
     """The report where there are no claims to report on."""
-    steps = [f"Judge: {usage.calls} calls", f"Score: undetermined\nReason: {reason}"]
+    steps = [
+        f"Claims: undetermined ({problem})",
+        f"Judge: {usage.calls} calls",
+        f"Score: undetermined\nReason: {reason}",
+    ]
     return construct_verbose_logs(metric, steps)
 
 
