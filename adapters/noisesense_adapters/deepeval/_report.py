@@ -82,15 +82,17 @@ def unusable_logs(metric: NoiseSensitivityMetric, problem: str, usage: Usage, re
 
 
 def _cost(judgement: Judgement) -> str:
-    if judgement.shared:
-        return f"shared with another metric, whose {judgement.paid.calls} calls it took"
     usage = judgement.usage
-    parts = [
-        f"{usage.calls} calls",
-        f"{usage.reasks} of them re-asks" if usage.reasks else "",
-        f"{usage.cached_calls} answers from the store" if usage.cached_calls else "",
-        f"{_verdicts(judgement.unanswered)} unanswered" if judgement.unanswered else "",
-    ]
+    if judgement.shared:
+        parts = [f"shared with another metric, whose {judgement.paid.calls} calls it took"]
+    else:
+        parts = [
+            f"{usage.calls} calls",
+            f"{usage.reasks} of them re-asks" if usage.reasks else "",
+            f"{usage.cached_calls} answers from the store" if usage.cached_calls else "",
+        ]
+    if judgement.unanswered:
+        parts.append(f"{_verdicts(judgement.unanswered)} unanswered")
     return ", ".join(filter(None, parts))
 
 
