@@ -105,11 +105,13 @@ def test_nothing_is_shared_if_it_shall_not_be(one_round: Round) -> None:
 
 @each_round
 def test_test_cases_do_not_share(one_round: Round) -> None:
-    """Each is judged in its own name, and what was judged goes with it."""
+    """Not even if their texts are the same; and what was judged goes with its test case."""
     judge = CountingJudge(pairs())
+    gc.collect()
+    sharing._memory._clear_up()
     kept = len(sharing._memory._runs)
-    for i in range(1, 4):
-        one_round(case_of(pairs()[0][0], name="a"), both(judge=judge))
+    for i, metric in enumerate([*both(judge=judge), *both(judge=judge)], 1):
+        one_round(case_of(pairs()[0][0], name="a"), [metric])
         assert len(judge.asked) == i
     gc.collect()
     sharing._memory._clear_up()
