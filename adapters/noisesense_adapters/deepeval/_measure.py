@@ -20,7 +20,12 @@ from noisesense import score as score_verdicts
 from noisesense.sharing import judge_once
 from noisesense_adapters.deepeval._given import given_verdicts
 from noisesense_adapters.deepeval._judging import Cost, cost_of, judge_over
-from noisesense_adapters.deepeval._report import reason_of, unusable, verbose_logs_of
+from noisesense_adapters.deepeval._report import (
+    reason_of,
+    unusable_logs,
+    unusable_reason,
+    verbose_logs_of,
+)
 from noisesense_adapters.deepeval._test_case import place_of, sample_of, verdicts_of
 
 if TYPE_CHECKING:
@@ -76,8 +81,8 @@ async def measure_into(
 
 
 _NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("score", "score_breakdown", "score_detail", "judgement", "reason")),
-    **dict.fromkeys(("success", "error", "verbose_logs", "evaluation_model")),
+    **dict.fromkeys(("score", "score_breakdown", "score_detail", "judgement", "unusable")),
+    **dict.fromkeys(("reason", "success", "error", "verbose_logs", "evaluation_model")),
     **dict.fromkeys(Cost._fields),
     "skipped": False,
 }
@@ -100,25 +105,29 @@ async def _results(
         # The metric would make the default model once more, only to learn its name.
         results["evaluation_model"] = getattr(answer.judge, "model", None)
     if answer.judgement is None:
-        results["reason"] = unusable(metric.mode, metric.definition, answer.problem)
-        return results
+        reason = unusable_reason(metric, answer.problem)
+        logs = unusable_logs(metric, answer.problem, answer.usage, reason)
+        return {**results, "unusable": answer.problem, "reason": reason, "verbose_logs": logs}
     try:
         score = score_verdicts(
-            answer.judgement.verdicts, definition=metric.definition, empty=metric.empty
+            answer.judgement.verdicts,
+            definition=metric.definition,
+            empty=metric.empty,
+            undetermined=metric.undetermined,
         )
     except UndefinedScoreError as error:
         raise UndefinedScoreError(f"{place_of(test_case)}: {error}") from None
-    value = score.value(metric.mode)
-    explained = metric.include_reason or value is None
-    reason = reason_of(score, metric.mode, answer.judgement) if explained else None
+    # A number that the open verdicts could change is never shown without a word about them.
+    explained = metric.include_reason or score.status(metric.mode) != "determined"
+    told = reason_of(metric, score, answer.judgement) if explained else None
     return {
         **results,
-        "score": value,
+        "score": score.value(metric.mode),
         "score_breakdown": score.to_dict(),
         "score_detail": score,
         "judgement": answer.judgement,
-        "reason": reason,
-        "verbose_logs": verbose_logs_of(metric, score, answer.judgement, reason),
+        "reason": told,
+        "verbose_logs": verbose_logs_of(metric, score, answer.judgement, told),
     }
 
 
@@ -134,10 +143,11 @@ async def _answer(
     if judge is None:
         judge = judge_over(metric.model, metric.store, metric.judge_options, blocking=blocking)
     try:
-        asking = ("deepeval", metric.mode, metric.definition, metric.empty, metric.threshold)
-        judgement = await judge_once(judge, sample, metric=asking)
+        judgement = await judge_once(
+            judge, sample, metric=metric.configuration, run=test_case, share=metric.share
+        )
     except ReplyError as error:
-        # The model answered, but with nothing to compute a score from: undefined, and not 0.
+        # The model answered, but with nothing to compute a score from: undetermined, and not 0.
         spent = error.usage if isinstance(error.usage, Usage) else Usage()
         return _Answer(None, judge, str(error), spent)
     return _Answer(judgement, judge, usage=judgement.usage)

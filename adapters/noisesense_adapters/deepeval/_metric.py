@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,22 @@ from deepeval.metrics import BaseMetric
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 
-from noisesense import DefinitionName, InputError, Judge, Judgement, Mode, Score, Verdicts
+from noisesense import (
+    DefinitionName,
+    Empty,
+    InputError,
+    Judge,
+    Judgement,
+    Mode,
+    Score,
+    Undetermined,
+    Verdicts,
+    gate,
+)
 from noisesense.definitions import check_definition, check_mode
 from noisesense.errors import describe
-from noisesense.scoring import Empty, check_empty
+from noisesense.gating import check_limit
+from noisesense.scoring import check_empty, check_undetermined
 from noisesense_adapters._judge_argument import check_judge
 from noisesense_adapters.deepeval._blocking import run_blocking
 from noisesense_adapters.deepeval._judging import model_name
@@ -31,7 +43,13 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     """Noise sensitivity of a test case's ``actual_output``, from 0 to 1. **Lower is better.**
 
     Unlike DeepEval's own metrics it passes at ``score <= threshold``, and ``strict_mode`` means
-    a threshold of 0. A score that is undefined is None with a reason: the case does not fail.
+    a threshold of 0. It passes only if it does so whatever the verdicts that the judge left open
+    are (see `noisesense.gate`). There is no number in two cases, and both have a reason:
+
+    - *undetermined*, the judge did not say: the score is None and ``success`` is False, unless
+      every number it can still be passes;
+    - *undefined*, there is nothing to measure (no claims in the response, no such mode): score
+      and ``success`` are None, DeepEval shows NONE, and the test case does not fail.
 
     A test case needs ``actual_output``, ``expected_output`` and ``retrieval_context``. Its
     ``metadata`` may bring what a judge would say: ``"verdicts"`` in the published form, or
@@ -43,10 +61,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         model: as for DeepEval's own metrics: None for the configured default, a name, or a
             `DeepEvalBaseLLM`. It is made when the first test case needs it.
         mode: ``"relevant"`` or ``"irrelevant"``; two metrics over one model or judge judge each
-            test case once.
+            test case once. Measuring it again with the same metric asks again.
         judge: any `noisesense.Judge` in place of a model, e.g. a `RecordedJudge`.
         definition: see `noisesense.score`.
-        include_reason: False leaves the reason out, except for an undefined score.
+        include_reason: False leaves the reason out, unless the score is undetermined or undefined.
         async_mode: False makes `measure` use the model's ``generate``, call after call.
         strict_mode: pass at 0 only.
         verbose_mode: print the per-claim report.
@@ -54,6 +72,9 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         verdicts: for the one test case this metric measures, in the published form.
         chunk_labels: relevance by a chunk's source or text, where the metadata say nothing.
         empty: what a response without claims gives, see `noisesense.score`.
+        undetermined: what open verdicts give: ``"none"`` (no number), or the ``"low"`` or
+            ``"high"`` end of what the score can be, as a number. Success does not depend on it.
+        share: False asks the judge for this metric alone.
         store: a `VerdictStore` that keeps what ``model`` said, so that the next run does not
             pay again. DeepEval's own cache of results (``-c``) is not used.
         judge_options: further arguments of the `LLMJudge` over ``model``.
@@ -62,9 +83,11 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         score_detail: the whole `Score` of the last test case. Where DeepEval measures with
             copies (async), ``verbose_logs`` in the results has the same report.
         judgement: the verdicts it was computed from, and what they cost.
+        unusable: what was wrong with the model's replies if there is not even a judgement.
 
     Raises:
-        InputError: an unknown mode or definition, or an argument of the wrong type.
+        InputError: an unknown mode or definition, a threshold that is no number from 0 to 1, or
+            an argument of the wrong type.
     """
 
     _required_params = [  # type: ignore[assignment]  # noqa: RUF012 - DeepEval means a list, too
@@ -92,12 +115,17 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         verdicts: Verdicts | Mapping[str, Any] | None = None,
         chunk_labels: Labels | None = None,
         empty: Empty = "undefined",
+        undetermined: Undetermined = "none",
+        share: bool = True,
         store: VerdictStore | None = None,
         judge_options: Mapping[str, Any] | None = None,
     ) -> None:
-        if isinstance(threshold, bool) or not isinstance(threshold, (int, float, NoneType)):
-            raise InputError("a number or None", describe(threshold), where="threshold")
+        if threshold is not None:
+            check_limit(threshold, "threshold")
         check_empty(empty)
+        check_undetermined(undetermined)
+        if not isinstance(share, bool):
+            raise InputError("True or False", describe(share), where="share")
         if not isinstance(chunk_labels, (Mapping, NoneType)):
             raise InputError(
                 "labels by source or text", describe(chunk_labels), where="chunk_labels"
@@ -119,11 +147,14 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.verdicts = verdicts
         self.chunk_labels = chunk_labels
         self.empty: Empty = empty
+        self.undetermined: Undetermined = undetermined
+        self.share = share
         self.store = store
         self.judge_options = judge_options
 
         self.score_detail: Score | None = None
         self.judgement: Judgement | None = None
+        self.unusable: str | None = None
         self.turn: object = None
         self._evaluation_model: str | None = None
 
@@ -159,14 +190,41 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         return await measure_into(self, test_case, False, _show_indicator, _in_component)
 
     def is_successful(self) -> bool | None:
-        """Is the score at most the threshold? None where there is nothing to decide."""
+        """Does the score pass, whatever was left open? None where there is nothing to decide.
+
+        An error, an undecided score and a judge that said nothing usable are False; an undefined
+        score, no threshold and no measurement are None.
+        """
         if self.threshold is None:
             self.success = None
-        elif self.error is not None:
+        elif self.error is not None or self.unusable is not None:
             self.success = False
+        elif self.score_detail is not None:
+            outcome = self.score_detail.gate(self.mode, self.threshold)
+            self.success = None if outcome == "undefined" else outcome == "pass"
+        elif self.score is not None:
+            self.success = gate((self.score, self.score), self.threshold) == "pass"
         else:
-            self.success = None if self.score is None else self.score <= self.threshold
+            self.success = None
         return self.success
+
+    @property
+    def configuration(self) -> Hashable:
+        """What tells this metric from others that may share its judgements.
+
+        DeepEval's copies of a metric have the same: they stand for it. What the runner sets on
+        metrics (``verbose_mode``) is left out.
+        """
+        return (
+            "deepeval",
+            type(self),
+            self.mode,
+            self.definition,
+            self.empty,
+            self.undetermined,
+            self.threshold,
+            self.flaky,
+        )
 
     @property
     def evaluation_model(self) -> str | None:
@@ -199,6 +257,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
             parts.append(self.definition)
         if self.empty != "undefined":
             parts.append(f"empty={self.empty}")
+        if self.undetermined != "none":
+            parts.append(f"undetermined={self.undetermined}")
         return f"Noise Sensitivity ({', '.join(parts)})"
 
 
