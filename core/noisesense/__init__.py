@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SampleNotRecordedError,
         StoreError,
         UndefinedScoreError,
+        UndeterminedScoreError,
     )
     from noisesense.gating import GateOutcome, gate
     from noisesense.judge import Judge, Judgement, StructuredLLM, Usage
@@ -104,6 +105,7 @@ __all__ = [
     "Tally",
     "UndefinedScoreError",
     "Undetermined",
+    "UndeterminedScoreError",
     "Usage",
     "VerdictStore",
     "Verdicts",
@@ -130,7 +132,8 @@ __all__ = [
 _HOMES = {
     "definitions": "DefinitionName Mode",
     "errors": "InputError JudgeError MissingExtraError NoiseSenseError "
-    "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError",
+    "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError "
+    "UndeterminedScoreError",
     "gating": "GateOutcome gate",
     "judge": "Judge Judgement StructuredLLM Usage",
     "llm_judge": "LLMJudge",
