@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from noisesense._claims import Category, Relevance, claim_facts, facts_category, relevance
 from noisesense._kleene import Truth
@@ -21,7 +21,8 @@ from noisesense.definitions import (
 )
 from noisesense.errors import InputError, UndefinedScoreError, describe
 from noisesense.gating import GateOutcome, gate
-from noisesense.reasons import claim_sentence, mode_sentence
+from noisesense.outcomes import ClaimOutcome, Counts, Partition
+from noisesense.reasons import mode_sentence
 
 if TYPE_CHECKING:
     from noisesense.verdicts import Verdicts
@@ -62,80 +63,6 @@ def check_undetermined(undetermined: str) -> Undetermined:
     if undetermined not in _UNDETERMINED:
         raise InputError("'none', 'low' or 'high'", describe(undetermined), where="undetermined")
     return cast(Undetermined, undetermined)
-
-
-class Partition(NamedTuple):
-    """How many response claims are of each kind; the five add up to the number of claims.
-
-    The partition does not depend on the definition.
-    """
-
-    correct: int
-    relevant: int
-    """Incorrect and entailed by a relevant chunk."""
-    irrelevant: int
-    """Incorrect, entailed by an irrelevant chunk and by no relevant one."""
-    hallucination: int
-    """Incorrect and entailed by no chunk."""
-    undetermined: int
-    """More than one of the above is still possible."""
-
-    @property
-    def total(self) -> int:
-        """The number of response claims."""
-        return sum(self)
-
-    def share(self, category: Category) -> float | None:
-        """The part of all response claims that is of this kind; None without claims."""
-        return getattr(self, category) / self.total if self.total else None
-
-
-class Counts(NamedTuple):
-    """What one mode counted: ``noisy <= determined <= total`` response claims.
-
-    The bounds are ``noisy / total`` and ``highest / total``.
-    """
-
-    noisy: int
-    determined: int
-    total: int
-
-    @property
-    def undetermined(self) -> int:
-        """Claims of which it is not known whether they count."""
-        return self.total - self.determined
-
-    @property
-    def highest(self) -> int:
-        """The claims counted if all that are undetermined count."""
-        return self.noisy + self.undetermined
-
-
-@dataclass(frozen=True)
-class ClaimOutcome:
-    """What became of one response claim, with the chunks that explain it (zero-based)."""
-
-    index: int
-    text: str
-    category: Category
-    correct: bool | None
-    relevant: bool | None
-    """Counted by the relevant mode of the score's definition? None: undetermined."""
-    irrelevant: bool | None
-    """Counted by the irrelevant mode? None: undetermined, or the definition has no such mode."""
-    relevant_chunks: tuple[int, ...]
-    """Relevant chunks that entail it."""
-    irrelevant_chunks: tuple[int, ...]
-    """Irrelevant chunks that entail it."""
-    unlabelled_chunks: tuple[int, ...]
-    """Chunks that entail it and whose relevance is undetermined."""
-    undetermined_chunks: tuple[int, ...]
-    """Chunks of which it is undetermined whether they entail it."""
-
-    @property
-    def sentence(self) -> str:
-        """The outcome in words."""
-        return claim_sentence(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -275,7 +202,7 @@ class Score:
 
     def reason(self, mode: Mode) -> str:
         """The value and what it comes from, in words; the same for the same verdicts."""
-        return mode_sentence(self, mode)
+        return mode_sentence(self, self.claims, mode)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything above as plain JSON-ready data."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noisesense import Matrices, Score, Verdicts, score
+from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
 from noisesense.definitions import DEFINITIONS, MODES
 from support.plain_definitions import (
     category_by_words,
@@ -63,6 +63,7 @@ def test_bounds_are_the_lowest_and_the_highest_completion(table: Matrices) -> No
             counted = [found[name, mode] for found in every if (name, mode) in found]
             if not counted:
                 assert result.value(mode) is result.bounds(mode) is None
+                assert result.status(mode) == result.gate(mode, 1) == "undefined"
                 continue
             totals = [Fraction(sum(each), claims) for each in counted]
             assert result.bounds(mode) == (float(min(totals)), float(max(totals)))
@@ -70,18 +71,26 @@ def test_bounds_are_the_lowest_and_the_highest_completion(table: Matrices) -> No
                 answers = {each[i] for each in counted}
                 # Known iff all completions agree.
                 assert getattr(claim, mode) is (answers.pop() if len(answers) == 1 else None)
-            _check_value(result, mode)
+            _check_value(table, name, mode, set(totals))
 
 
-def _check_value(result: Score, mode: Any) -> None:
-    known = [known for claim in result.claims if (known := getattr(claim, mode)) is not None]
-    assert result.value(mode) == (sum(known) / len(known) if known else None)
-    bounds, value = result.bounds(mode), result.value(mode)
-    assert bounds is not None
-    if value is not None:
-        assert bounds[0] <= value <= bounds[1]
-    if len(known) == len(result.claims):
-        assert bounds == (value, value)
+def _check_value(table: Matrices, definition: Any, mode: Mode, totals: set[Fraction]) -> None:
+    """A value iff every completion gives it; the two ends on request; gates by all completions."""
+    verdicts = Verdicts.from_matrices(**table)
+    ends = {"low": float(min(totals)), "high": float(max(totals))}
+    only = float(min(totals)) if len(totals) == 1 else None
+    for choice, expected in {"none": only, **ends}.items():
+        chosen: Any = choice
+        result = score(verdicts, definition=definition, undetermined=chosen)
+        assert result.value(mode) == expected
+        assert result.status(mode) == ("undetermined" if only is None else "determined")
+        robust = result.robustness(mode)
+        assert robust is None if expected is None else robust == pytest.approx(1 - expected)
+        for limit in (0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1):
+            passing = {float(total) <= limit for total in totals}
+            assert result.gate(mode, limit) == (
+                "undecided" if len(passing) == 2 else "pass" if passing == {True} else "fail"
+            )
 
 
 @settings(max_examples=200)
@@ -109,3 +118,25 @@ def test_everything_open(definition: Any) -> None:
             assert result.bounds(mode) == (0.0, 1.0)
         assert result.value(mode) is None
     assert result.partition == (0, 0, 0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "limit", "outcome"),
+    [
+        ((0.0, 0.2), 0.2, "pass"),  # at most the limit passes
+        ((0.1, 0.3), 0.2, "undecided"),
+        ((0.2, 0.3), 0.2, "undecided"),  # 0.2 itself would pass
+        ((0.25, 1.0), 0.2, "fail"),
+        ((1.0, 1.0), 1, "pass"),
+        ((0.0, 0.0), 0, "pass"),
+        (None, 0.2, "undefined"),
+    ],
+)
+def test_gate(bounds: tuple[float, float] | None, limit: float, outcome: str) -> None:
+    assert gate(bounds, limit) == outcome
+
+
+@pytest.mark.parametrize("limit", [-0.1, 1.1, float("nan"), True, "0.2", None])
+def test_a_limit_that_is_none(limit: Any) -> None:
+    with pytest.raises(InputError, match="limit: expected a number from 0 to 1"):
+        gate((0.0, 0.1), limit)

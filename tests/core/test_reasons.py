@@ -25,6 +25,16 @@ LONG = Verdicts.from_matrices([F], [[T]], [[T]], response_claims=["word\n " * 10
 MANY = Verdicts.from_matrices([F] * 8, [[T]] * 8, [[T]])
 NOTHING = Verdicts(response_claims=())
 
+PARTLY = (
+    "it lies between 0.25 and 1 (lower is better). For certain, 1 of 4 response claims is "
+    'incorrect and entailed by a relevant chunk. Claim 3 "d" is incorrect and comes from relevant '
+    "chunk 0. "
+    "The judge left open whether 3 claims count. "
+    'Claim 0 "a" is undetermined: there is no verdict on whether the reference entails it. '
+    'Claim 1 "b" is undetermined: there is no verdict on whether chunks 0 and 2 entail it. '
+    'Claim 2 "c" is undetermined: there is no verdict on whether chunk 2 is relevant.'
+)
+
 REASONS: list[tuple[str, Verdicts, dict[str, Any], str, str]] = [
     (
         "one claim",
@@ -92,18 +102,33 @@ REASONS: list[tuple[str, Verdicts, dict[str, Any], str, str]] = [
         Verdicts.from_matrices([U], [[T]], [[T]]),
         {},
         "relevant",
-        "Noise sensitivity (relevant, definition ragas) is undefined: no response claim could be "
-        "determined. 1 claim is undetermined, so the value lies between 0 and 1.",
+        "Noise sensitivity (relevant, definition ragas) is undetermined: it lies between 0 and 1 "
+        "(lower is better). For certain, 0 of 1 response claim is incorrect and entailed by a "
+        "relevant chunk. The judge left open whether 1 claim counts. Claim 0 is undetermined: "
+        "there is no verdict on whether the reference entails it.",
     ),
     (
         "partly determined",
         OPEN,
         {},
         "relevant",
-        "Noise sensitivity (relevant, definition ragas) is 1 (lower is better): 1 of 1 determined "
-        'response claim is incorrect and entailed by a relevant chunk. Claim 3 "d" is incorrect '
-        "and comes from relevant chunk 0. 3 claims are undetermined, so the value lies between "
-        "0.25 and 1.",
+        f"Noise sensitivity (relevant, definition ragas) is undetermined: {PARTLY}",
+    ),
+    (
+        "partly determined, counted as no noise",
+        OPEN,
+        {"undetermined": "low"},
+        "relevant",
+        "Noise sensitivity (relevant, definition ragas) is 0.25 (lower is better) with what is "
+        f"undetermined counted as no noise; {PARTLY.replace(' (lower is better)', '')}",
+    ),
+    (
+        "partly determined, counted as noise",
+        OPEN,
+        {"undetermined": "high"},
+        "relevant",
+        "Noise sensitivity (relevant, definition ragas) is 1 (lower is better) with what is "
+        f"undetermined counted as noise; {PARTLY.replace(' (lower is better)', '')}",
     ),
     (
         "more claims than are shown",

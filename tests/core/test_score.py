@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from noisesense import Chunk, Sample, UndefinedScoreError, Verdicts, score
+from noisesense import Chunk, InputError, Sample, UndefinedScoreError, Verdicts, score
 from noisesense.definitions import DEFINITIONS, MODES
 
 NONE = Verdicts(response_claims=())
@@ -22,12 +22,14 @@ MIXED = Verdicts.from_matrices(
 
 def test_values_counts_and_partition() -> None:
     result = score(MIXED)
-    # Relevant: of the four claims that are settled one counts; the open one may count.
-    assert result.relevant == result.value("relevant") == 1 / 4
+    # Relevant: one claim counts and the open one may.
+    assert result.relevant is result.value("relevant") is None
+    assert result.status("relevant") == "undetermined"
     assert result.counts("relevant") == (1, 4, 5)
     assert result.bounds("relevant") == (1 / 5, 2 / 5)
     # Irrelevant: the open claim is entailed by the relevant chunk, if it is wrong at all.
     assert result.irrelevant == 1 / 5
+    assert result.status("irrelevant") == "determined"
     assert result.counts("irrelevant") == (1, 5, 5)
     assert result.bounds("irrelevant") == (1 / 5, 1 / 5)
     assert result.partition._asdict() == {
@@ -80,7 +82,10 @@ def test_robustness_is_counted_not_subtracted() -> None:
     ten = Verdicts.from_matrices([False] * 9 + [True], [[True]] * 10, [[True]])
     assert score(ten).relevant == 0.9
     assert score(ten).robustness("relevant") == 0.1
-    assert score(MIXED).robustness("relevant") == 3 / 4
+    assert score(MIXED).robustness("relevant") is None
+    assert score(MIXED, undetermined="low").robustness("relevant") == 4 / 5
+    assert score(MIXED, undetermined="high").robustness("relevant") == 3 / 5
+    assert score(MIXED).robustness("irrelevant") == 4 / 5
     assert score(MIXED, definition="validmind").robustness("irrelevant") is None
     assert score(NONE).robustness("relevant") is None
     assert score(NONE, empty="zero").robustness("relevant") == 1.0
@@ -92,6 +97,20 @@ def test_empty_says_nothing_about_undetermined_claims() -> None:
     verdicts = Verdicts.from_matrices([None], [[True]], [[True]])
     assert score(verdicts, empty="zero").relevant is None
     assert score(verdicts, empty="error").relevant is None
+
+
+def test_an_unknown_choice_for_open_verdicts() -> None:
+    with pytest.raises(InputError, match="undetermined: expected 'none', 'low' or 'high'"):
+        score(MIXED, undetermined="ratio")  # type: ignore[arg-type]
+
+
+def test_what_is_left_open_never_passes_whatever_is_chosen_for_it() -> None:
+    for choice in ("none", "low", "high"):
+        assert score(MIXED, undetermined=choice).gate("relevant", 0.2) == "undecided"
+    assert score(MIXED).gate("relevant", 0.4) == score(MIXED).gate("irrelevant", 0.2) == "pass"
+    assert score(MIXED, undetermined="low").gate("relevant", 0.1) == "fail"
+    assert score(NONE).gate("relevant", 0.2) == "undefined"
+    assert score(NONE, empty="zero").gate("relevant", 0.2) == "pass"
 
 
 def test_no_chunks_no_noise() -> None:
