@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         JudgeError,
         MissingExtraError,
         NoiseSenseError,
+        PairingError,
         RecordingError,
         ReplyError,
         SampleNotRecordedError,
@@ -85,6 +86,7 @@ __all__ = [
     "ModeSummary",
     "NoiseSenseError",
     "Offender",
+    "PairingError",
     "Partition",
     "PoweredMean",
     "RecordedJudge",
@@ -131,7 +133,7 @@ __all__ = [
 # Promptfoo assertion) then never loads pydantic, which costs more than all the rest of it.
 _HOMES = {
     "definitions": "DefinitionName Mode",
-    "errors": "InputError JudgeError MissingExtraError NoiseSenseError "
+    "errors": "InputError JudgeError MissingExtraError NoiseSenseError PairingError "
     "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError "
     "UndeterminedScoreError",
     "gating": "GateOutcome gate",

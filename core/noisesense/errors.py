@@ -9,6 +9,7 @@ __all__ = [
     "JudgeError",
     "MissingExtraError",
     "NoiseSenseError",
+    "PairingError",
     "RecordingError",
     "ReplyError",
     "SampleNotRecordedError",
@@ -60,6 +61,10 @@ class InputError(NoiseSenseError, ValueError):
 
 def _rebuild(kind: type[InputError], expected: str, got: str, where: str, hint: str) -> InputError:
     return kind(expected, got, where=where, hint=hint)
+
+
+class PairingError(InputError):
+    """Two runs have nothing, or too little, in common: the message says how many were paired."""
 
 
 class RecordingError(InputError):

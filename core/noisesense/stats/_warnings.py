@@ -14,9 +14,14 @@ FEW_NOISY = 5
 
 
 def run_warnings(
-    *, samples: int, failed: int, unanswered: int, partly_clustered: bool
+    *,
+    samples: int,
+    failed: int,
+    unanswered: int,
+    cells: tuple[int, int],
+    partly_clustered: bool,
 ) -> list[str]:
-    """Of the run as a whole."""
+    """Of the run as a whole; ``cells`` are those without an answer, and those that were needed."""
     found: list[str] = []
     if not samples:
         found.append("There are no results.")
@@ -30,6 +35,13 @@ def run_warnings(
             f"The judge left {unanswered} verdicts unanswered; the bounds say how far the "
             "figures could move."
         )
+    missing, needed = cells
+    if missing:
+        found.append(
+            f"{missing:,} of the {needed:,} verdicts that the scores need "
+            f"({_percent(missing / needed)}) have no answer: where they decide a score, it is a "
+            "range."
+        )
     if partly_clustered:
         found.append(
             "Only some samples name a cluster: the intervals are over single samples and may be "
@@ -38,11 +50,21 @@ def run_warnings(
     return found
 
 
-def mode_warnings(mode: ModeSummary, count: int, unit: str) -> list[str]:
+def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -> list[str]:
     """Of one mode; its interval is over ``count`` of ``unit``, ``"sample"`` or ``"cluster"``."""
-    if not mode.defined:
-        return [f"{mode.mode}: no sample has a value."] if mode.undefined else []
+    samples = mode.determined + mode.undetermined
+    if not samples:
+        words = "no sample has response claims: there is nothing to measure."
+        return [f"{mode.mode}: {words}"] if mode.undefined else []
     found: list[str] = []
+    if mode.undetermined and mode.bounds:
+        low, high = mode.bounds
+        are = "is" if mode.undetermined == 1 else "are"
+        found.append(
+            f"{mode.mode}: {mode.undetermined:,} of {counted(samples, 'sample')} {are} "
+            f"undetermined; the mean lies between {low:.4g} and {high:.4g}, and the verdicts do "
+            "not decide where."
+        )
     if count < FEW_UNITS:
         found.append(
             f"{mode.mode}: {counted(count, unit)}; below {FEW_UNITS} an interval means little."
@@ -52,14 +74,16 @@ def mode_warnings(mode: ModeSummary, count: int, unit: str) -> list[str]:
             f"{mode.mode}: all {count} {unit}s have the same value; the interval says only what "
             "so many can have missed."
         )
-    elif mode.interval and mode.defined >= FEW_UNITS:
-        different = mode.defined - max(times for _, times in mode.distribution)
-        if different < FEW_NOISY:
-            found.append(
-                f"{mode.mode}: only {different} of {mode.defined} samples differ from the "
-                "commonest value; the interval hangs on them."
-            )
+    elif mode.interval and samples >= FEW_UNITS and differing < FEW_NOISY:
+        found.append(
+            f"{mode.mode}: only {differing} of {samples} samples differ from the "
+            "commonest value; the interval hangs on them."
+        )
     return found
+
+
+def _percent(share: float) -> str:
+    return "less than 0.1%" if share < 0.001 else f"{share:.1%}"
 
 
 def counted(count: int, unit: str) -> str:

@@ -11,7 +11,7 @@ from noisesense._kleene import Truth
 from noisesense.errors import InputError
 from noisesense.stats._resampling import Units, total
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
-from noisesense.stats.labelled import Twice
+from noisesense.stats.pairing import Twice, match_texts
 from noisesense.verdicts import ReferenceClaim, ResponseClaim
 
 __all__ = [
@@ -117,10 +117,9 @@ def compare_cells(both: Twice) -> tuple[dict[CellKind, Confusion], int]:
             where=f"sample {both.name!r}",
         )
     chunks = max(judge.chunk_count, human.chunk_count)
-    response = list(_matched(judge.response_claims, human.response_claims))
-    reference = list(_matched(judge.reference_claims, human.reference_claims))
-    unmatched = sum(len(v.response_claims) + len(v.reference_claims) for v in (judge, human))
-    unmatched -= 2 * (len(response) + len(reference))
+    response, *alone = match_texts(judge.response_claims, human.response_claims, _text)
+    reference, *others = match_texts(judge.reference_claims, human.reference_claims, _text)
+    unmatched = sum(len(claims) for claims in alone) + sum(len(claims) for claims in others)
     return {
         "correct": _count((j.correct, h.correct) for j, h in response),
         "response": _count(cells for pair in response for cells in _rows(pair, chunks)),
@@ -131,13 +130,8 @@ def compare_cells(both: Twice) -> tuple[dict[CellKind, Confusion], int]:
 _Claim = TypeVar("_Claim", ResponseClaim, ReferenceClaim)
 
 
-def _matched(judge: Sequence[_Claim], human: Sequence[_Claim]) -> Iterator[tuple[_Claim, _Claim]]:
-    waiting: dict[str, list[_Claim]] = {}
-    for claim in human:
-        waiting.setdefault(claim.text, []).append(claim)
-    for claim in judge:
-        if waiting.get(claim.text):
-            yield claim, waiting[claim.text].pop(0)
+def _text(claim: ResponseClaim | ReferenceClaim) -> str:
+    return claim.text
 
 
 def _rows(pair: tuple[_Claim, _Claim], chunks: int) -> Iterator[tuple[Truth, Truth]]:

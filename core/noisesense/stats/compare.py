@@ -4,29 +4,74 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import cast, get_args
+from math import fsum
+from typing import NamedTuple, cast
 
 from noisesense._claims import Category
-from noisesense.definitions import DefinitionName, Mode
-from noisesense.errors import InputError, describe
+from noisesense.definitions import MODES, DefinitionName, Mode
+from noisesense.errors import InputError
 from noisesense.results import Result
-from noisesense.stats._pairs import Kept, Paired, pair
+from noisesense.stats._items import result_in
 from noisesense.stats._resampling import Unit
 from noisesense.stats._sign_flips import sign_flip_interval
 from noisesense.stats._warnings import FEW_UNITS, counted
 from noisesense.stats.comparison import (
+    Bounds,
     ClaimChange,
     Comparison,
     Decision,
     ModeComparison,
-    PairedBy,
     SampleChange,
 )
-from noisesense.stats.interval import Interval, Resampling
+from noisesense.stats.interval import Interval, Resampling, covering
+from noisesense.stats.pairing import (
+    MIN_PAIRED,
+    Named,
+    Paired,
+    PairedBy,
+    check_pair_by,
+    match_texts,
+    name_of,
+    pair,
+)
 
 __all__ = ["compare"]
 
-_Pairs = Sequence[tuple[Kept, Kept]]
+_Claims = tuple[tuple[str, Category], ...]
+
+
+class _Kept(NamedTuple):
+    """What a comparison needs of a result."""
+
+    name: Named
+    scored_as: tuple[str, str, str] | None
+    """Definition, convention for empty responses, choice for open verdicts; None if it failed."""
+    values: dict[Mode, float | None]
+    bounds: dict[Mode, Bounds | None]
+    modes: tuple[Mode, ...]
+    claims: _Claims
+    cluster: str | None
+
+
+_Pairs = Sequence[tuple[_Kept, _Kept]]
+
+
+def _keep(result: Result) -> _Kept:
+    score = result_in(result).score
+    name = name_of(result)
+    if score is None:
+        return _Kept(
+            name, None, dict.fromkeys(MODES), dict.fromkeys(MODES), (), (), result.cluster
+        )
+    return _Kept(
+        name,
+        (score.definition, score.empty, score.undetermined),
+        {mode: score.value(mode) for mode in MODES},
+        {mode: score.bounds(mode) for mode in MODES},
+        tuple(mode for mode in MODES if score.counts(mode) is not None),
+        tuple((claim.text, claim.category) for claim in score.claims),
+        result.cluster,
+    )
 
 
 def compare(
@@ -34,6 +79,7 @@ def compare(
     b: Iterable[Result],
     *,
     pair_by: PairedBy | None = None,
+    min_paired: float = MIN_PAIRED,
     confidence: float = 0.95,
     cluster: bool | None = None,
     seed: int = 0,
@@ -41,16 +87,21 @@ def compare(
 ) -> Comparison:
     """Two versions over the same samples: paired differences and what changed.
 
-    ``difference = mean over pairs of (B's value − A's value)``, with an interval that turns a
-    sign-flip test around (see `noisesense.stats.interval` for the other intervals): where the
-    versions do not differ, each mode is called better or worse at most ``1 − confidence`` of the
-    time. Claims are matched by their text within a sample.
+    ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
+    leave of it, with an interval that turns a sign-flip test around (see
+    `noisesense.stats.interval` for the other intervals): where the versions do not differ, each
+    mode is called better or worse at most ``1 − confidence`` of the time. Where verdicts are open,
+    the interval reaches from the lower end of the one of (B's lowest − A's highest) to the upper
+    end of the one of (B's highest − A's lowest): a difference that the missing verdicts could
+    undo is never called one. Claims are matched by their text within a sample.
 
     Args:
         a: the results of the first version.
         b: of the second.
-        pair_by: ``"id"``; ``"question"``: user input and reference; by default by id, and by
-            question if no id is in both.
+        pair_by: ``"id"``; ``"question"``: user input and reference; by default by the ids that
+            were supplied, and by question if there are none, or none in both. An id equal to the
+            sample's content key was not supplied.
+        min_paired: the least share of the smaller run that must have a partner in the other.
         confidence: of the intervals.
         cluster: flip whole clusters? By default if every pair's A names its cluster.
         seed: the same seed gives the same intervals.
@@ -59,13 +110,18 @@ def compare(
     Memory grows with the number of samples: the claims' texts of both versions are kept.
 
     Raises:
-        InputError: nothing to pair, a sample twice, or the versions were scored under several
-            definitions.
+        PairingError: no sample is in both runs, or fewer than ``min_paired``.
+        InputError: an empty run, an id twice in one, a number out of range, or the versions were
+            scored under several definitions.
     """
     how = Resampling(confidence, resamples, seed).check()
-    if pair_by is not None and pair_by not in get_args(PairedBy):
-        raise InputError("'id' or 'question'", describe(pair_by), where="pair_by")
-    paired = pair(a, b, pair_by)
+    by = check_pair_by(pair_by)
+    paired = pair(
+        [_keep(result) for result in a],
+        [_keep(result) for result in b],
+        by,
+        min_paired=min_paired,
+    )
     scored = [(x, y) for x, y in paired.pairs if x.scored_as and y.scored_as]
     definition = _one_definition(scored)
     clustered = cluster if cluster is not None else all(x.cluster is not None for x, _ in scored)
@@ -81,7 +137,7 @@ def compare(
         pairs=len(paired.pairs),
         only_a=paired.only_a,
         only_b=paired.only_b,
-        failed=tuple(x.id for x, y in paired.pairs if not (x.scored_as and y.scored_as)),
+        failed=tuple(x.name.id for x, y in paired.pairs if not (x.scored_as and y.scored_as)),
         relevant=modes.get("relevant"),
         irrelevant=modes.get("irrelevant"),
         changes=changes,
@@ -101,8 +157,8 @@ def _one_definition(scored: _Pairs) -> DefinitionName | None:
                 raise InputError(
                     f"results scored alike, {first}",
                     str(kept.scored_as),
-                    where=f"{run}, result {kept.id!r}",
-                    hint="read both with one definition=… and empty=… (--definition, --empty)",
+                    where=f"{run}, result {kept.name.id!r}",
+                    hint="read both with one definition=…, empty=… and undetermined=…",
                 )
     return cast(DefinitionName, first[0]) if first else None
 
@@ -112,34 +168,71 @@ def _modes(scored: _Pairs) -> tuple[Mode, ...]:
 
 
 def _mode(mode: Mode, scored: _Pairs, how: Resampling, clustered: bool) -> ModeComparison:
-    found: list[tuple[float, float]] = []
-    units: Counter[Unit] = Counter()
-    clusters: dict[str | None, list[float]] = {}
-    for x, y in scored:
-        a, b = x.values[mode], y.values[mode]
-        if a is None or b is None:
-            continue
-        found.append((a, b))
-        units[round(b - a, 12), 1.0] += 1
-        sums = clusters.setdefault(x.cluster, [0.0, 0.0])
-        sums[0] += b - a
-        sums[1] += 1
-    if clustered:
-        units = Counter((round(total, 12), count) for total, count in clusters.values())
+    found = [
+        (x, y, x.bounds[mode] or _NONE, y.bounds[mode] or _NONE)
+        for x, y in scored
+        if x.bounds[mode] is not None and y.bounds[mode] is not None
+    ]
     count = len(found)
-    mean_a = sum(a for a, _ in found) / count if count else None
-    mean_b = sum(b for _, b in found) / count if count else None
-    interval = sign_flip_interval(units, how)
+    is_open = sum(a[0] != a[1] or b[0] != b[1] for _, _, a, b in found)
+    lows = _interval([(b[0] - a[1], x.cluster) for x, _, a, b in found], how, clustered)
+    interval = lows
+    if is_open:
+        highs = _interval([(b[1] - a[0], x.cluster) for x, _, a, b in found], how, clustered)
+        interval = covering(lows, highs, "sign-flip-range")
+    bounds_a = _mean_bounds([a for _, _, a, _ in found])
+    bounds_b = _mean_bounds([b for _, _, _, b in found])
+    mean_a = _mean([x.values[mode] for x, *_ in found])
+    mean_b = _mean([y.values[mode] for _, y, *_ in found])
     return ModeComparison(
         mode=mode,
         pairs=count,
+        undetermined=is_open,
         undefined=len(scored) - count,
+        bounds_a=bounds_a,
+        bounds_b=bounds_b,
         mean_a=mean_a,
         mean_b=mean_b,
         difference=None if mean_a is None or mean_b is None else mean_b - mean_a,
+        difference_bounds=(
+            None
+            if bounds_a is None or bounds_b is None
+            else (bounds_b[0] - bounds_a[1], bounds_b[1] - bounds_a[0])
+        ),
         interval=interval,
         decision=_decision(interval),
     )
+
+
+_NONE = (0.0, 0.0)
+
+
+def _mean_bounds(bounds: Sequence[Bounds]) -> Bounds | None:
+    low, high = (_mean([each[end] for each in bounds]) for end in (0, 1))
+    return None if low is None or high is None else (low, high)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """None unless every sample has a value: those that have one are the easy ones."""
+    found = [value for value in values if value is not None]
+    return fsum(found) / len(found) if found and len(found) == len(values) else None
+
+
+def _interval(
+    differences: Sequence[tuple[float, str | None]], how: Resampling, clustered: bool
+) -> Interval | None:
+    """Of the mean of these, each with its cluster."""
+    units: Counter[Unit] = Counter()
+    if not clustered:
+        units.update((round(value, 12), 1.0) for value, _ in differences)
+        return sign_flip_interval(units, how)
+    clusters: dict[str | None, list[float]] = {}
+    for value, cluster in differences:
+        sums = clusters.setdefault(cluster, [0.0, 0.0])
+        sums[0] += value
+        sums[1] += 1
+    units.update((round(total, 12), count) for total, count in clusters.values())
+    return sign_flip_interval(units, how)
 
 
 def _decision(interval: Interval | None) -> Decision:
@@ -156,43 +249,27 @@ def _changes(
     for x, y in scored:
         matched = _match(x.claims, y.claims)
         transitions.update((claim.before, claim.after) for claim in matched)
-        changed = tuple(claim for claim in matched if claim.before != claim.after)
-        if changed or x.values != y.values:
-            found.append(SampleChange(x.id, x.values, y.values, changed))
+        claims = tuple(claim for claim in matched if claim.before != claim.after)
+        change = SampleChange(x.name.id, x.values, y.values, x.bounds, y.bounds, claims)
+        if claims or any(change.changed(mode) for mode in MODES):
+            found.append(change)
     found.sort(key=lambda change: (-change.largest, -len(change.claims), change.id))
     return tuple(found), dict(transitions.most_common())
 
 
-def _match(
-    before: Sequence[tuple[str, Category]], after: Sequence[tuple[str, Category]]
-) -> list[ClaimChange]:
-    """Claims of the same words, in order where a text occurs more than once."""
-    waiting: dict[str, list[Category]] = {}
-    for text, category in after:
-        waiting.setdefault(_words(text), []).append(category)
-    both: list[ClaimChange] = []
-    gone: list[ClaimChange] = []
-    for text, category in before:
-        matches = waiting.get(_words(text))
-        if matches:
-            both.append(ClaimChange(text, category, matches.pop(0)))
-        else:
-            gone.append(ClaimChange(text, category, None))
-    new: list[ClaimChange] = []
-    for text, _ in reversed(after):
-        if waiting[_words(text)]:
-            new.append(ClaimChange(text, None, waiting[_words(text)].pop()))
-    return [*both, *gone, *reversed(new)]
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split()).casefold()
+def _match(before: _Claims, after: _Claims) -> list[ClaimChange]:
+    both, gone, new = match_texts(before, after, lambda claim: claim[0])
+    return [
+        *(ClaimChange(text, first, second) for (text, first), (_, second) in both),
+        *(ClaimChange(text, category, None) for text, category in gone),
+        *(ClaimChange(text, None, category) for text, category in new),
+    ]
 
 
 def _warnings(
-    modes: Iterable[ModeComparison], paired: Paired, *, failed: int, unit: str
+    modes: Iterable[ModeComparison], paired: Paired[_Kept], *, failed: int, unit: str
 ) -> list[str]:
-    found: list[str] = []
+    found = list(paired.warnings)
     only_a, only_b = len(paired.only_a), len(paired.only_b)
     if only_a or only_b:
         found.append(
@@ -201,6 +278,14 @@ def _warnings(
     if failed:
         found.append(f"{counted(failed, 'sample')} failed in A or in B and enter no figure.")
     for each in modes:
+        if each.undetermined and each.difference_bounds:
+            low, high = each.difference_bounds
+            are = "is" if each.undetermined == 1 else "are"
+            found.append(
+                f"{each.mode}: {each.undetermined:,} of {counted(each.pairs, 'pair')} {are} "
+                f"undetermined; the difference lies between {low:+.4g} and {high:+.4g}, and the "
+                "verdicts do not decide where."
+            )
         units = each.interval.units if each.interval else each.pairs
         if units < FEW_UNITS:
             found.append(

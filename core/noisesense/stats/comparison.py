@@ -8,34 +8,55 @@ from typing import Any, Literal, NamedTuple
 from noisesense._claims import Category
 from noisesense.definitions import DefinitionName, Mode
 from noisesense.stats.interval import Interval
+from noisesense.stats.pairing import PairedBy
 
-__all__ = ["ClaimChange", "Comparison", "Decision", "ModeComparison", "SampleChange"]
+__all__ = [
+    "ClaimChange",
+    "Comparison",
+    "Decision",
+    "ModeComparison",
+    "PairedBy",
+    "SampleChange",
+]
 
 Decision = Literal["better", "worse", "undecided"]
-PairedBy = Literal["id", "question"]
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class ModeComparison:
-    """One mode, over the pairs in which both versions have a value.
+    """One mode, over the pairs in which both responses have claims.
+
+    The headline is the range of differences that the verdicts decide, ``difference_bounds``.
 
     Attributes:
         mode: ``"relevant"`` or ``"irrelevant"``.
         pairs: how many there are.
-        undefined: scored pairs in which one version or both have no value.
-        mean_a: the mean of A over the pairs.
-        mean_b: the mean of B over the pairs.
-        difference: ``mean_b − mean_a``; positive: B is noisier.
-        interval: of the difference.
-        decision: ``"worse"`` or ``"better"``: B, if the interval lies above or below zero.
+        undetermined: of them, those in which the judge left open one version's value or both.
+        undefined: scored pairs in which one version or both have nothing to measure.
+        bounds_a: of A's mean over the pairs: the mean of the lowest values and of the highest.
+        bounds_b: of B's mean.
+        mean_a: the mean of A over the pairs; None where its bounds differ, unless the scores were
+            made with ``undetermined="low"`` or ``"high"``.
+        mean_b: the mean of B over the pairs; likewise.
+        difference: ``mean_b − mean_a``; positive: B is noisier. None unless both are given.
+        difference_bounds: the mean of (B's lowest − A's highest) and that of (B's highest − A's
+            lowest): whichever way the open verdicts fall, the difference lies between.
+        interval: of the difference; where its bounds differ, it covers the whole range.
+        decision: ``"worse"`` or ``"better"``: B, if the interval lies above or below zero. What
+            open verdicts could undo is never decided.
     """
 
     mode: Mode
     pairs: int
+    undetermined: int
     undefined: int
+    bounds_a: Bounds | None
+    bounds_b: Bounds | None
     mean_a: float | None
     mean_b: float | None
     difference: float | None
+    difference_bounds: Bounds | None
     interval: Interval | None
     decision: Decision
 
@@ -50,30 +71,53 @@ class ClaimChange(NamedTuple):
 
 @dataclass(frozen=True)
 class SampleChange:
-    """A sample that is another in B. ``id`` is A's name for it.
+    """A sample that is another in B: a value that changed for certain, or claims that did.
 
     Attributes:
         id: A's name for it.
-        a: A's value in each mode.
+        a: A's value in each mode; None where it has none.
         b: B's.
-        claims: the claims that changed, those in both versions first.
+        bounds_a: between what A's value lies, in each mode; None where it is undefined.
+        bounds_b: B's.
+        claims: the claims that changed, those in both versions first. A claim whose verdicts
+            went missing is among them, as undetermined.
     """
 
     id: str
     a: dict[Mode, float | None]
     b: dict[Mode, float | None]
+    bounds_a: dict[Mode, Bounds | None]
+    bounds_b: dict[Mode, Bounds | None]
     claims: tuple[ClaimChange, ...]
 
     def difference(self, mode: Mode) -> float | None:
-        """``b − a``; None unless both are defined."""
+        """``b − a``; None unless both have a value."""
         a, b = self.a[mode], self.b[mode]
         return None if a is None or b is None else b - a
 
+    def difference_bounds(self, mode: Mode) -> Bounds | None:
+        """Between what ``b − a`` lies; None unless both have something to measure."""
+        a, b = self.bounds_a[mode], self.bounds_b[mode]
+        return None if a is None or b is None else (b[0] - a[1], b[1] - a[0])
+
+    def changed(self, mode: Mode) -> bool:
+        """Did the value change, whichever way the open verdicts fall?"""
+        found = self.difference_bounds(mode)
+        if found is None:
+            return (self.bounds_a[mode] is None) != (self.bounds_b[mode] is None)
+        return not found[0] <= 0 <= found[1]
+
     @property
     def largest(self) -> float:
-        """The largest absolute difference of the two modes."""
-        found = (self.difference("relevant"), self.difference("irrelevant"))
-        return max((abs(each) for each in found if each is not None), default=0.0)
+        """The larger of the two modes' absolute differences, as far as they are certain."""
+        return max(_least(self.difference_bounds(mode)) for mode in self.bounds_a)
+
+
+def _least(bounds: Bounds | None) -> float:
+    """The smallest distance from 0."""
+    if bounds is None or bounds[0] <= 0 <= bounds[1]:
+        return 0.0
+    return min(abs(bounds[0]), abs(bounds[1]))
 
 
 @dataclass(frozen=True)

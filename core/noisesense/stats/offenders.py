@@ -26,7 +26,7 @@ class Offence(NamedTuple):
         position: of the claim in the response.
         chunk: position of the document among the retrieved chunks.
         relevant: was the document relevant there? None: undetermined.
-        alone: did no other retrieved chunk entail the claim?
+        alone: did no other retrieved chunk entail the claim? None: undetermined.
     """
 
     sample: str
@@ -34,28 +34,31 @@ class Offence(NamedTuple):
     position: int
     chunk: int
     relevant: bool | None
-    alone: bool
+    alone: bool | None
 
 
 @dataclass(frozen=True)
 class Offender:
-    """A document that misled.
+    """A document that misled, or of which the judge left open whether it did.
 
     Attributes:
         document: its id, or its text where it has none; empty where it has neither.
         text: as retrieved.
-        claims: incorrect claims it entails.
-        alone: of them, those that no other retrieved chunk entails.
+        claims: incorrect claims it entails for certain.
+        undetermined: further claims of which open verdicts decide whether they are incorrect and
+            it entails them: at most ``claims + undetermined`` are.
+        alone: of ``claims``, those that for certain no other retrieved chunk entails.
         relevant: of them, those where it was relevant.
         irrelevant: of them, those where it was irrelevant.
-        samples: in how many samples it did so.
+        samples: in how many samples it did so for certain.
         retrieved: in how many scored samples it was retrieved.
-        offences: the claims, in the order of the results, as many as were asked for.
+        offences: the certain claims, in the order of the results, as many as were asked for.
     """
 
     document: str
     text: str
     claims: int
+    undetermined: int
     alone: int
     relevant: int
     irrelevant: int
@@ -72,6 +75,7 @@ class Offender:
 class _Record:
     text: str
     claims: int = 0
+    undetermined: int = 0
     alone: int = 0
     relevant: int = 0
     irrelevant: int = 0
@@ -91,6 +95,8 @@ def offenders(
 
     A claim counts for every retrieved document that entails it; ``alone`` counts those for which
     there is no other. A document is counted once a sample, even if it was retrieved twice.
+    Documents of which the judge left open whether they entail an incorrect claim are listed too,
+    after those that do for certain: an empty list means that none did.
 
     Args:
         results: read once; failed ones are left out. Memory grows with the number of distinct
@@ -113,8 +119,18 @@ def offenders(
         if scored is not None:
             _add(records, result.id, scored, group_by, examples)
     ranked = sorted(
-        ((name, record) for name, record in records.items() if record.claims),
-        key=lambda item: (-item[1].claims, -item[1].alone, item[1].retrieved, item[0]),
+        (
+            (name, record)
+            for name, record in records.items()
+            if record.claims or record.undetermined
+        ),
+        key=lambda item: (
+            -item[1].claims,
+            -item[1].alone,
+            -item[1].undetermined,
+            item[1].retrieved,
+            item[0],
+        ),
     )
     return tuple(_offender(name, record) for name, record in ranked[:top])
 
@@ -124,6 +140,7 @@ def _offender(name: str, record: _Record) -> Offender:
         document=name,
         text=record.text,
         claims=record.claims,
+        undetermined=record.undetermined,
         alone=record.alone,
         relevant=record.relevant,
         irrelevant=record.irrelevant,
@@ -143,14 +160,33 @@ def _add(
         records.setdefault(name, _Record(text)).retrieved += 1
     guilty: set[str] = set()
     for claim in score.claims:
+        blamed: set[str] = set()
         if claim.correct is False:
-            guilty |= _blame(records, sample, claim, names, examples)
+            blamed = _blame(records, sample, claim, names, examples)
+            guilty |= blamed
+        if not claim.correct:
+            for name in _suspects(claim, names) - blamed:
+                records[name].undetermined += 1
     for name in guilty:
         records[name].samples += 1
 
 
 def _name(chunk: Chunk, group_by: GroupBy) -> str:
     return chunk.id if group_by == "id" and chunk.id else chunk.text
+
+
+def _entailing(claim: ClaimOutcome) -> dict[int, bool | None]:
+    """The chunks that entail it for certain, and whether they are relevant."""
+    return {
+        **dict.fromkeys(claim.relevant_chunks, True),
+        **dict.fromkeys(claim.irrelevant_chunks, False),
+        **dict.fromkeys(claim.unlabelled_chunks, None),
+    }
+
+
+def _suspects(claim: ClaimOutcome, names: list[str]) -> set[str]:
+    """The documents that may entail it: all that do, for certain or perhaps."""
+    return {names[j] for j in (*_entailing(claim), *claim.undetermined_chunks)}
 
 
 def _blame(
@@ -161,21 +197,21 @@ def _blame(
     examples: int,
 ) -> set[str]:
     """Count one incorrect claim for each document that entails it."""
-    relevance: dict[int, bool | None] = {
-        **dict.fromkeys(claim.relevant_chunks, True),
-        **dict.fromkeys(claim.irrelevant_chunks, False),
-        **dict.fromkeys(claim.unlabelled_chunks, None),
-    }
+    relevance = _entailing(claim)
+    sure = {names[other] for other in relevance}
+    perhaps = _suspects(claim, names)
     blamed: set[str] = set()
     for chunk in sorted(relevance):
         name = names[chunk]
         if name in blamed:
             continue
         blamed.add(name)
-        alone = {names[other] for other in relevance} == {name}
+        alone: bool | None = sure == {name}
+        if alone and perhaps != {name}:
+            alone = None
         record = records[name]
         record.claims += 1
-        record.alone += alone
+        record.alone += alone is True
         record.relevant += relevance[chunk] is True
         record.irrelevant += relevance[chunk] is False
         if len(record.offences) < examples:

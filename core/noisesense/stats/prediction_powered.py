@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from statistics import fmean
+from typing import NamedTuple
 
 from noisesense.definitions import Mode, check_mode
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, PairingError, describe
 from noisesense.results import Result
 from noisesense.stats._items import result_in
 from noisesense.stats._quantiles import t_quantile
-from noisesense.stats.interval import Interval, same_value_interval
+from noisesense.stats.interval import Interval, covering, same_value_interval
+from noisesense.stats.pairing import Named, PairedBy, check_pair_by, name_of, pair, same_texts
 
 __all__ = ["PoweredMean", "prediction_powered", "prediction_powered_mean"]
 
 _TIE = 1e-12
+_NAMES = ("judge_unlabelled", "judge_labelled", "human_labelled")
+
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -25,24 +30,52 @@ class PoweredMean:
     """A mean estimated from a judge's scores and people's labels.
 
     Attributes:
-        mean: the estimate; may lie slightly outside 0 to 1.
-        interval: of it, cut to 0 to 1.
-        judge_mean: the naive one: the judge's over all samples, as biased as the judge is.
-        human_mean: over the labelled samples alone: unbiased, and as uncertain as they are few.
+        mean: the estimate; may lie slightly outside 0 to 1. None where people left a label open.
+        bounds: between what the estimate lies, whichever way the open labels fall.
+        interval: of the estimate, cut to 0 to 1; covers the bounds.
+        judge_mean: the naive one: the judge's over all samples, as biased as the judge is; None
+            where the judge left a score open.
+        judge_bounds: between what it lies.
+        human_mean: over the labelled samples alone: unbiased, and as uncertain as they are few;
+            None where people left a label open.
+        human_bounds: between what it lies.
         weight: of the judge's scores, 0 (they do not help) to 1.
         labelled: how many samples have labels.
         unlabelled: how many have only the judge's scores.
+        left_out: samples that are in no figure: they failed, or have nothing to measure.
+        other_texts: labels that are in no figure: the judge's sample has the same id or question
+            and another answer, or another text.
         warnings: what a reader must know, in words.
     """
 
-    mean: float
+    mean: float | None
+    bounds: Bounds
     interval: Interval
-    judge_mean: float
-    human_mean: float
+    judge_mean: float | None
+    judge_bounds: Bounds
+    human_mean: float | None
+    human_bounds: Bounds
     weight: float
     labelled: int
     unlabelled: int
+    left_out: int
+    other_texts: int
     warnings: tuple[str, ...]
+
+
+class _Scored(NamedTuple):
+    """What is needed of a result."""
+
+    name: Named
+    bounds: Bounds | None
+
+
+class _Data(NamedTuple):
+    """Three sets of scores, each by its bounds."""
+
+    others: list[Bounds]
+    judged: list[Bounds]
+    labels: list[Bounds]
 
 
 def prediction_powered_mean(
@@ -91,23 +124,8 @@ def prediction_powered_mean(
         raise InputError("a number between 0 and 1", describe(confidence), where="confidence")
     if weight is not None and not 0 <= weight <= 1:
         raise InputError("a number from 0 to 1", describe(weight), where="weight")
-    share = _best_weight(others, judged, labels) if weight is None else weight
-    errors = [y - share * f for y, f in zip(labels, judged, strict=True)]
-    mean = share * fmean(others) + fmean(errors)
-    variance = share**2 * _variance(others) / len(others) + _variance(errors) / len(errors)
-    reach = t_quantile((1 + confidence) / 2, len(labels) - 1) * math.sqrt(variance)
-    below, above = _unseen(errors, share, confidence)
-    low, high = (min(max(end, 0.0), 1.0) for end in (mean - reach - below, mean + reach + above))
-    return PoweredMean(
-        mean=mean,
-        interval=Interval(low, high, confidence, "t", len(labels)),
-        judge_mean=fmean([*others, *judged]),
-        human_mean=fmean(labels),
-        weight=share,
-        labelled=len(labels),
-        unlabelled=len(others),
-        warnings=tuple(_warnings(judged, labels)),
-    )
+    data = _Data(*([(each, each) for each in scores] for scores in (others, judged, labels)))
+    return _powered(data, confidence, weight)
 
 
 def prediction_powered(
@@ -115,54 +133,132 @@ def prediction_powered(
     human: Iterable[Result],
     *,
     mode: Mode,
+    pair_by: PairedBy | None = None,
     confidence: float = 0.95,
     weight: float | None = None,
 ) -> PoweredMean:
     """As `prediction_powered_mean`, from results: those of the judge over all samples, those of
     people over some of them.
 
-    Samples are found by their id. A labelled sample without a value in this mode is left out, and
-    so is a judged one.
+    Samples are paired as in `noisesense.compare`, and their texts must be the same: a label
+    belongs to one answer. What the judge left open is no sample left out, which would leave the
+    hard ones out: the judge's score is then the middle of its bounds, and since the correction
+    holds for whatever the judge's scores are, the estimate stays unbiased. Open labels make it a
+    range, ``bounds``, which the interval covers. Failed samples and those with nothing to measure
+    are left out and counted.
+
+    Args:
+        judge: the judge's results.
+        human: people's, of some of the same samples.
+        mode: ``"relevant"`` or ``"irrelevant"``.
+        pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
+            question and reference.
+        confidence: of the interval.
+        weight: as there.
 
     Raises:
+        PairingError: no sample is in both.
         InputError: as there; also a human result on a sample the judge has not, or an id twice.
     """
     check_mode(mode)
-    labels: dict[str, float | None] = {}
-    for result in human:
-        if result_in(result).id in labels:
-            raise InputError("each sample once", f"{result.id!r} twice", where="human")
-        labels[result.id] = _value(result, mode)
-    others: list[float] = []
-    judged: dict[str, float | None] = {}
-    for result in judge:
-        value = _value(result, mode)
-        if result.id in judged:
-            raise InputError("each sample once", f"{result.id!r} twice", where="judge")
-        if result.id in labels:
-            judged[result.id] = value
-        elif value is not None:
-            others.append(value)
-    unknown = [name for name in labels if name not in judged]
-    if unknown:
+    check_pair_by(pair_by)
+    judged = [_scored(result, mode) for result in judge]
+    paired = pair(
+        judged,
+        [_scored(result, mode) for result in human],
+        pair_by,
+        runs=("judge", "human"),
+        same_first=True,
+    )
+    if paired.only_b:
         raise InputError(
             "labels on judged samples",
-            f"{unknown[0]!r}, which the judge has not",
+            f"{paired.only_b[0]!r}, which the judge has not",
             where="human",
             hint="give the samples of both the same ids",
         )
-    both = [
-        (found, label)
-        for name, label in labels.items()
-        if label is not None and (found := judged[name]) is not None
-    ]
-    return prediction_powered_mean(
-        others,
-        [found for found, _ in both],
-        [label for _, label in both],
-        confidence=confidence,
-        weight=weight,
+    both = [(x, y) for x, y in paired.pairs if same_texts(x.name, y.name)]
+    other = len(paired.pairs) - len(both)
+    if not both:
+        raise PairingError(
+            "labels on judged samples",
+            f"{other} that differ in their answer or another text",
+            where=f"human, paired by {paired.by}",
+            hint="labels belong to one answer: label what the judge has judged",
+        )
+    labelled = {id(x) for x, _ in both}
+    others = [each.bounds for each in judged if id(each) not in labelled and each.bounds]
+    known = [(x.bounds, y.bounds) for x, y in both if x.bounds and y.bounds]
+    data = _Data(others, [first for first, _ in known], [second for _, second in known])
+    for name, scores in zip(_NAMES, data, strict=True):
+        _check(name, [low for low, _ in scores])
+    left_out = len(judged) - len(others) - len(known)
+    found = _powered(data, confidence, weight, left_out=left_out, other_texts=other)
+    return replace(found, warnings=(*paired.warnings, *found.warnings))
+
+
+def _scored(result: Result, mode: Mode) -> _Scored:
+    score = result_in(result).score
+    return _Scored(name_of(result), None if score is None else score.bounds(mode))
+
+
+def _powered(
+    data: _Data,
+    confidence: float,
+    weight: float | None,
+    *,
+    left_out: int = 0,
+    other_texts: int = 0,
+) -> PoweredMean:
+    """The estimate for the lowest and for the highest labels."""
+    if not 0 < confidence < 1:
+        raise InputError("a number between 0 and 1", describe(confidence), where="confidence")
+    if weight is not None and not 0 <= weight <= 1:
+        raise InputError("a number from 0 to 1", describe(weight), where="weight")
+    others, judged, middles = (
+        [low if low == high else (low + high) / 2 for low, high in scores] for scores in data
     )
+    share = _best_weight(others, judged, middles) if weight is None else weight
+    ends = [
+        _estimate(others, judged, [each[end] for each in data.labels], share, confidence)
+        for end in (0, 1)
+    ]
+    (low, interval), (high, above) = ends
+    is_open = any(first != second for first, second in data.labels)
+    if is_open:
+        interval = covering(interval, above, "t-range") or interval
+    judge, human = _mean_bounds([*data.others, *data.judged]), _mean_bounds(data.labels)
+    return PoweredMean(
+        mean=None if is_open else low,
+        bounds=(low, high),
+        interval=interval,
+        judge_mean=judge[0] if judge[0] == judge[1] else None,
+        judge_bounds=judge,
+        human_mean=None if is_open else human[0],
+        human_bounds=human,
+        weight=share,
+        labelled=len(data.labels),
+        unlabelled=len(others),
+        left_out=left_out,
+        other_texts=other_texts,
+        warnings=tuple(_warnings(data, left_out, other_texts)),
+    )
+
+
+def _estimate(
+    others: list[float], judged: list[float], labels: list[float], share: float, confidence: float
+) -> tuple[float, Interval]:
+    errors = [y - share * f for y, f in zip(labels, judged, strict=True)]
+    mean = share * fmean(others) + fmean(errors)
+    variance = share**2 * _variance(others) / len(others) + _variance(errors) / len(errors)
+    reach = t_quantile((1 + confidence) / 2, len(labels) - 1) * math.sqrt(variance)
+    below, above = _unseen(errors, share, confidence)
+    low, high = (min(max(end, 0.0), 1.0) for end in (mean - reach - below, mean + reach + above))
+    return mean, Interval(low, high, confidence, "t", len(labels))
+
+
+def _mean_bounds(scores: Sequence[Bounds]) -> Bounds:
+    return fmean(low for low, _ in scores), fmean(high for _, high in scores)
 
 
 def _check(name: str, values: Sequence[float]) -> None:
@@ -183,11 +279,6 @@ def _unseen(errors: Sequence[float], share: float, confidence: float) -> tuple[f
     return value - found.low, found.high - value
 
 
-def _value(result: Result, mode: Mode) -> float | None:
-    scored = result_in(result).score
-    return None if scored is None else scored.value(mode)
-
-
 def _best_weight(
     others: Sequence[float], judged: Sequence[float], labels: Sequence[float]
 ) -> float:
@@ -206,13 +297,30 @@ def _variance(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def _warnings(judged: Sequence[float], labels: Sequence[float]) -> list[str]:
+def _warnings(data: _Data, left_out: int, other_texts: int) -> list[str]:
     found: list[str] = []
-    if len(labels) < 30:
-        found.append(f"{len(labels)} labelled samples; below 30 the interval means little.")
-    if all(y == f for y, f in zip(labels, judged, strict=True)):
+    labels = len(data.labels)
+    if labels < 30:
+        found.append(f"{labels} labelled samples; below 30 the interval means little.")
+    if all(y == f and y[0] == y[1] for y, f in zip(data.labels, data.judged, strict=True)):
         found.append(
             "The judge agrees with every label: the interval cannot see errors that are rarer "
             "than the labels show."
+        )
+    if number := sum(low != high for low, high in data.labels):
+        found.append(f"{number} of {labels} labels are undetermined: the estimate is a range.")
+    if number := sum(low != high for low, high in (*data.others, *data.judged)):
+        found.append(
+            f"The judge left {number} of {len(data.others) + labels} samples undetermined: the "
+            "middle of their bounds is taken, and the labels correct it."
+        )
+    if left_out:
+        found.append(
+            f"{left_out} samples failed or have nothing to measure; they are in no figure."
+        )
+    if other_texts:
+        found.append(
+            f"{other_texts} labels are on samples with another answer, or another text, than the "
+            "judge's: they are not the same and are in no figure."
         )
     return found

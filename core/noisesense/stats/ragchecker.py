@@ -6,22 +6,24 @@ from collections.abc import Iterable
 
 from noisesense.errors import InputError
 from noisesense.results import Result
-from noisesense.scoring import Score
+from noisesense.scoring import ClaimOutcome, Score
 from noisesense.stats._items import score_in
 
 __all__ = ["ragchecker_aggregates"]
 
 
-def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float]:
+def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float | None]:
     """The four aggregates that follow from these verdicts, as RAGChecker prints them.
 
     ``round(mean × 100, 1)`` over the samples, a sample without response claims counting as 0.
     ``hallucination`` and ``precision`` are the shares of the partition; both noise sensitivities
     are those of the default definition, under which the results must have been scored.
 
-    It knows no undetermined verdicts: where there are some, the value over the determined claims
-    is taken, and 0 where it is undefined. Failed samples are left out. Both differ from
-    RAGChecker itself, which reads a missing verdict as a "no".
+    RAGChecker knows no undetermined verdicts and reads a missing one as a "no", which makes a
+    judge that fails look like a system without noise. Here an aggregate is None where open
+    verdicts leave it open in some sample: `noisesense.summarize` gives its bounds. Results scored
+    with ``undetermined="low"`` or ``"high"`` give the noise sensitivities of that choice. Failed
+    samples are left out.
 
     Args:
         results: scored with ``definition="ragas"``; read once, in constant memory.
@@ -31,7 +33,7 @@ def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float]
 
     Source: RAGChecker 0.1.9, ``RAGChecker.evaluate``.
     """
-    sums = dict.fromkeys(
+    sums: dict[str, float | None] = dict.fromkeys(
         (
             "precision",
             "hallucination",
@@ -48,10 +50,33 @@ def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float]
         if score.definition != "ragas":
             raise InputError("results scored with definition='ragas'", repr(score.definition))
         count += 1
-        sums["precision"] += score.partition.share("correct") or 0.0
-        sums["hallucination"] += score.partition.share("hallucination") or 0.0
-        sums["noise_sensitivity_in_relevant"] += score.relevant or 0.0
-        sums["noise_sensitivity_in_irrelevant"] += score.irrelevant or 0.0
+        for name, value in zip(sums, _figures(score), strict=True):
+            before = sums[name]
+            sums[name] = None if before is None or value is None else before + value
     if not count:
         raise InputError("at least one scored sample", "none", where="results")
-    return {name: round(value / count * 100, 1) for name, value in sums.items()}
+    return {
+        name: None if value is None else round(value / count * 100, 1)
+        for name, value in sums.items()
+    }
+
+
+def _figures(score: Score) -> tuple[float | None, ...]:
+    """One sample's, in the order of the aggregates; None where open verdicts decide."""
+    claims = score.verdicts.response_claims
+    if not claims:
+        return (0.0,) * 4
+    shares = score.partition
+    precision = shares.share("correct")
+    hallucination = shares.share("hallucination")
+    if shares.undetermined:
+        if any(claim.correct is None for claim in claims):
+            precision = None
+        # A claim that some chunk is known to entail is none, whatever else is open.
+        if any(each.category == "undetermined" and not _entailed(each) for each in score.claims):
+            hallucination = None
+    return precision, hallucination, score.relevant, score.irrelevant
+
+
+def _entailed(claim: ClaimOutcome) -> bool:
+    return bool(claim.relevant_chunks or claim.irrelevant_chunks or claim.unlabelled_chunks)

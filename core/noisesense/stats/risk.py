@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["RiskSign", "RiskThresholds", "risk_signs"]
+__all__ = ["Figure", "RiskSign", "RiskThresholds", "risk_signs"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,12 @@ class RiskSign:
 
     Attributes:
         name: ``"high scores"``, ``"mean far from median"`` or ``"high standard deviation"``.
-        present: does the figure reach the threshold? None where it is undefined.
-        figure: what was measured.
+        present: does the figure reach the threshold? By the bounds: None where open verdicts
+            decide it, and where there is nothing to measure.
+        figure: what was measured; None where open verdicts leave it open, or it is undefined.
+        bounds: between which ends the figure lies, whichever way the open verdicts fall; None
+            where it is undefined. Those of the share are reached; the other two may be wider than
+            the figure can move.
         threshold: what it was compared with.
         sentence: the same in words.
     """
@@ -41,16 +46,28 @@ class RiskSign:
     name: str
     present: bool | None
     figure: float | None
+    bounds: tuple[float, float] | None
     threshold: float
     sentence: str
 
 
+Distribution = Sequence[tuple[float, int]]
+
+
+class Figure(NamedTuple):
+    """A figure where there is a single one, and what it lies between."""
+
+    value: float | None
+    bounds: tuple[float, float] | None
+
+
 def risk_signs(
-    distribution: Sequence[tuple[float, int]],
+    chosen: Distribution | None,
+    ends: tuple[Distribution, Distribution],
     *,
-    mean: float | None,
-    median: float | None,
-    stdev: float | None,
+    mean: Figure,
+    median: Figure,
+    stdev: Figure,
     thresholds: RiskThresholds,
 ) -> tuple[RiskSign, ...]:
     """The three signs of one mode.
@@ -59,24 +76,58 @@ def risk_signs(
     2. ``|mean − median| >= gap``;
     3. sample standard deviation ``>= spread``.
 
+    Args:
+        chosen: the values, where every sample has one; else None.
+        ends: the samples' lowest values, and their highest.
+        mean: of the values.
+        median: of the values.
+        stdev: of the values.
+        thresholds: of the signs.
+
     Source: ValidMind, test NoiseSensitivity, "Signs of High Risk".
     """
-    count = sum(times for _, times in distribution)
-    high = sum(times for value, times in distribution if value >= thresholds.high)
-    share = high / count if count else None
-    gap = None if mean is None or median is None else abs(mean - median)
+    low, high = (_share(each, thresholds.high) for each in ends)
+    share = Figure(
+        None if chosen is None else _share(chosen, thresholds.high),
+        None if low is None or high is None else (low, high),
+    )
     return (
         _sign(
             "high scores", share, thresholds.many, f"share of samples at {thresholds.high:g} up"
         ),
-        _sign("mean far from median", gap, thresholds.gap, "distance"),
+        _sign("mean far from median", _gap(mean, median), thresholds.gap, "distance"),
         _sign("high standard deviation", stdev, thresholds.spread, "standard deviation"),
     )
 
 
-def _sign(name: str, figure: float | None, threshold: float, what: str) -> RiskSign:
-    present = None if figure is None else figure >= threshold
-    answer = {True: "yes", False: "no", None: "undefined"}[present]
-    shown = "" if figure is None else f" {figure:.3g}"
-    sentence = f"{name}: {answer} ({what}{shown}, threshold {threshold:g})"
-    return RiskSign(name, present, figure, threshold, sentence)
+def _share(distribution: Distribution, limit: float) -> float | None:
+    count = sum(times for _, times in distribution)
+    high = sum(times for value, times in distribution if value >= limit)
+    return high / count if count else None
+
+
+def _gap(mean: Figure, median: Figure) -> Figure:
+    """``|mean − median|``, as if the two could move apart freely."""
+    value = None
+    if mean.value is not None and median.value is not None:
+        value = abs(mean.value - median.value)
+    if mean.bounds is None or median.bounds is None:
+        return Figure(value, None)
+    low, high = mean.bounds[0] - median.bounds[1], mean.bounds[1] - median.bounds[0]
+    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return Figure(value, (least, max(abs(low), abs(high))))
+
+
+def _sign(name: str, figure: Figure, threshold: float, what: str) -> RiskSign:
+    value, bounds = figure
+    if bounds is None:
+        sentence = f"{name}: undefined ({what}, threshold {threshold:g})"
+        return RiskSign(name, None, value, None, threshold, sentence)
+    low, high = bounds
+    present = None if low < threshold <= high else low >= threshold
+    if value is None and low == high:
+        value = low
+    shown = f"{value:.3g}" if low == high else f"between {low:.3g} and {high:.3g}"
+    answer = {True: "yes", False: "no", None: "undetermined"}[present]
+    sentence = f"{name}: {answer} ({what} {shown}, threshold {threshold:g})"
+    return RiskSign(name, present, value, bounds, threshold, sentence)

@@ -20,23 +20,33 @@ from noisesense.verdicts import Verdicts
 __all__ = ["Band", "SensitivityBand", "sensitivity_band"]
 
 CELLS: tuple[CellKind, ...] = get_args(CellKind)
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Band:
-    """Where one mode's mean goes.
+    """Where one mode's mean goes, over all samples with claims.
 
     Attributes:
         mode: ``"relevant"`` or ``"irrelevant"``.
-        mean: of the verdicts as they are.
-        moved: the mean over the simulations; None if no simulated score is defined.
+        undetermined: samples of which the verdicts as they are leave the value open.
+        undefined: samples with nothing to measure; they are in no figure.
+        mean: of the verdicts as they are; None where its bounds differ.
+        bounds: the mean of the lowest values and that of the highest.
+        moved: the mean over the simulations; None where its bounds differ.
+        moved_bounds: the same of the lowest values and of the highest.
         low: between this one
-        high: and this one lies the share ``confidence`` of the simulated means.
+        high: and this one lies the share ``confidence`` of the simulated means: ``low`` is a
+            quantile of the means of the lowest values, ``high`` of those of the highest.
     """
 
     mode: Mode
+    undetermined: int
+    undefined: int
     mean: float | None
+    bounds: Bounds | None
     moved: float | None
+    moved_bounds: Bounds | None
     low: float | None
     high: float | None
 
@@ -52,6 +62,7 @@ class SensitivityBand:
 
     Attributes:
         samples: how many were simulated.
+        failed: results without verdicts; they are in no figure.
         false_yes: the assumed share of "no" cells that the judge turns into "yes".
         false_no: the assumed share of "yes" cells that it turns into "no".
         cells: in which kinds of cells.
@@ -63,6 +74,7 @@ class SensitivityBand:
     """
 
     samples: int
+    failed: int
     false_yes: float
     false_no: float
     cells: tuple[CellKind, ...]
@@ -92,10 +104,11 @@ def sensitivity_band(
     In every simulation each determined "no" becomes a "yes" with probability ``false_yes`` and
     each "yes" a "no" with probability ``false_no``, independently; labels of chunks stay. One
     wrong "yes" in a reference claim's row makes a chunk relevant, and with it all that it
-    entails: where there are many chunks, few of them move the relevant mode far.
+    entails: where there are many chunks, few of them move the relevant mode far. Where verdicts
+    are open, every figure is a range over all samples with claims, as in `noisesense.summarize`.
 
     Args:
-        verdicts: of each sample; failed results are left out. Read once.
+        verdicts: of each sample; failed results are counted and left out. Read once.
         false_yes: 0 to 1, e.g. ``false_yes_rate`` of an `Agreement`.
         false_no: 0 to 1, e.g. ``missed_rate``.
         cells: in which kinds of cells: ``"correct"``, ``"response"``, ``"reference"``.
@@ -119,10 +132,11 @@ def sensitivity_band(
         raise InputError("1 or more", describe(simulations), where="simulations")
     random = Random(seed)
     actual, simulated = _Means(1), _Means(simulations)
-    samples = open_cells = 0
+    samples = failed = open_cells = 0
     for item in verdicts:
         given = _verdicts(item)
         if given is None:
+            failed += 1
             continue
         samples += 1
         actual.add(0, score(given, definition=definition))
@@ -136,6 +150,7 @@ def sensitivity_band(
     bands = {mode: _band(mode, actual, simulated, confidence) for mode in actual.modes}
     return SensitivityBand(
         samples=samples,
+        failed=failed,
         false_yes=false_yes,
         false_no=false_no,
         cells=tuple(kind for kind in CELLS if kind in cells),
@@ -154,32 +169,56 @@ def _verdicts(item: Verdicts | Score | Result) -> Verdicts | None:
 
 
 class _Means:
-    """Running means of both modes in several runs."""
+    """Running sums of both modes' lowest and highest values in several runs."""
 
     def __init__(self, runs: int) -> None:
         self.modes: tuple[Mode, ...] = ()
-        self._sums = {mode: [0.0] * runs for mode in MODES}
-        self._counts = {mode: [0] * runs for mode in MODES}
+        self.undetermined = dict.fromkeys(MODES, 0)
+        self.undefined = dict.fromkeys(MODES, 0)
+        self.defined = dict.fromkeys(MODES, 0)
+        """Over all runs."""
+        self._runs = runs
+        self._sums = {mode: ([0.0] * runs, [0.0] * runs) for mode in MODES}
 
     def add(self, run: int, scored: Score) -> None:
         self.modes = self.modes or tuple(m for m in MODES if scored.counts(m) is not None)
         for mode in self.modes:
-            value = scored.value(mode)
-            if value is not None:
-                self._sums[mode][run] += value
-                self._counts[mode][run] += 1
+            bounds = scored.bounds(mode)
+            if bounds is None:
+                self.undefined[mode] += 1
+                continue
+            self.defined[mode] += 1
+            self.undetermined[mode] += bounds[0] != bounds[1]
+            for sums, end in zip(self._sums[mode], bounds, strict=True):
+                sums[run] += end
 
-    def means(self, mode: Mode) -> list[float]:
-        """Ascending, of the runs that have one."""
-        both = zip(self._sums[mode], self._counts[mode], strict=True)
-        return sorted(total / count for total, count in both if count)
+    def means(self, mode: Mode) -> tuple[list[float], list[float]] | None:
+        """Of the lowest values and of the highest, ascending. Errors make no claims, so that each
+        run has as many."""
+        samples = self.defined[mode] / self._runs
+        if not samples:
+            return None
+        low, high = (sorted(each / samples for each in sums) for sums in self._sums[mode])
+        return low, high
 
 
 def _band(mode: Mode, actual: _Means, simulated: _Means, confidence: float) -> Band:
-    mean = next(iter(actual.means(mode)), None)
-    moved = simulated.means(mode)
-    if not moved:
-        return Band(mode, mean, None, None, None)
+    undetermined, undefined = actual.undetermined[mode], actual.undefined[mode]
+    now, moved = actual.means(mode), simulated.means(mode)
+    if now is None or moved is None:
+        return Band(mode, undetermined, undefined, None, None, None, None, None, None)
     tail = (1 - confidence) / 2
-    low, high = quantile_of_sorted(moved, tail), quantile_of_sorted(moved, 1 - tail)
-    return Band(mode, mean, sum(moved) / len(moved), low, high)
+    bounds = now[0][0], now[1][0]
+    lows, highs = moved
+    moved_bounds = sum(lows) / len(lows), sum(highs) / len(highs)
+    return Band(
+        mode=mode,
+        undetermined=undetermined,
+        undefined=undefined,
+        mean=None if undetermined else bounds[0],
+        bounds=bounds,
+        moved=None if simulated.undetermined[mode] else moved_bounds[0],
+        moved_bounds=moved_bounds,
+        low=quantile_of_sorted(lows, tail),
+        high=quantile_of_sorted(highs, 1 - tail),
+    )

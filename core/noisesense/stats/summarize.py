@@ -9,14 +9,20 @@ from noisesense.definitions import DefinitionName, Mode
 from noisesense.errors import InputError, describe
 from noisesense.judge import Usage
 from noisesense.results import Result
-from noisesense.scoring import Partition, Score
+from noisesense.scoring import Partition, Score, Undetermined
 from noisesense.stats._items import result_in
-from noisesense.stats._open_cells import open_cells
 from noisesense.stats._quantiles import quantile_of_counts
-from noisesense.stats._tally import ModeTally
+from noisesense.stats._resampling import Units
+from noisesense.stats._tally import Distribution, ModeTally, cells_of, undetermined_cells
 from noisesense.stats._warnings import mode_warnings, run_warnings
-from noisesense.stats.interval import Resampling, bootstrap_interval, ratio
-from noisesense.stats.risk import RiskThresholds, risk_signs
+from noisesense.stats.interval import (
+    Interval,
+    Resampling,
+    bootstrap_interval,
+    covering,
+    ratio,
+)
+from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 from noisesense.stats.summary import ModeSummary, Summary
 
 __all__ = ["QUANTILES", "Tally", "summarize"]
@@ -33,16 +39,19 @@ class Tally:
     def __init__(self) -> None:
         self._modes: dict[Mode, ModeTally] = {}
         self._definition: DefinitionName | None = None
+        self._undetermined: Undetermined = "none"
         self._partition = Partition(0, 0, 0, 0, 0)
         self._usage = Usage()
         self.samples = self.scored = self.failed = self._empty = 0
-        self._unanswered = self._open_cells = self._in_clusters = 0
+        self._unanswered = self._in_clusters = 0
+        self._undetermined_cells = self._needed_cells = self._open_cells = 0
 
     def add(self, result: Result | Score) -> None:
         """Count one result.
 
         Raises:
-            InputError: it is no result, or was scored under another definition than those before.
+            InputError: it is no result, or was scored under another definition than those before,
+                or with another choice of what open verdicts give.
         """
         if isinstance(result, Score):
             result = Result(str(self.samples), result)
@@ -58,25 +67,40 @@ class Tally:
 
     def _add_score(self, score: Score, result: Result) -> None:
         if self._definition is None:
-            self._definition = score.definition
+            self._definition, self._undetermined = score.definition, score.undetermined
             modes: tuple[Mode, Mode] = ("relevant", "irrelevant")
-            self._modes = {mode: ModeTally(mode) for mode in modes if score.counts(mode)}
-        elif score.definition != self._definition:
-            raise InputError(
-                f"results of one definition, {self._definition!r}",
-                repr(score.definition),
-                where=f"result {result.id!r}",
-                hint="read the results with definition=… to score all of them alike",
-            )
+            self._modes = {
+                mode: ModeTally(mode, score.undetermined) for mode in modes if score.counts(mode)
+            }
+        self._check_alike(score, result)
         self.scored += 1
         self._in_clusters += result.cluster is not None
         partition = score.partition
         self._empty += not partition.total
         self._partition = Partition(*map(sum, zip(self._partition, partition, strict=True)))
         if partition.undetermined:
-            self._open_cells += open_cells(score)
+            self._undetermined_cells += undetermined_cells(score)
+        needed, missing = cells_of(score)
+        self._needed_cells += needed
+        self._open_cells += missing
         for tally in self._modes.values():
             tally.add(score, result.cluster)
+
+    def _check_alike(self, score: Score, result: Result) -> None:
+        if score.definition != self._definition:
+            raise InputError(
+                f"results of one definition, {self._definition!r}",
+                repr(score.definition),
+                where=f"result {result.id!r}",
+                hint="read the results with definition=… to score all of them alike",
+            )
+        if score.undetermined != self._undetermined:
+            raise InputError(
+                f"results of one choice for open verdicts, undetermined={self._undetermined!r}",
+                repr(score.undetermined),
+                where=f"result {result.id!r}",
+                hint="read the results with undetermined=… to score all of them alike",
+            )
 
     def summary(
         self,
@@ -111,21 +135,26 @@ class Tally:
             samples=self.samples,
             failed=self.failed,
             unanswered=self._unanswered,
+            cells=(self._open_cells, self._needed_cells),
             partly_clustered=cluster is None and 0 < self._in_clusters < self.scored,
         )
         for mode, each in found.items():
-            units = self._modes[mode].mean_units(clustered=clustered)
+            tally = self._modes[mode]
+            count = len(tally.clusters) if clustered else tally.samples
             unit = "cluster" if clustered else "sample"
-            warnings += mode_warnings(each, sum(units.values()), unit)
+            warnings += mode_warnings(each, count, unit, differing=_differing(tally))
         return Summary(
             definition=self._definition,
+            undetermined=self._undetermined,
             samples=self.samples,
             scored=self.scored,
             failed=self.failed,
             empty=self._empty,
             partition=self._partition,
             unanswered=self._unanswered,
-            undetermined_cells=self._open_cells,
+            undetermined_cells=self._undetermined_cells,
+            needed_cells=self._needed_cells,
+            open_cells=self._open_cells,
             usage=self._usage,
             relevant=found.get("relevant"),
             irrelevant=found.get("irrelevant"),
@@ -150,13 +179,16 @@ def summarize(
 ) -> Summary:
     """A run in figures: per mode, over samples and over claims, with intervals.
 
-    ``mean = Σ value / samples with a value`` (macro), ``micro = Σ noisy / Σ determined claims``.
+    Over all samples with response claims, ``bounds = (Σ lowest value, Σ highest value) /
+    samples`` (macro) and ``micro_bounds = (Σ noisy, Σ highest) / Σ claims``: whichever way the
+    open verdicts fall, the figure lies between. ``mean`` and ``micro`` are given where the two
+    ends meet. No figure is over the determined samples alone: those are the easy ones.
     Intervals are bootstrap intervals (see `noisesense.stats.interval`) over samples, or over
-    clusters where samples that share something are not independent.
+    clusters where samples that share something are not independent; they cover the range.
 
     The results are read once. Memory does not grow with their number: kept are only how often
-    each pair of counts occurred (and four numbers a cluster), from which mean, median, quantiles
-    and intervals follow exactly.
+    each triple of counts occurred (and six numbers a cluster), from which bounds, median,
+    quantiles and intervals follow exactly.
 
     Args:
         results: `Result` objects, or bare scores.
@@ -168,8 +200,8 @@ def summarize(
         risk: thresholds of ValidMind's signs of high risk.
 
     Raises:
-        InputError: results of several definitions, a number out of range, or ``cluster=True``
-            and a result without one.
+        InputError: results of several definitions or choices for open verdicts, a number out of
+            range, or ``cluster=True`` and a result without one.
 
     >>> from noisesense import Verdicts, score
     >>> clean = Verdicts.from_matrices([True], [[True]], [[True]])
@@ -198,42 +230,104 @@ def _mode_summary(
     *,
     clustered: bool,
 ) -> ModeSummary:
-    distribution = tally.distribution()
-    count = sum(times for _, times in distribution)
+    undetermined, count = tally.open, tally.samples
+    lows, highs = tally.ends(0), tally.ends(1)
+    # The values whose figures are given as single ones; None where open verdicts decide.
+    chosen = tally.distribution() if tally.undetermined != "none" or not undetermined else None
+    bounds = tally.mean_bounds()
     claims = tally.sums()
-    mean = _mean(distribution, count)
-    median = quantile_of_counts(distribution, 0.5) if count else None
-    stdev = _stdev(distribution, count, mean)
-    noisy, determined, total = claims
+    mean, stdev = _mean(chosen), _stdev(chosen)
+
+    def at(p: float) -> tuple[float, float]:
+        return quantile_of_counts(lows, p), quantile_of_counts(highs, p)
+
+    def point(p: float) -> float | None:
+        low, high = at(p)
+        if chosen is not None:
+            return quantile_of_counts(chosen, p)
+        return low if low == high else None
+
+    median = point(0.5) if count else None
+    noisy, _, total = claims
+    counted = claims.highest if tally.undetermined == "high" else noisy
+    decided = total and (tally.undetermined != "none" or not claims.undetermined)
     return ModeSummary(
         mode=tally.mode,
-        defined=count,
-        undefined=sum(tally.times.values()) - count,
+        determined=count - undetermined,
+        undetermined=undetermined,
+        undefined=tally.undefined,
+        bounds=bounds,
         mean=mean,
+        interval=_interval(
+            [tally.mean_units(end, clustered=clustered) for end in (0, 1)],
+            how,
+            is_open=bool(undetermined),
+        ),
         median=median,
+        minimum=point(0) if count else None,
+        maximum=point(1) if count else None,
         stdev=stdev,
-        minimum=distribution[0][0] if count else None,
-        maximum=distribution[-1][0] if count else None,
-        quantiles={p: quantile_of_counts(distribution, p) for p in quantiles} if count else {},
-        interval=bootstrap_interval(tally.mean_units(clustered=clustered), ratio, how),
-        bounds=tally.mean_bounds(),
+        quantiles={p: point(p) for p in quantiles} if count else {},
+        quantile_bounds={p: at(p) for p in quantiles} if count else {},
         claims=claims,
-        micro=noisy / determined if determined else None,
-        micro_interval=bootstrap_interval(tally.claim_units(clustered=clustered), ratio, how),
-        micro_bounds=(noisy / total, (noisy + claims.undetermined) / total) if total else None,
-        distribution=distribution,
-        signs=risk_signs(distribution, mean=mean, median=median, stdev=stdev, thresholds=risk),
+        micro=counted / total if decided else None,
+        micro_bounds=(noisy / total, claims.highest / total) if total else None,
+        micro_interval=_interval(
+            [tally.claim_units(end, clustered=clustered) for end in (0, 1)],
+            how,
+            is_open=bool(claims.undetermined),
+        ),
+        distribution=tally.distribution(),
+        signs=risk_signs(
+            chosen,
+            (lows, highs),
+            mean=Figure(mean, bounds),
+            median=Figure(median, at(0.5) if count else None),
+            stdev=Figure(stdev, _stdev_bounds(tally)),
+            thresholds=risk,
+        ),
     )
 
 
-def _mean(distribution: Sequence[tuple[float, int]], count: int) -> float | None:
-    return math.fsum(value * times for value, times in distribution) / count if count else None
+def _interval(ends: Sequence[Units], how: Resampling, *, is_open: bool) -> Interval | None:
+    """Of a mean, or of the range between two."""
+    low = bootstrap_interval(ends[0], ratio, how)
+    if not is_open:
+        return low
+    return covering(low, bootstrap_interval(ends[1], ratio, how), "bca-range")
 
 
-def _stdev(
-    distribution: Sequence[tuple[float, int]], count: int, mean: float | None
-) -> float | None:
-    if mean is None or count < 2:
+def _differing(tally: ModeTally) -> int:
+    """How many samples differ from the commonest value, at the end where they are fewest."""
+    return min(tally.samples - max((t for _, t in tally.ends(end)), default=0) for end in (0, 1))
+
+
+def _mean(distribution: Distribution | None) -> float | None:
+    if not distribution:
+        return None
+    return math.fsum(value * times for value, times in distribution) / _count(distribution)
+
+
+def _stdev(distribution: Distribution | None) -> float | None:
+    mean = _mean(distribution)
+    if distribution is None or mean is None or _count(distribution) < 2:
         return None
     squares = math.fsum(times * (value - mean) ** 2 for value, times in distribution)
-    return math.sqrt(squares / (count - 1))
+    return math.sqrt(squares / (_count(distribution) - 1))
+
+
+def _count(distribution: Distribution) -> int:
+    return sum(times for _, times in distribution)
+
+
+def _stdev_bounds(tally: ModeTally) -> tuple[float, float] | None:
+    """Between which ends the standard deviation lies.
+
+    It is a norm of the centered values: moving each sample from the middle of its range by at
+    most half of it changes the deviation by at most that of the moves, ``√(Σ move² / (n − 1))``.
+    """
+    around = _stdev(tally.middles())
+    if around is None:
+        return None
+    reach = math.sqrt(tally.distance_from_middles() / (tally.samples - 1))
+    return max(around - reach, 0.0), around + reach

@@ -7,7 +7,7 @@ from typing import Any
 
 from noisesense.definitions import DefinitionName, Mode
 from noisesense.judge import Usage
-from noisesense.scoring import Counts, Partition
+from noisesense.scoring import Counts, Partition, Undetermined
 from noisesense.stats.interval import Interval
 from noisesense.stats.risk import RiskSign
 
@@ -16,44 +16,56 @@ __all__ = ["ModeSummary", "Summary"]
 
 @dataclass(frozen=True)
 class ModeSummary:
-    """One mode over all samples. Figures are None where no sample has a value.
+    """One mode over all samples with response claims. Figures are None where there are none.
+
+    The headline is the range that the verdicts decide, ``bounds``. A single figure is given only
+    where every completion of the open verdicts gives it, and is None otherwise; scores made with
+    ``undetermined="low"`` or ``"high"`` have the figures of that choice beside the same bounds.
 
     Attributes:
         mode: ``"relevant"`` or ``"irrelevant"``.
-        defined: samples with a value; all figures up to ``interval`` are over these.
-        undefined: scored samples without one: no response claims, or none determined.
-        mean: macro average, every sample counts the same.
-        median: the middle value.
-        stdev: sample standard deviation, divisor ``n − 1``; None below two values.
+        determined: samples of which every completion of the verdicts gives the same value.
+        undetermined: samples whose value the judge left open; they are in every range.
+        undefined: scored samples with nothing to measure (no response claims); in no figure.
+        bounds: ``(mean of the lowest values, mean of the highest)`` over all samples with claims:
+            the lowest and the highest mean that any completion of the verdicts gives.
+        mean: macro average, every sample counts the same; None where the two bounds differ.
+        interval: of the mean; where the bounds differ, it covers the whole range. None below two
+            units.
+        median: the middle value; None where open verdicts leave it open, as the next four.
         minimum: the lowest value.
         maximum: the highest value.
+        stdev: sample standard deviation, divisor ``n − 1``; None below two samples and where a
+            sample is undetermined.
         quantiles: ``{p: value}``, between two values by interpolation (numpy's default).
-        interval: of the mean; None below two units.
-        bounds: means of the lowest and of the highest value each sample can have, whichever way
-            its undetermined verdicts fall; over the samples with response claims.
+        quantile_bounds: ``{p: (lowest, highest)}``: the quantile of the lowest values and that of
+            the highest.
         claims: noisy, determined and all response claims over all samples.
-        micro: ``noisy / determined`` claims, every claim counts the same.
-        micro_interval: of that share.
-        micro_bounds: the share if all undetermined claims counted not, or did.
-        distribution: the distinct values, ascending, and how many samples have each.
+        micro: ``noisy / total`` claims, every claim counts the same; None where a claim is open.
+        micro_bounds: that share if all undetermined claims counted not, or did.
+        micro_interval: of that share or, where claims are open, of its range.
+        distribution: the distinct values, ascending, and how many samples have each; of the
+            samples with a value.
         signs: ValidMind's signs of high risk.
     """
 
     mode: Mode
-    defined: int
+    determined: int
+    undetermined: int
     undefined: int
+    bounds: tuple[float, float] | None
     mean: float | None
+    interval: Interval | None
     median: float | None
-    stdev: float | None
     minimum: float | None
     maximum: float | None
-    quantiles: dict[float, float]
-    interval: Interval | None
-    bounds: tuple[float, float] | None
+    stdev: float | None
+    quantiles: dict[float, float | None]
+    quantile_bounds: dict[float, tuple[float, float]]
     claims: Counts
     micro: float | None
-    micro_interval: Interval | None
     micro_bounds: tuple[float, float] | None
+    micro_interval: Interval | None
     distribution: tuple[tuple[float, int], ...]
     signs: tuple[RiskSign, ...]
 
@@ -69,6 +81,7 @@ class Summary:
 
     Attributes:
         definition: under which all samples were scored; None if none was.
+        undetermined: what open verdicts gave in all of them, as passed to `score`.
         samples: how many results there are.
         scored: of them, those with a score.
         failed: of them, those that could not be judged or scored; they are in no figure.
@@ -76,6 +89,11 @@ class Summary:
         partition: all response claims by kind.
         unanswered: verdicts the judge was asked for and did not give.
         undetermined_cells: verdicts that are missing behind claims of undetermined kind.
+        needed_cells: verdicts that the scores needed, as a lazy plan asks for them: of each claim
+            whether the reference entails it; of each that is not known to be correct, whether
+            each chunk entails it; and then, of each chunk without a label, whether it entails
+            each claim of the reference (one verdict a chunk where there are no such claims).
+        open_cells: of these, those without an answer.
         usage: what judging cost.
         relevant: the relevant mode.
         irrelevant: the irrelevant mode; None if the definition has none.
@@ -85,6 +103,7 @@ class Summary:
     """
 
     definition: DefinitionName | None
+    undetermined: Undetermined
     samples: int
     scored: int
     failed: int
@@ -92,12 +111,19 @@ class Summary:
     partition: Partition
     unanswered: int
     undetermined_cells: int
+    needed_cells: int
+    open_cells: int
     usage: Usage
     relevant: ModeSummary | None
     irrelevant: ModeSummary | None
     clusters: int | None
     confidence: float
     warnings: tuple[str, ...]
+
+    @property
+    def unanswered_share(self) -> float | None:
+        """``open_cells / needed_cells``; None where nothing was needed."""
+        return self.open_cells / self.needed_cells if self.needed_cells else None
 
     def mode(self, mode: Mode) -> ModeSummary | None:
         """One mode's summary; None if the definition has no such mode or nothing was scored."""
@@ -107,6 +133,7 @@ class Summary:
         """Everything above as plain JSON-ready data."""
         return {
             **asdict(self),
+            "unanswered_share": self.unanswered_share,
             "partition": self.partition._asdict(),
             "relevant": _mode_dict(self.relevant),
             "irrelevant": _mode_dict(self.irrelevant),
@@ -119,6 +146,7 @@ def _mode_dict(mode: ModeSummary | None) -> dict[str, Any] | None:
     return {
         **asdict(mode),
         "quantiles": {f"{p:g}": value for p, value in mode.quantiles.items()},
+        "quantile_bounds": {f"{p:g}": ends for p, ends in mode.quantile_bounds.items()},
         "interval": mode.interval and mode.interval._asdict(),
         "micro_interval": mode.micro_interval and mode.micro_interval._asdict(),
         "claims": mode.claims._asdict(),

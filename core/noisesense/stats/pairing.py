@@ -1,0 +1,402 @@
+"""The same sample in two runs: one rule for `compare`, `agreement` and `prediction_powered`.
+
+All of a run is paired by one rule: by the ids that the user supplied, else by what does not change
+between versions of a system, the question and the reference. An id that was made from the
+sample's content is no name for it: it is another one as soon as the answer changes, and pairing by
+it would keep exactly the samples that stayed the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
+
+from noisesense.errors import InputError, PairingError, describe
+from noisesense.recording import Recorded
+from noisesense.results import Result
+from noisesense.sample import Sample
+from noisesense.verdicts import Verdicts
+
+__all__ = [
+    "MIN_PAIRED",
+    "Labelled",
+    "Named",
+    "Paired",
+    "PairedBy",
+    "Twice",
+    "check_pair_by",
+    "judged_twice",
+    "match_texts",
+    "name_of",
+    "pair",
+    "same_texts",
+]
+
+PairedBy = Literal["id", "question"]
+Labelled = Result | Recorded | tuple[Sample, Verdicts]
+"""Verdicts on a sample: a result, a line of a recording or a plain pair."""
+
+MIN_PAIRED = 0.9
+"""The share of the smaller run that must have a partner, unless the caller says otherwise."""
+
+_SHOWN = 2
+
+
+class Named(NamedTuple):
+    """By what a sample is found again."""
+
+    id: str
+    supplied: bool
+    """Did somebody give the id? Otherwise it was made from the content."""
+    question: str | None
+    """Digest of user input and reference; None if the texts are not known."""
+    key: str | None
+    """Digest of all texts; None if they are not known."""
+
+
+class _Found(Protocol):
+    @property
+    def name(self) -> Named: ...
+
+
+_Item = TypeVar("_Item", bound=_Found)
+
+
+class Paired(NamedTuple, Generic[_Item]):
+    """Two runs side by side."""
+
+    by: PairedBy
+    pairs: list[tuple[_Item, _Item]]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What a reader must know of the pairing, in words."""
+
+
+def name_of(result: Result) -> Named:
+    """By what the sample of a result is found again."""
+    sample = result.sample
+    if sample is None:
+        return Named(result.id, True, None, None)
+    key = sample.key
+    return Named(result.id, result.id != key, _question(sample), key)
+
+
+def _question(sample: Sample) -> str:
+    text = json.dumps([sample.user_input, sample.reference])
+    return sha256(text.encode()).hexdigest()
+
+
+def same_texts(a: Named, b: Named) -> bool:
+    """Is it the same sample, answer included? Where the texts are not known, the id says so."""
+    return a.key is None or b.key is None or a.key == b.key
+
+
+def check_pair_by(pair_by: str | None) -> PairedBy | None:
+    """That rule. Raises `InputError`."""
+    if pair_by is not None and pair_by not in get_args(PairedBy):
+        raise InputError("'id' or 'question'", describe(pair_by), where="pair_by")
+    return cast("PairedBy | None", pair_by)
+
+
+def pair(
+    a: Sequence[_Item],
+    b: Sequence[_Item],
+    by: PairedBy | None = None,
+    *,
+    runs: tuple[str, str] = ("A", "B"),
+    min_paired: float = 0.0,
+    same_first: bool = False,
+) -> Paired[_Item]:
+    """Find each sample of A in B.
+
+    By id if every id of both runs was supplied and some are in both; else by question and
+    reference. Samples of the same question and reference are paired in order, the n-th with the
+    n-th. ``by`` chooses the rule.
+
+    Args:
+        a: the first run.
+        b: the second.
+        by: the rule; by default as above.
+        runs: what messages call the two.
+        min_paired: the least share of the smaller run that must have a partner.
+        same_first: of the same question, pair first what has the same texts in both.
+
+    Raises:
+        InputError: a run without samples, or an id twice in one.
+        PairingError: nothing, or too little, has a partner.
+    """
+    for run, items in zip(runs, (a, b), strict=True):
+        if not items:
+            raise InputError("at least one result", "none", where=run)
+    if not isinstance(min_paired, (int, float)) or not 0 <= min_paired <= 1:
+        raise InputError("a number from 0 to 1", describe(min_paired), where="min_paired")
+    found = _by_rule(a, b, by, runs, same_first=same_first)
+    smaller = min(len(a), len(b))
+    if not found.pairs or len(found.pairs) < min_paired * smaller - 1e-9:
+        raise _too_few(found, smaller, runs, min_paired)
+    return found
+
+
+def _by_rule(
+    a: Sequence[_Item],
+    b: Sequence[_Item],
+    by: PairedBy | None,
+    runs: tuple[str, str],
+    *,
+    same_first: bool,
+) -> Paired[_Item]:
+    if by == "id":
+        return _by_id(a, b, runs)
+    if by == "question":
+        return _by_question(a, b, same_first=same_first)
+    by_question = _by_question(a, b, same_first=same_first)
+    # Where no question is found again and the texts are not known, ids are all there is.
+    usable = by_question.pairs or all(item.name.question for item in (*a, *b))
+    if usable and not all(item.name.supplied for item in (*a, *b)):
+        return by_question
+    by_id = _by_id(a, b, runs)
+    return by_question if usable and not by_id.pairs else by_id
+
+
+def _by_id(a: Sequence[_Item], b: Sequence[_Item], runs: tuple[str, str]) -> Paired[_Item]:
+    first, second = (_each_once(run, items) for run, items in zip(runs, (a, b), strict=True))
+    pairs = [(item, second[name]) for name, item in first.items() if name in second]
+    questions = ((x.name.question, y.name.question) for x, y in pairs)
+    other = sum(None not in both and both[0] != both[1] for both in questions)
+    warnings: tuple[str, ...] = ()
+    if other:
+        warnings = (
+            f"{other} of {len(pairs)} pairs have the same id and another question or reference: "
+            "if they are not the same sample, pair by question.",
+        )
+    return Paired(
+        "id",
+        pairs,
+        tuple(name for name in first if name not in second),
+        tuple(name for name in second if name not in first),
+        warnings,
+    )
+
+
+def _each_once(run: str, items: Sequence[_Item]) -> dict[str, _Item]:
+    found: dict[str, _Item] = {}
+    for item in items:
+        if item.name.id in found:
+            raise InputError(
+                "each sample once",
+                f"{item.name.id!r} twice",
+                where=run,
+                hint="give every sample its own id",
+            )
+        found[item.name.id] = item
+    return found
+
+
+def _by_question(a: Sequence[_Item], b: Sequence[_Item], *, same_first: bool) -> Paired[_Item]:
+    partner: dict[int, int] = {}
+    if same_first:
+        _in_order(a, b, partner, lambda item: item.name.key)
+    _in_order(a, b, partner, lambda item: item.name.question)
+    taken = set(partner.values())
+    warnings: tuple[str, ...] = ()
+    if any(_repeat(items) for items in (a, b)):
+        warnings = (
+            "Several samples have the same question and reference; they are paired in order, the "
+            "first with the first. Ids would say which belong together.",
+        )
+    return Paired(
+        "question",
+        [(a[i], b[partner[i]]) for i in sorted(partner)],
+        tuple(item.name.id for i, item in enumerate(a) if i not in partner),
+        tuple(item.name.id for i, item in enumerate(b) if i not in taken),
+        warnings,
+    )
+
+
+def _repeat(items: Sequence[_Item]) -> bool:
+    known = [item.name.question for item in items if item.name.question is not None]
+    return len(set(known)) < len(known)
+
+
+def _in_order(
+    a: Sequence[_Item],
+    b: Sequence[_Item],
+    partner: dict[int, int],
+    key: Callable[[_Item], str | None],
+) -> None:
+    """Give each sample of A that has no partner the first free one of B with the same key."""
+    taken = set(partner.values())
+    free: dict[str, deque[int]] = {}
+    for i, item in enumerate(b):
+        name = key(item)
+        if i not in taken and name is not None:
+            free.setdefault(name, deque()).append(i)
+    for i, item in enumerate(a):
+        places = free.get(key(item) or "")
+        if i not in partner and places:
+            partner[i] = places.popleft()
+
+
+def _too_few(
+    found: Paired[_Item], smaller: int, runs: tuple[str, str], min_paired: float
+) -> PairingError:
+    only = ", ".join(
+        f"only in {run}: {_shown(ids)}"
+        for run, ids in zip(runs, (found.only_a, found.only_b), strict=True)
+        if ids
+    )
+    got = f"{len(found.pairs)} of {smaller}" if found.pairs else "none"
+    least = f"at least {min_paired:.0%} of the smaller run" if found.pairs else "samples"
+    hint = "give the samples of both runs the same ids"
+    if found.pairs:
+        hint += f", or allow fewer with min_paired={len(found.pairs) / smaller:.2g} or less"
+    return PairingError(
+        f"{least} that both runs have" if not found.pairs else f"{least} in both runs",
+        f"{got} ({only})",
+        where=f"paired by {found.by}",
+        hint=hint,
+    )
+
+
+def _shown(ids: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, ids[:_SHOWN])) + (", …" if len(ids) > _SHOWN else "")
+
+
+_Claim = TypeVar("_Claim")
+
+
+def match_texts(
+    a: Sequence[_Claim], b: Sequence[_Claim], text: Callable[[_Claim], str]
+) -> tuple[list[tuple[_Claim, _Claim]], list[_Claim], list[_Claim]]:
+    """Claims of the same words: the pairs, those only in A and those only in B.
+
+    White space and case do not matter. A text that occurs more than once is matched in order.
+    """
+    waiting: dict[str, deque[int]] = {}
+    for i, claim in enumerate(b):
+        waiting.setdefault(_words(text(claim)), deque()).append(i)
+    both: list[tuple[_Claim, _Claim]] = []
+    only_a: list[_Claim] = []
+    for claim in a:
+        places = waiting.get(_words(text(claim)))
+        if places:
+            both.append((claim, b[places.popleft()]))
+        else:
+            only_a.append(claim)
+    left = sorted(i for places in waiting.values() for i in places)
+    return both, only_a, [b[i] for i in left]
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+class Twice(NamedTuple):
+    """One sample with two sets of verdicts."""
+
+    name: str
+    judge: Verdicts
+    human: Verdicts
+
+
+class JudgedTwice(NamedTuple):
+    """The samples that the judge and people judged, and how many only one of them did."""
+
+    samples: list[Twice]
+    paired_by: PairedBy
+    only_judge: int
+    only_human: int
+    other_texts: int
+    """Of these, those with a partner whose answer or another text is not the same."""
+    warnings: tuple[str, ...]
+
+
+_NONE = Verdicts(response_claims=())
+
+
+class _Side(NamedTuple):
+    name: Named
+    shown: str
+    verdicts: Verdicts
+
+
+def judged_twice(
+    judge: Iterable[Labelled], human: Iterable[Labelled], by: PairedBy | None
+) -> JudgedTwice:
+    """The samples of both sides, paired by the rule of this module; their texts must agree.
+
+    Raises:
+        InputError: an id twice on one side.
+        PairingError: no sample on both.
+    """
+    runs = "the judge's verdicts", "the human labels"
+    right = list(_sides(human))
+    ids, questions = ({each.name[i] for each in right} for i in (0, 2))
+    # What cannot have a partner is only counted: people label few of many judged samples.
+    left = [
+        each
+        if each.name.id in ids or each.name.question in questions
+        else each._replace(verdicts=_NONE)
+        for each in _sides(judge)
+    ]
+    for run, side in zip(runs, (left, right), strict=True):
+        if not side:
+            raise PairingError(
+                "samples with verdicts by the judge and by people", "none", where=run
+            )
+    paired = pair(left, right, by, runs=runs, same_first=True)
+    both = [(x, y) for x, y in paired.pairs if same_texts(x.name, y.name)]
+    other = len(paired.pairs) - len(both)
+    if not both:
+        raise PairingError(
+            "samples with verdicts by the judge and by people",
+            f"{other} that differ in their answer or another text",
+            where=f"paired by {paired.by}",
+            hint="labels belong to one answer: label what the judge has judged",
+        )
+    warnings = list(paired.warnings)
+    if other:
+        warnings.append(
+            f"{other} of {len(paired.pairs)} pairs differ in their answer or another text: they "
+            "are not the same sample and are in no figure."
+        )
+    return JudgedTwice(
+        [Twice(x.shown, x.verdicts, y.verdicts) for x, y in both],
+        paired.by,
+        len(paired.only_a) + other,
+        len(paired.only_b) + other,
+        other,
+        tuple(warnings),
+    )
+
+
+def _sides(items: Iterable[Labelled]) -> Iterator[_Side]:
+    for item in items:
+        if isinstance(item, Result):
+            if item.score is not None:
+                yield _Side(name_of(item), item.id, item.score.verdicts)
+        else:
+            sample, verdicts = _sample_and_verdicts(item)
+            key = sample.key
+            name = Named(key, False, _question(sample), key)
+            yield _Side(name, sample.user_input or key, verdicts.beside(sample))
+
+
+def _sample_and_verdicts(item: object) -> tuple[Sample, Verdicts]:
+    match item:
+        case (Sample() as sample, Verdicts() as verdicts):
+            return sample, verdicts
+        case (int(), Sample() as sample, Verdicts() as verdicts):  # with its line number
+            return sample, verdicts
+        case _:
+            hint = "read a file with read_recording(path) or read_results(path)"
+            raise InputError(
+                "results, or each Sample and its Verdicts",
+                describe(item),
+                where="agreement",
+                hint=hint,
+            )
