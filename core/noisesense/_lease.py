@@ -20,16 +20,22 @@ def this_process() -> str:
     return _own[1]
 
 
-def believed_alive(name: str) -> bool:
+def believed_alive(name: object) -> bool:
     """Does the process of that name still run? False only if it certainly does not."""
     own = this_process()
     if name == own:
         return True
-    host, pid, _ = name.rsplit("/", 2)
-    if host != own.rsplit("/", 2)[0] or os.name != "posix":
-        return True  # nobody to ask: os.kill(pid, 0) would end a process on Windows
+    host, pid, *_ = [*(name if isinstance(name, str) else "").rsplit("/", 2), "", ""]
+    # Elsewhere there is nobody to ask, nor is there about a name that is damaged; and
+    # os.kill(pid, 0) would end a process on Windows.
+    if host != own.rsplit("/", 2)[0] or os.name != "posix" or not _is_number(pid):
+        return True
     # Our own number under another name is a process that ended before this one began.
     return int(pid) != os.getpid() and _runs(int(pid))
+
+
+def _is_number(pid: str) -> bool:
+    return pid.isascii() and pid.isdecimal() and 0 < len(pid) < 10 and int(pid) > 0
 
 
 def _runs(pid: int) -> bool:

@@ -9,11 +9,14 @@ import time
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 __all__ = ["Database"]
 
 _BUSY_SECONDS = 30.0
+# SQLite's own; and what Python says of names that are no UTF-8 and sizes that cannot be.
+_FAILURES = (sqlite3.Error, UnicodeError, OverflowError, MemoryError)
 
 _in_use: weakref.WeakSet[Database] = weakref.WeakSet()
 _forking: list[Database] = []
@@ -30,14 +33,15 @@ class Database:
     Args:
         path: must lie on a local disk: WAL does not work over a network.
         prepare: called with each new connection, under SQLite's write lock.
-        failure: makes the exception to raise from SQLite's own.
+        failure: makes the exception to raise from SQLite's own, and from those of Python over
+            what a damaged file holds.
     """
 
     def __init__(
         self,
         path: Path,
         prepare: Callable[[sqlite3.Connection], None],
-        failure: Callable[[sqlite3.Error], Exception],
+        failure: Callable[[Exception], Exception],
     ) -> None:
         self._path = path
         self._prepare = prepare
@@ -69,7 +73,7 @@ class Database:
                 if self._closed:
                     raise sqlite3.ProgrammingError("it is closed")
                 yield self._connection or self._open()
-            except sqlite3.Error as error:
+            except _FAILURES as error:
                 raise self._failure(error) from error
 
     @contextmanager
@@ -124,6 +128,9 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cell_size_check = ON")
+        # A damaged text is read, and found out by its row's checksum.
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     except BaseException:
         connection.close()
         raise

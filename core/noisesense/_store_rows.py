@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +24,7 @@ class StoredCall:
     """One judged call. It holds neither the prompt nor a key of any provider.
 
     Attributes:
-        key: SHA-256 of prompt version, model, full prompt and vote.
+        key: SHA-256 of prompt version, model, its identity, form, full prompt and vote.
         model: the model's name.
         version: of the prompts.
         step: what was asked, e.g. ``claims of the response``.
@@ -32,7 +34,8 @@ class StoredCall:
         reply: the reply as JSON; None if it was unusable.
         usage: what it cost.
         created: seconds since 1970; now, if left out.
-        unanswered: the reply answered nothing, nor did asking again bring everything.
+        unanswered: the reply answered nothing of what was asked: a later run asks again.
+        identity: a digest of what the model's answers depend on beside its name.
     """
 
     key: str
@@ -46,24 +49,34 @@ class StoredCall:
     usage: Usage
     created: float = field(default_factory=time.time)
     unanswered: bool = False
+    identity: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Is there a reply that a later run may use?"""
+        return self.reply is not None and not self.unanswered
 
     def row(self) -> Row:
-        """As the table ``calls`` keeps it."""
+        """As the table ``calls`` keeps it: every field and their checksum."""
         usage = (self.usage.calls, self.usage.input_tokens, self.usage.output_tokens)
-        return (
-            *(self.key, self.created, self.model, self.version, self.step, self.vote),
-            *(self.sample_key, self.label, self.reply, *usage, self.usage.cost, self.unanswered),
+        return _with_checksum(
+            *(self.key, float(self.created), self.model, self.identity, self.version),
+            *(self.step, self.vote, self.sample_key, self.label, self.reply),
+            *(*usage, _number(self.usage.cost), int(self.unanswered)),
         )
 
     @classmethod
     def from_row(cls, row: Row) -> StoredCall:
-        """The inverse of `row`."""
-        key, created, model, version, step, vote, sample_key, label, reply = row[:9]
-        calls, asked, given, cost, unanswered = row[9:]
+        """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
+        key, created, model, identity, version, step, vote, sample_key, label, reply, *rest = (
+            _sound(row)
+        )
+        calls, asked, given, cost, unanswered = rest
         usage = Usage(calls=calls, input_tokens=asked, output_tokens=given, cost=cost)
         return cls(
             *(key, model, version, step, vote, sample_key, label, reply, usage, created),
             unanswered=bool(unanswered),
+            identity=identity,
         )
 
 
@@ -78,18 +91,21 @@ class StoredSample:
     settings: str
     unanswered: int
     created: float = field(default_factory=time.time)
+    identity: str = ""
 
     @property
     def key(self) -> str:
         """One row for each sample, its labels and the judge's configuration."""
         labels = [chunk.relevant for chunk in self.sample.retrieved_contexts]
-        parts = [self.sample.key, repr(labels), self.model, self.version, self.settings]
+        judge = [self.model, self.identity, self.version, self.settings]
+        parts = [self.sample.key, repr(labels), *judge]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def row(self) -> Row:
-        """As the table ``samples`` keeps it."""
-        return (
-            *(self.key, self.created, self.model, self.version, self.settings),
+        """As the table ``samples`` keeps it: every field and their checksum."""
+        return _with_checksum(
+            *(self.key, float(self.created), self.model, self.identity, self.version),
+            self.settings,
             _json(self.sample),
             _json(self.verdicts),
             self.unanswered,
@@ -97,13 +113,36 @@ class StoredSample:
 
     @classmethod
     def from_row(cls, row: Row) -> StoredSample:
-        """The inverse of `row`. Raises `ValueError`."""
-        _, created, model, version, settings, sample, verdicts, unanswered = row
+        """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
+        _, created, model, identity, version, settings, sample, verdicts, unanswered = _sound(row)
         return cls(
             Sample.model_validate(json.loads(sample)),
             Verdicts.model_validate(json.loads(verdicts)),
-            *(model, version, settings, unanswered, created),
+            *(model, version, settings, unanswered, created, identity),
         )
+
+
+def _with_checksum(*fields: object) -> Row:
+    return *fields, _checksum(fields)
+
+
+def _sound(row: Row) -> Row:
+    """The fields of a row, without its checksum."""
+    *fields, checksum = row
+    if checksum != _checksum(fields):
+        raise ValueError("its checksum is wrong")
+    return tuple(fields)
+
+
+def _checksum(fields: Sequence[object]) -> str:
+    # A damaged text may have become bytes, which JSON has not.
+    content = json.dumps(fields, default=repr)
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def _number(cost: float | None) -> float | None:
+    """SQLite keeps no NaN."""
+    return None if cost is None or math.isnan(cost) else float(cost)
 
 
 def _json(model: Sample | Verdicts) -> str:

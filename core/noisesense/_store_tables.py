@@ -9,20 +9,21 @@ from noisesense.errors import StoreError
 __all__ = ["prepare"]
 
 _APPLICATION = 0x4E6F6953  # "NoiS": tells `file` and us that it is one of ours
-_FORMAT = 1
+_FORMAT = 2
 
 _TABLES = """
 CREATE TABLE calls (
-    key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,
-    step TEXT NOT NULL, vote INTEGER NOT NULL, sample_key TEXT NOT NULL, label TEXT NOT NULL,
-    reply TEXT, calls INTEGER NOT NULL, input_tokens INTEGER NOT NULL,
-    output_tokens INTEGER NOT NULL, cost REAL, unanswered INTEGER NOT NULL
+    key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL, identity TEXT NOT NULL,
+    version TEXT NOT NULL, step TEXT NOT NULL, vote INTEGER NOT NULL,
+    sample_key TEXT NOT NULL, label TEXT NOT NULL, reply TEXT,
+    calls INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+    cost REAL, unanswered INTEGER NOT NULL, checksum TEXT NOT NULL
 );
 CREATE TABLE leases (key TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL);
 CREATE TABLE samples (
-    key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,
-    settings TEXT NOT NULL, sample TEXT NOT NULL, verdicts TEXT NOT NULL,
-    unanswered INTEGER NOT NULL
+    key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL, identity TEXT NOT NULL,
+    version TEXT NOT NULL, settings TEXT NOT NULL, sample TEXT NOT NULL,
+    verdicts TEXT NOT NULL, unanswered INTEGER NOT NULL, checksum TEXT NOT NULL
 )
 """
 
@@ -33,13 +34,22 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
     Raises:
         StoreError: another program's database, or another format of ours.
     """
-    if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    application, pages, tables = (
+        connection.execute(question).fetchone()[0]
+        for question in (
+            "PRAGMA application_id",
+            "PRAGMA page_count",
+            "SELECT count(*) FROM sqlite_master",
+        )
+    )
+    # Damage may hide the tables; a file of several pages is not a new one.
+    if not application and pages <= 1 and not tables:
         for statement in _TABLES.split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {_FORMAT}")
         return
-    if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+    if application != _APPLICATION:
         raise StoreError("a verdict store", "another program's database", where=path)
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found != _FORMAT:

@@ -88,7 +88,13 @@ class DetailedJudge(Judge, Protocol):
 class StructuredLLM(Protocol):
     """A language model that answers in a given form. One is supplied for each host's models.
 
-    An implementation may carry a ``name`` attribute; a `VerdictStore` keeps its calls under it.
+    An implementation may carry two attributes, by which a `VerdictStore` tells models apart:
+
+    - ``name: str``: the model's name as people know it.
+    - ``identity: str``: all else that changes an answer: the provider or class, the endpoint's
+      host and path, the temperature and other options. Never a key: with a new key nothing is
+      asked again. Without it the class stands for it, so that two objects of one class and name
+      with different options answer for each other.
     """
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:

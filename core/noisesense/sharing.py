@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 import weakref
 from bisect import bisect_right
@@ -13,6 +12,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
+from sys import getsizeof
 from typing import Any
 
 from noisesense.judge import DetailedJudge, Judge, Judgement, Usage
@@ -175,11 +175,13 @@ class _Memory:
 def _size(judgement: Judgement) -> int:
     """About how many bytes a judgement holds."""
     verdicts = judgement.verdicts
-    claims = (*verdicts.response_claims, *verdicts.reference_claims)
-    chunks = verdicts.chunks or ()
-    texts = sum(sys.getsizeof(each.text) for each in (*claims, *chunks))
-    positions = sum(len(each.entailed_by) + len(each.undetermined) for each in claims)
-    return texts + 8 * positions + _ITEM_BYTES * (1 + len(claims) + len(chunks))
+    chunks = [getsizeof(chunk.text) for chunk in verdicts.chunks or ()]
+    claims = [
+        getsizeof(claim.text) + 8 * len(claim.entailed_by) + 8 * len(claim.undetermined)
+        for side in (verdicts.response_claims, verdicts.reference_claims)
+        for claim in side
+    ]
+    return sum(chunks) + sum(claims) + _ITEM_BYTES * (1 + len(chunks) + len(claims))
 
 
 _memory = _Memory(_BYTES_KEPT)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from noisesense._jsonl import as_path
 from noisesense._lease import believed_alive, this_process
 from noisesense._sqlite import Database
-from noisesense._store_rows import StoredCall, StoredSample
+from noisesense._store_rows import Row, StoredCall, StoredSample
 from noisesense._store_tables import prepare
 from noisesense.errors import InputError, StoreError
 from noisesense.judge import Usage
@@ -22,6 +23,8 @@ from noisesense.recording import write_recording
 __all__ = ["Pruned", "StoreStats", "StoredCall", "StoredSample", "VerdictStore"]
 
 _LEASE_SECONDS = 60.0
+
+T = TypeVar("T")
 
 
 class StoreStats(NamedTuple):
@@ -48,8 +51,11 @@ class VerdictStore:
     """A SQLite file of judged calls, found by prompt version, model and input.
 
     A run that was killed resumes from it, and processes share it: finished calls are never
-    repeated, and a call that one task or process is making the others wait for. It holds the
-    judged samples' texts and the model's replies; no prompts, and no keys of providers.
+    repeated, and a call that one task or process is making the others wait for. A call whose
+    reply was unusable or answered nothing is made again by a later run, and so is one that is
+    damaged: every row has a checksum. Two models are one only if their names and all options
+    are. It holds the judged samples' texts and the model's replies; no prompts, and no keys of
+    providers.
 
     Args:
         path: made if it is not there. It must lie on a local disk.
@@ -85,11 +91,18 @@ class VerdictStore:
 
     # Calls
 
-    def get(self, key: str) -> StoredCall | None:
-        """The finished call of that key."""
+    def get(self, key: str, *, unanswered: bool = False) -> StoredCall | None:
+        """The finished call of that key.
+
+        None, so that it is asked again, if there is none, or it is damaged, or its reply was
+        unusable or answered nothing.
+
+        Args:
+            unanswered: give also a call whose reply was unusable or answered nothing.
+        """
         with self._read() as connection:
-            row = connection.execute("SELECT * FROM calls WHERE key = ?", (key,)).fetchone()
-        return None if row is None else StoredCall.from_row(row)
+            call = _call_of(connection, key)
+        return call if call is not None and (unanswered or call.answered) else None
 
     def put(self, call: StoredCall) -> None:
         """Keep a finished call, and end the claim on it."""
@@ -99,17 +112,20 @@ class VerdictStore:
             connection.execute("DELETE FROM leases WHERE key = ?", (call.key,))
 
     def claim(self, key: str) -> bool:
-        """Is it the caller's to make this call? If not, it is finished or being made.
+        """Is it the caller's to make this call? If not, `get` has it or it is being made.
 
         A claim ends with `put` or `release`, with its process (seen on the same machine), or
         after a minute: a call that takes longer may be made by a second process as well.
         """
-        now = time.time()
         with self._write() as connection:
-            if connection.execute("SELECT 1 FROM calls WHERE key = ?", (key,)).fetchone():
+            now = time.time()  # under the lock: no lease there was made later
+            call = _call_of(connection, key)
+            if call is not None and call.answered:
                 return False
+            # A lease that ends much later than it could is damaged, or the clock was set back.
             row = connection.execute(
-                "SELECT owner FROM leases WHERE key = ? AND until > ?", (key, now)
+                "SELECT owner FROM leases WHERE key = ? AND until > ? AND until <= ?",
+                (key, now, now + 2 * _LEASE_SECONDS),
             ).fetchone()
             if row is not None and believed_alive(row[0]):
                 return False
@@ -127,17 +143,23 @@ class VerdictStore:
             )
 
     def mark_unanswered(self, keys: Iterable[str]) -> None:
-        """Mark finished calls whose replies answered nothing, for `prune`."""
+        """Mark finished calls whose replies answered nothing: they are asked again."""
         with self._write() as connection:
-            connection.executemany(
-                "UPDATE calls SET unanswered = 1 WHERE key = ?", [(key,) for key in keys]
-            )
+            for key in keys:
+                call = _call_of(connection, key)
+                if call is not None:
+                    row = replace(call, unanswered=True).row()
+                    connection.execute(_insert("calls", row), row)
 
     def calls(self) -> list[StoredCall]:
-        """All finished calls, oldest first."""
+        """All finished calls, oldest first; those to be asked again are among them.
+
+        Raises:
+            StoreError: one of them is damaged.
+        """
         with self._read() as connection:
             rows = connection.execute("SELECT * FROM calls ORDER BY created, key").fetchall()
-        return [StoredCall.from_row(row) for row in rows]
+        return [self._sound(StoredCall.from_row, row, "call") for row in rows]
 
     # Samples
 
@@ -148,13 +170,17 @@ class VerdictStore:
             connection.execute(_insert("samples", row), row)
 
     def samples(self, *, model: str | None = None) -> list[StoredSample]:
-        """All samples judged to the end, or one model's; oldest first."""
+        """All samples judged to the end, or one model's (its name or identity); oldest first.
+
+        Raises:
+            StoreError: the file is damaged, whether these samples are or others.
+        """
         with self._read() as connection:
-            rows = connection.execute(
-                "SELECT * FROM samples WHERE model = ? OR ? IS NULL ORDER BY created, key",
-                (model, model),
-            ).fetchall()
-        return [self._sample(row) for row in rows]
+            # A damaged page may hide rows, and nobody would miss them.
+            self._check(connection)
+            rows = connection.execute("SELECT * FROM samples ORDER BY created, key").fetchall()
+        found = [self._sound(StoredSample.from_row, row, "sample") for row in rows]
+        return [each for each in found if model in (None, each.model, each.identity)]
 
     def export(self, path: str | os.PathLike[str], *, model: str | None = None) -> int:
         """Write a recording of the judged samples; how many they are.
@@ -162,15 +188,22 @@ class VerdictStore:
         A sample that was judged several times (with other settings or prompts) is written with
         its newest verdicts.
 
+        Args:
+            model: whose verdicts: a model's name; or its identity, where one of this name has
+                judged with different options.
+
         Raises:
             InputError: several models have judged and none is chosen, or nothing to write.
+            StoreError: the file is damaged.
         """
         judged = self.samples(model=model)
         models = sorted({each.model for each in judged})
-        if len(models) != 1:
+        identities = sorted({each.identity for each in judged})
+        if len(models) != 1 or len(identities) != 1:
+            several = models if len(models) != 1 else identities
             raise InputError(
                 "the samples of one model" if models else "at least one judged sample",
-                ", ".join(map(repr, models)) or "none",
+                ", ".join(map(repr, several)) or "none",
                 where=str(self.path),
                 hint="choose a model" if models else "judge with this store first",
             )
@@ -217,31 +250,27 @@ class VerdictStore:
 
     def stats(self) -> StoreStats:
         """What is in it."""
-        with self._read() as connection:
-            count, calls, asked, given, cost, oldest, newest = connection.execute(
-                "SELECT count(*), sum(calls), sum(input_tokens), sum(output_tokens), sum(cost),"
-                " min(created), max(created) FROM calls"
-            ).fetchone()
-            (samples,) = connection.execute("SELECT count(*) FROM samples").fetchone()
-            models = connection.execute(
-                "SELECT model FROM calls UNION SELECT model FROM samples ORDER BY model"
-            ).fetchall()
-        usage = Usage(
-            calls=calls or 0, input_tokens=asked or 0, output_tokens=given or 0, cost=cost
-        )
-        names = tuple(name for (name,) in models)
-        return StoreStats(count, samples, usage, names, oldest, newest, self.path.stat().st_size)
+        calls, samples = self.calls(), self.samples()
+        usage = sum((call.usage for call in calls), Usage())
+        names = sorted({call.model for call in calls} | {sample.model for sample in samples})
+        oldest, newest = (calls[0].created, calls[-1].created) if calls else (None, None)
+        size = self.path.stat().st_size
+        return StoreStats(len(calls), len(samples), usage, tuple(names), oldest, newest, size)
 
     def check(self) -> None:
         """Read the whole file. Raises `StoreError` if any of it is damaged."""
-        with self._read() as connection:
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise self.damaged(str(found))
+        self.calls()
+        self.samples()
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        found = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != ("ok",):
+            raise self.damaged(" ".join(map(str, found or ())))
 
     def damaged(self, what: str) -> StoreError:
         """The error to raise: what is wrong, in this file, and what can be done."""
         hint = "nothing was changed; move the file away to start a new store"
+        what = what.encode("utf-8", "replace").decode()
         return StoreError("a sound verdict store", what, where=str(self.path), hint=hint)
 
     def _read(self) -> AbstractContextManager[sqlite3.Connection]:
@@ -250,17 +279,28 @@ class VerdictStore:
     def _write(self) -> AbstractContextManager[sqlite3.Connection]:
         return self._database.transaction()
 
-    def _failure(self, error: sqlite3.Error) -> StoreError:
+    def _failure(self, error: Exception) -> StoreError:
         if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError)):
             expected = "a store that can be read and written"
             return StoreError(expected, str(error), where=str(self.path))
-        return self.damaged(str(error))
+        return self.damaged(str(error) or type(error).__name__)
 
-    def _sample(self, row: tuple[Any, ...]) -> StoredSample:
+    def _sound(self, read: Callable[[Row], T], row: Row, what: str) -> T:
         try:
-            return StoredSample.from_row(row)
+            return read(row)
         except ValueError as error:
-            raise self.damaged(f"a kept sample that cannot be read: {error}") from None
+            raise self.damaged(f"a kept {what} that cannot be read: {error}") from None
+
+
+def _call_of(connection: sqlite3.Connection, key: str) -> StoredCall | None:
+    """The call of that key, if it is there and sound."""
+    row = connection.execute("SELECT * FROM calls WHERE key = ?", (key,)).fetchone()
+    try:
+        call = None if row is None else StoredCall.from_row(row)
+    except ValueError:
+        return None
+    # Through a damaged index another call may be found, itself quite sound.
+    return call if call is not None and call.key == key else None
 
 
 def _insert(table: str, row: tuple[Any, ...]) -> str:

@@ -104,7 +104,10 @@ def test_a_damaged_store_shows_no_reply(tmp_path: Path) -> None:
         asyncio.run(judge.judge(SAMPLE))
         with store._database.transaction() as connection:
             connection.execute("UPDATE calls SET reply = ?", ('{"claims": "canary-reply"}',))
+            connection.execute("UPDATE samples SET sample = ?", ('{"response": "canary-reply"}',))
+        for listed in (store.calls, store.samples):
+            with pytest.raises(NoiseSenseError) as caught:
+                listed()
+            clean(told(caught.value), "canary-reply")
         other = Sample.model_validate(SAMPLE.model_dump())
-        with pytest.raises(NoiseSenseError) as caught:
-            asyncio.run(judge.judge(other))
-        clean(told(caught.value), "canary-reply")
+        assert score(asyncio.run(judge.judge(other))).relevant == score(TRUTH).relevant

@@ -32,7 +32,7 @@ from noisesense.llm_judge import Prompts
 from noisesense.store import StoredCall, StoredSample
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, scripted
-from support.tables import Shape, random_pairs
+from support.tables import Shape, random_pair, random_pairs
 
 TRUTHS = list(random_pairs(8, shape=Shape(response_claims=(1, 5), chunks=(1, 5), labelled=0.3)))
 
@@ -63,7 +63,8 @@ def test_a_call_is_found_by_its_key(store: VerdictStore) -> None:
     store.put(call("a"))
     store.put(call("b", reply=None))
     assert store.get("a") == call("a")
-    assert store.get("b") == call("b", reply=None)
+    assert store.get("b") is None
+    assert store.get("b", unanswered=True) == call("b", reply=None)
     assert store.calls() == [call("a"), call("b", reply=None)]
 
 
@@ -183,41 +184,70 @@ def test_claims(store: VerdictStore, tmp_path: Path) -> None:
     store.put(call("a"))
     assert not store.claim("a")
     assert store.get("a") == call("a")
+    store.put(call("b", reply=None))
+    assert store.claim("b")  # its reply was unusable: it is asked again, by one
+    assert not store.claim("b")
 
 
-def test_unusable_replies_are_kept_until_they_are_pruned(store: VerdictStore) -> None:
-    """A resumed run gives what the undisturbed one gave; asking again is a decision."""
-    sample = TRUTHS[0][0]
-    garbage = ScriptedLLM(lambda prompt: "garbage")
-    with pytest.raises(ReplyError, match="prune the store's unanswered calls to retry"):
-        run(LLMJudge(garbage, store=store), sample)
-    asked = len(garbage.prompts)
-    better = scripted(*TRUTHS)
-    with pytest.raises(ReplyError):
-        run(LLMJudge(better, store=store), sample)
-    assert not any('"text":"Response' in prompt for prompt in better.prompts)
-    assert store.stats().calls >= asked
-    assert store.prune(unanswered=True).calls >= 3
-    run(LLMJudge(better, store=store), sample)
-
-
-def test_unanswered_verdicts_are_kept_until_they_are_pruned(store: VerdictStore) -> None:
+def test_unusable_replies_are_asked_again(store: VerdictStore) -> None:
     sample, verdicts = TRUTHS[0]
-    mind = Mind(TRUTHS)
-    silent = ScriptedLLM(lambda p: mind.answer(p) if '"text"' in p else '{"verdicts": []}')
-    first = LLMJudge(silent, store=store)
-    run(first, sample)
-    assert first.totals.unanswered > 0
-    second = LLMJudge(scripted(*TRUTHS), store=store)
-    run(second, sample)
-    assert second.totals == dataclasses.replace(
-        first.totals, usage=Usage(cached_calls=first.usage.calls)
-    )
-    assert store.prune(unanswered=True) == (first.usage.calls - 2, 1)
-    third = LLMJudge(scripted(*TRUTHS), store=store)
-    run(third, sample)
-    assert third.totals.unanswered == 0
+    garbage = ScriptedLLM(lambda prompt: "garbage")
+    for _ in range(2):
+        garbage.prompts.clear()
+        with pytest.raises(ReplyError, match=r"asked 3 times.*no usable list"):
+            run(LLMJudge(garbage, store=store), sample)
+        # Each of the two texts, 3 times in every run: neither less often nor without end.
+        assert len(garbage.prompts) == len(set(garbage.prompts)) == 6
+    better = scripted(*TRUTHS)
+    judge = LLMJudge(better, store=store)
+    run(judge, sample)
+    assert judge.usage.cached_calls == 0
     assert score(store.samples()[0].verdicts).relevant == score(verdicts).relevant
+
+
+def test_what_asking_again_has_healed_is_not_paid_for_again(store: VerdictStore) -> None:
+    """Each call's first reply is unusable in the first run: the second run asks nothing."""
+    mind = Mind(TRUTHS)
+    first = ScriptedLLM(lambda p: mind.answer(p) if "attempt 2" in p else "garbage")
+    samples = [sample for sample, _ in TRUTHS]
+    run(LLMJudge(first, store=store), *samples)
+    second = ScriptedLLM(lambda prompt: AssertionError("asked"))
+    judge = LLMJudge(second, store=store)
+    run(judge, *samples)
+    assert judge.usage == Usage(cached_calls=len(first.prompts) // 2)
+
+
+@pytest.mark.parametrize("given", [0, 1])
+def test_a_repaired_judge_is_asked_only_for_what_is_missing(
+    store: VerdictStore, given: int
+) -> None:
+    """The judge gave 0 or 1 verdicts a reply, in two runs; then it gives all of them."""
+    shape = Shape(response_claims=(9, 9), reference_claims=(2, 2), chunks=(2, 2))
+    pair = random_pair(1, shape)
+    sample, verdicts = pair
+    mind = Mind([pair])
+
+    def broken(prompt: str) -> str:
+        reply = json.loads(mind.answer(prompt))
+        return json.dumps(reply if "claims" in reply else {"verdicts": reply["verdicts"][:given]})
+
+    for _ in range(2):
+        llm = ScriptedLLM(broken)
+        judge = LLMJudge(llm, store=store)
+        run(judge, sample)
+        assert judge.totals.unanswered > 0
+        assert [data.get("premise") for data in llm.data].count(sample.reference) == 3
+    better = scripted(pair)
+    repaired = LLMJudge(better, store=store)
+    run(repaired, sample)
+    assert repaired.totals.unanswered == 0
+    assert score(store.samples()[0].verdicts).relevant == score(verdicts).relevant
+    about_reference = [d["claims"] for d in better.data if d.get("premise") == sample.reference]
+    texts = [claim.text for claim in verdicts.response_claims]
+    assert [[*claims.values()] for claims in about_reference] == [texts[6 * given :]]
+    again = LLMJudge(ScriptedLLM(lambda prompt: AssertionError("asked")), store=store)
+    run(again, sample)
+    assert again.usage.calls == 0
 
 
 def test_prune_of_what_is_unanswered_leaves_the_rest(store: VerdictStore) -> None:
@@ -360,8 +390,11 @@ def test_texts_that_are_no_utf_8(store: VerdictStore) -> None:
 def test_a_kept_call_is_whole(store: VerdictStore) -> None:
     """What is put is what is read, field by field: a row's order is easily confused."""
     full = StoredCall(
-        "k", "m", "v", "s", 2, "sk", "l", "r", Usage(3, 0, 0, 4, 5, 6.5), 7.5, unanswered=True
+        *("k", "m", "v", "s", 2, "sk", "l", "r", Usage(3, 0, 0, 4, 5, 6.5), 7.5),
+        unanswered=True,
+        identity="i",
     )
     store.put(full)
-    assert store.get("k") == full
+    assert store.get("k") is None
+    assert store.get("k", unanswered=True) == full
     assert dataclasses.asdict(full)["unanswered"] is True

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections import Counter
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from noisesense import LLMJudge, StoreError, VerdictStore
+from noisesense import LLMJudge, StoreError, VerdictStore, score
 from noisesense.store import StoredCall
 from support.scripted_llm import scripted
 from support.tables import random_pairs
@@ -82,21 +83,89 @@ def test_another_format(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match="expected a verdict store of format 1, got format 99"):
+    with pytest.raises(StoreError, match="expected a verdict store of format 2, got format 99"):
         VerdictStore(path)
 
 
-@pytest.mark.parametrize("column", ["reply", "verdicts"])
-def test_a_row_that_cannot_be_read(path: Path, column: str) -> None:
+COLUMNS = {
+    "calls": ["created", "model", "identity", "version", "step", "vote", "sample_key", "label",
+              "reply", "calls", "input_tokens", "output_tokens", "cost", "unanswered", "checksum"],
+    "samples": ["created", "model", "identity", "version", "settings", "sample", "verdicts",
+                "unanswered", "checksum"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table in COLUMNS for column in COLUMNS[table]]
+)
+def test_a_row_with_another_value_in_it(path: Path, table: str, column: str) -> None:
+    """As sound as before to SQLite and to JSON: only the checksum tells. Calls are made again."""
     connection = sqlite3.connect(path)
-    table = "calls" if column == "reply" else "samples"
-    connection.execute(f"UPDATE {table} SET {column} = '{{\"cut'")
+    # Of a verdict: what was entailed is not, and the other way round.
+    connection.execute(
+        f"UPDATE {table} SET {column} = CASE WHEN {column} LIKE '%true%'"
+        f" THEN replace(replace({column}, 'false', 'true '), 'true', 'false') ELSE 7 END"
+    )
     connection.commit()
     connection.close()
     with VerdictStore(path) as store:
-        judge = LLMJudge(scripted(*TRUTHS), store=store)
-        with pytest.raises(StoreError, match="that cannot be read"):
-            store.samples() if table == "samples" else asyncio.run(judge.judge(TRUTHS[0][0]))
+        with pytest.raises(StoreError, match=f"a kept {table[:-1]} that cannot be read"):
+            store.samples() if table == "samples" else store.calls()
+        llm = scripted(*TRUTHS)
+        judge = LLMJudge(llm, store=store)
+        for sample, verdicts in TRUTHS:
+            found = asyncio.run(judge.judge(sample))
+            assert score(found).relevant == score(verdicts).relevant
+        assert bool(llm.prompts) is (table == "calls")
+        store.check()  # and the new rows are sound
+
+
+def _flipped(content: bytes, random: Random) -> bytes:
+    """1 to 20 bytes at random positions are others: any, or other letters in the texts."""
+    damaged = bytearray(content)
+    texts = [at for at, byte in enumerate(content) if 0x20 <= byte < 0x7F]
+    for _ in range(random.randint(1, 20)):
+        if random.random() < 0.5:
+            damaged[random.randrange(len(damaged))] ^= random.randint(1, 255)
+        else:
+            damaged[random.choice(texts)] = random.choice(b"abtrueflsn0123456789[]{},: ")
+    return bytes(damaged)
+
+
+def test_flipped_bytes(tmp_path: Path) -> None:
+    """250 damaged stores: the right values, asked again, or a StoreError; nothing else."""
+    path = tmp_path / "verdicts.db"
+    pairs = TRUTHS[:4]
+    expected = [(score(verdicts).relevant, score(verdicts).irrelevant) for _, verdicts in pairs]
+    with VerdictStore(path) as store:
+        judge = LLMJudge(scripted(*pairs), store=store)
+        for sample, _ in pairs:
+            asyncio.run(judge.judge(sample))
+        sound = store.samples()
+    content = path.read_bytes()
+    outcomes = Counter[str]()
+    for seed in range(250):
+        random = Random(seed)
+        for each in tmp_path.iterdir():
+            each.unlink()
+        path.write_bytes(_flipped(content, random))
+        outcome = "as it was"
+        try:
+            with VerdictStore(path) as store:
+                llm = scripted(*pairs)
+                judge = LLMJudge(llm, store=store)
+                if seed % 2:
+                    assert store.samples() == sound
+                for (sample, _), values in zip(pairs, expected, strict=True):
+                    found = score(asyncio.run(judge.judge(sample)))
+                    assert (found.relevant, found.irrelevant) == values
+                outcome = "asked again" if llm.prompts else outcome
+                exported = {each.sample.key: each.verdicts for each in store.samples()}
+                assert exported == {each.sample.key: each.verdicts for each in sound}
+        except StoreError:
+            outcome = "an error" if outcome == "as it was" else "asked again, then an error"
+        outcomes[outcome] += 1
+    assert min(outcomes["as it was"], outcomes["asked again"], outcomes["an error"]) > 5, outcomes
 
 
 def test_no_such_folder_or_file(tmp_path: Path) -> None:

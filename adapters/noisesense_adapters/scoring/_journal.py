@@ -21,7 +21,8 @@ _NOWHERE = -1
 class Journal:
     """A file of results in the order in which they were judged, each written at once.
 
-    A row that is in it with a score by the same judge is done; one that failed is tried again.
+    A row that is in it with a score by the same judge is done; one that failed, or that left
+    verdicts without an answer, is tried again.
     A line that was cut off when the process died is dropped. Memory: eight bytes a row, and
     about two hundred for each result of an earlier run.
 
@@ -47,7 +48,8 @@ class Journal:
         """Take over what the same judge said in a finished results file."""
         known = frozenset(self._done)
         for result in results:
-            if result.judge is not None and result.judge == self._judge and result.score:
+            judged = result.score is not None and not result.unanswered
+            if judged and result.judge is not None and result.judge == self._judge:
                 key = self._key(result.id, result.cluster, _dumped(result.sample))
                 if key not in known:
                     self._done.setdefault(key, []).append(self._append(result))
@@ -124,6 +126,8 @@ class Journal:
             return None
         fields = cast("dict[str, Any]", data)
         if fields.get("judge") != self._judge or "verdicts" not in fields:
+            return None
+        if fields.get("unanswered"):
             return None
         return self._key(fields.get("id"), fields.get("cluster"), fields.get("sample"))
 

@@ -59,7 +59,7 @@ async def judge_rows(
                 await asyncio.sleep(0)  # the others' calls go on meanwhile
                 continue
             try:
-                result = await _judged(row, judge, name, journal)
+                result = await _judged(row, judge, name, run=journal, position=position)
                 judged += result.score is not None
             except JudgeError as error:
                 result = unscored(row, error)
@@ -75,14 +75,19 @@ async def judge_rows(
     await gather_all([work() for _ in range(concurrency)])
 
 
-async def _judged(row: Row | BadRow, judge: Judge, name: str | None, run: object) -> Result:
-    """The row's result. Raises `JudgeError` if the judge failed."""
+async def _judged(
+    row: Row | BadRow, judge: Judge, name: str | None, *, run: object, position: int
+) -> Result:
+    """The row's result. Raises `JudgeError` if the judge failed.
+
+    Each position asks as a metric of its own: equal rows are judged once.
+    """
     if isinstance(row, BadRow):
         return unscored(row, row.error)
     try:
         if row.sample is None:
             raise InputError("texts to judge", "only verdicts")
-        found = await judge_once(judge, row.sample, metric="score", run=run)
+        found = await judge_once(judge, row.sample, metric=position, run=run)
     except (JudgeError, StoreError, MissingExtraError):
         raise
     except InputError as error:

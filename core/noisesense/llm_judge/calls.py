@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,11 +20,11 @@ from noisesense.llm_judge.totals import RunningTotals
 if TYPE_CHECKING:  # a judge without a store needs no SQLite
     from noisesense.store import VerdictStore
 
-__all__ = ["Caller", "Case", "Question", "model_name"]
+__all__ = ["Answer", "Caller", "Case", "Question", "digest", "identity_of", "model_name"]
 
 S = TypeVar("S", bound=BaseModel)
 
-_FORM = 1
+_FORM = 2
 """Part of every key; raised when a kept reply could no longer be read."""
 
 _POLL = (0.02, 0.5)
@@ -36,6 +36,7 @@ class Case:
 
     sample_key: str
     label: str
+    identity: str = ""
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
 
@@ -47,13 +48,27 @@ class Case:
 
 @dataclass(frozen=True)
 class Question(Generic[S]):
-    """One call to be made. ``attempt``: above 0, it asks for what earlier replies left out."""
+    """One call to be made.
+
+    Attributes:
+        answers: does the reply answer anything of what is asked? If not, it is not kept.
+        attempt: above 0, it asks for what earlier replies left out.
+    """
 
     step: str
     prompt: str
     schema: type[S]
+    answers: Callable[[S], bool]
     vote: int = 0
     attempt: int = 0
+
+
+class Answer(NamedTuple, Generic[S]):
+    """A usable reply, or None; to which attempt, and whether the model was asked for it."""
+
+    reply: S | None
+    attempt: int
+    asked: bool
 
 
 @dataclass(frozen=True)
@@ -67,50 +82,78 @@ class Caller:
     limit: LoopLimit
     totals: RunningTotals
 
-    async def call(self, case: Case, question: Question[S]) -> S | None:
-        """Ask once; None if the reply is unusable.
+    async def call(
+        self, case: Case, attempts: range, question: Callable[[int], Question[S]]
+    ) -> Answer[S]:
+        """Ask the first of the attempts once.
+
+        Where the store has a reply to it that answered nothing, but one to a later attempt that
+        did, that one is taken: what an earlier run healed by asking again is not paid for again.
+
+        Args:
+            question: what an attempt asks, as long as those before it have brought nothing.
 
         Raises:
             JudgeError: the model could not be asked.
             StoreError: the store cannot be read or written.
         """
+        first = question(attempts[0])
         if self.store is not None:
-            return await self._through(self.store, case, question)
+            return await self._through(self.store, case, first, map(question, attempts[1:]))
         async with self.limit.slot():
-            value, _ = await self._ask(case, question)
-        return value
+            value, _ = await self._ask(case, first)
+        return _answer(first, value, asked=True)
 
-    def unanswered(self, questions: Sequence[Question[S]]) -> None:
-        """Mark replies that answered nothing: later runs use them too, but they can be pruned."""
-        if self.store is not None and questions:
-            self.store.mark_unanswered([self.key(question) for question in questions])
-
-    def key(self, question: Question[S]) -> str:
+    def key(self, case: Case, question: Question[S]) -> str:
         """What a call is found by in the store: everything its reply depends on."""
         form = [_FORM, question.schema.__name__, question.vote]
-        parts = [*form, self.version, self.model, question.prompt]
+        parts = [*form, self.version, self.model, case.identity, question.prompt]
         content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
-    async def _through(self, store: VerdictStore, case: Case, question: Question[S]) -> S | None:
-        key = self.key(question)
+    async def _through(
+        self, store: VerdictStore, case: Case, first: Question[S], later: Iterator[Question[S]]
+    ) -> Answer[S]:
+        key = self.key(case, first)
         pause, longest = _POLL
         while True:
-            kept = store.get(key)
-            if kept is not None:
-                self._count(case, Usage(cached_calls=1))
-                return _read(kept, question.schema, store)
+            kept = store.get(key, unanswered=True)
+            answer = None if kept is None else self._kept(store, case, first, kept)
+            if kept is not None and answer is None:
+                if kept.answered:
+                    store.mark_unanswered([key])  # else nobody could claim it
+                for question in later:
+                    kept = store.get(self.key(case, question))
+                    answer = None if kept is None else self._kept(store, case, question, kept)
+                    if answer is not None:
+                        break
+            if answer is not None:
+                return answer
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
             async with self.limit.slot():
                 if store.claim(key):
-                    return await self._ask_and_keep(store, key, case, question)
+                    value = await self._ask_and_keep(store, key, case, first)
+                    return _answer(first, value, asked=True)
             # Another task or process is asking just this.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
 
+    def _kept(
+        self, store: VerdictStore, case: Case, question: Question[S], kept: StoredCall
+    ) -> Answer[S] | None:
+        """The kept reply, if it answers anything."""
+        if not kept.answered:
+            return None
+        answer = _answer(question, _read(kept, question.schema, store), asked=False)
+        if answer.reply is None:
+            return None
+        self._count(case, Usage(cached_calls=1))
+        return answer
+
     async def _ask_and_keep(
         self, store: VerdictStore, key: str, case: Case, question: Question[S]
     ) -> S | None:
+        """The claim ends with it, whatever comes of it."""
         try:
             value, usage = await self._ask(case, question)
         except BaseException:
@@ -127,6 +170,8 @@ class Caller:
                 label=case.label,
                 reply=None if value is None else value.model_dump_json(),
                 usage=usage,
+                unanswered=_answer(question, value, asked=True).reply is None,
+                identity=digest(case.identity),
             )
         )
         return value
@@ -155,11 +200,15 @@ class Caller:
         self.totals.add(usage)
 
 
-def _read(kept: StoredCall, schema: type[S], store: VerdictStore) -> S | None:
-    if kept.reply is None:
-        return None
+def _answer(question: Question[S], reply: S | None, *, asked: bool) -> Answer[S]:
+    if reply is not None and not question.answers(reply):
+        reply = None
+    return Answer(reply, question.attempt, asked)
+
+
+def _read(kept: StoredCall, schema: type[S], store: VerdictStore) -> S:
     try:
-        return schema.model_validate_json(kept.reply)
+        return schema.model_validate_json(kept.reply or "")
     except ValidationError:
         raise store.damaged(f"a {kept.step} reply that cannot be read") from None
 
@@ -188,3 +237,16 @@ def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
             hint='name it: LLMJudge(…, store=…, model="…")',
         )
     return type(llm).__name__
+
+
+def identity_of(llm: StructuredLLM) -> str:
+    """What the model's answers depend on beside its name, as it says or else by its class."""
+    identity: object = getattr(llm, "identity", None)
+    if isinstance(identity, str) and identity:
+        return identity
+    return f"{type(llm).__module__}.{type(llm).__qualname__}"
+
+
+def digest(identity: str) -> str:
+    """As a store shows it: should an option hold a secret after all, it stays out."""
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]

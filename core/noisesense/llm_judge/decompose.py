@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from noisesense.errors import ReplyError
 from noisesense.llm_judge.budget import Budget, split_text
@@ -35,27 +36,28 @@ class Decomposer:
         found = await gather_all(self._part(case, which, part, question) for part in parts)
         return [claim for claims in found for claim in claims]
 
-    async def _part(self, case: Case, which: str, text: str, question: str) -> list[str]:
-        tried: list[Question[Claims]] = []
-        for attempt in range(1 + self.max_reasks):
-            prompt = self.prompts.decomposition(text, question, attempt=attempt)
-            asked = Question(f"claims of the {which}", prompt, Claims, attempt=attempt)
-            tried.append(asked)
-            reply = await self.caller.call(case, asked)
-            if reply is not None and _usable(reply.claims, text):
-                return [claim for claim in reply.claims if claim.strip()]
-        self.caller.unanswered(tried)
-        times = "once" if len(tried) == 1 else f"{len(tried)} times"
-        hint = "" if self.caller.store is None else "; prune the store's unanswered calls to retry"
+    async def _part(self, case: Case, which: str, text: str, about: str) -> list[str]:
+        def question(attempt: int) -> Question[Claims]:
+            prompt = self.prompts.decomposition(text, about, attempt=attempt)
+            step = f"claims of the {which}"
+            return Question(step, prompt, Claims, partial(_usable, text), attempt=attempt)
+
+        most = 1 + self.max_reasks
+        for attempt in range(most):
+            answer = await self.caller.call(case, range(attempt, most), question)
+            if answer.reply is not None:
+                return [claim for claim in answer.reply.claims if claim.strip()]
+        times = "once" if most == 1 else f"{most} times"
         raise ReplyError(
             f"the judge's model was asked {times} for the claims of the {which}"
-            f" and gave no usable list{case.told}{hint}",
+            f" and gave no usable list{case.told}",
             usage=case.usage,
         )
 
 
-def _usable(claims: list[str], text: str) -> bool:
+def _usable(text: str, reply: Claims) -> bool:
     """Neither all blank nor run away: what a text says is bounded by its length."""
+    claims = reply.claims
     if claims and not any(claim.strip() for claim in claims):
         return False
     return len(claims) <= 50 + len(text) and sum(map(len, claims)) <= 5_000 + 20 * len(text)

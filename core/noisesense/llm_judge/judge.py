@@ -8,7 +8,7 @@ from noisesense._store_rows import StoredSample
 from noisesense.errors import InputError, ReplyError, describe
 from noisesense.judge import Judgement, StructuredLLM, Usage
 from noisesense.llm_judge.budget import Budget
-from noisesense.llm_judge.calls import Caller, Case, model_name
+from noisesense.llm_judge.calls import Caller, Case, digest, identity_of, model_name
 from noisesense.llm_judge.concurrency import LoopLimit, gather_all
 from noisesense.llm_judge.decompose import Decomposer
 from noisesense.llm_judge.prompts import DEFAULT_PROMPTS, Prompts
@@ -37,9 +37,15 @@ class LLMJudge:
 
     So 3 calls if nothing is wrong (2 with labels), for both modes and every definition. Cells
     that are never asked are undetermined in the verdicts and cannot change the score.
-    ``plan="full"`` asks for every cell; the score is the same. Each call is repeated at most
-    ``max_reasks`` times, and only for what its replies left out; what stays missing is
-    undetermined and counted in `Judgement.unanswered`. A text beyond the `Budget` takes more
+    ``plan="full"`` asks for every cell; the score is the same.
+
+    Each call is repeated at most ``max_reasks`` times, and only for what its replies left out.
+    What the score hangs on is asked first, and the last time nothing else while any of it is
+    open: the claims not known to be correct, and the reference's claims as long as none is known
+    to be entailed by an unlabelled chunk. What stays missing is undetermined and counted in
+    `Judgement.unanswered`; with a store, a later run asks for it again, and for nothing else.
+
+    A text beyond the `Budget` takes more
     calls. A blank chunk entails nothing and is not asked about; equal chunks are asked once.
 
     Args:
@@ -53,7 +59,8 @@ class LLMJudge:
         prompts: other instructions.
         chunks_per_call: more than 1 saves calls, at the price of the model's attention.
         max_reasks: how often one call is repeated for what is missing.
-        model: the model's name in the store, where ``llm`` has no ``name``.
+        model: the model's name in the store, where ``llm`` has no ``name``. A model of your own
+            should have an ``identity``, too: see `noisesense.StructuredLLM`.
         budget: when to split.
 
     Raises:
@@ -94,7 +101,7 @@ class LLMJudge:
         self.plan: Plan = plan
         self.model = model_name(llm, model, needed=store is not None)
         self.version = prompts.version
-        self._store = store
+        self._llm, self._store = llm, store
         self._totals = RunningTotals()
         self._settings = f"plan={plan} votes={votes} chunks_per_call={chunks_per_call}"
         caller = Caller(
@@ -135,7 +142,8 @@ class LLMJudge:
             JudgeError: the model could not be asked. Calls that were finished stay in the store.
             StoreError: the store cannot be read or written.
         """
-        case = Case(sample.key, _label(sample))
+        identity = "" if self._store is None else identity_of(self._llm)
+        case = Case(sample.key, _label(sample), identity)
         try:
             table = await self._fill(sample, case)
         except BaseException:
@@ -152,6 +160,7 @@ class LLMJudge:
                     version=self.version,
                     settings=self._settings,
                     unanswered=table.unanswered,
+                    identity=digest(identity),
                 )
             )
         return Judgement(verdicts, case.usage, table.unanswered)

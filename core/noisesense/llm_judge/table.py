@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from noisesense.llm_judge.verify import Answers, Premise
 from noisesense.sample import Chunk, Sample
@@ -62,6 +63,9 @@ class Table:
         if not doubtful and not self.full:
             return {}
         premises: dict[str, Premise] = {}
+        unlabelled = {
+            chunk.text for chunk in self.sample.retrieved_contexts if chunk.relevant is None
+        }
         for chunk in self.sample.retrieved_contexts:
             asked = dict(doubtful)
             if self.full or chunk.relevant is None:
@@ -70,8 +74,22 @@ class Table:
                 before = premises.get(chunk.text, Premise(chunk.text, {}))
                 # Equal chunks, one of them labelled: the longer list holds the shorter.
                 longer = max(before.claims, asked, key=len)
-                premises[chunk.text] = Premise(chunk.text, longer)
+                deciding = partial(self._deciding, chunk.text in unlabelled)
+                premises[chunk.text] = Premise(chunk.text, longer, deciding)
         return premises
+
+    def _deciding(self, unlabelled: bool, answers: Mapping[int, bool]) -> set[int]:
+        """The claims that the score hangs on, by what is known of a chunk so far.
+
+        An open cell of the reference leaves the chunk's relevance open, and with it every
+        incorrect claim from that chunk; one that is known to be entailed settles it.
+        """
+        claims = {
+            number for number in self.response_claims if self._correct.get(number) is not True
+        }
+        if unlabelled and not any(answers.get(number) for number in self._reference_claims):
+            claims.update(self._reference_claims)
+        return claims
 
     def add_chunks(self, answers: Mapping[str, Answers]) -> None:
         self._by_text = answers

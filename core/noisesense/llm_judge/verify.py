@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -24,17 +25,34 @@ _Reply = VerdictList | PackedVerdicts
 
 
 class Premise(NamedTuple):
-    """A text and the claims to check against it, by id."""
+    """A text and the claims to check against it, by id.
+
+    Attributes:
+        deciding: which claims' cells the score still hangs on, by what is known of the others;
+            None: all of them.
+    """
 
     text: str
     claims: Mapping[int, str]
+    deciding: Callable[[Mapping[int, bool]], Collection[int]] | None = None
 
 
 class _Sheet(NamedTuple):
     """What one call asks: parts of premises by their number, and claims by their id."""
 
-    premises: dict[int, str]
+    premises: dict[int, Premise]
     claims: dict[int, str]
+
+    def deciding(self, answers: Mapping[_Cell, bool], missing: Sequence[_Cell]) -> set[_Cell]:
+        """Those of the missing cells that the score hangs on."""
+        known: dict[int, dict[int, bool]] = {part: {} for part in self.premises}
+        for (part, claim), verdict in answers.items():
+            known[part][claim] = verdict
+        wanted = {
+            part: premise.claims if premise.deciding is None else premise.deciding(known[part])
+            for part, premise in self.premises.items()
+        }
+        return {(part, claim) for part, claim in missing if claim in wanted[part]}
 
 
 @dataclass(frozen=True)
@@ -59,7 +77,7 @@ class Verifier:
         for premise in premises:
             texts = split_text(premise.text, self.budget.text_chars, self.budget.overlap_chars)
             parts_of.append(range(len(parts), len(parts) + len(texts)))
-            parts += [Premise(text, premise.claims) for text in texts]
+            parts += [premise._replace(text=text) for text in texts]
         filled = await gather_all(
             self._fill(case, step, sheet, vote)
             for sheet in self._sheets(parts)
@@ -85,17 +103,16 @@ class Verifier:
             groups.setdefault(tuple(part.claims), []).append(number)
         for numbers in groups.values():
             for claims in batches(parts[numbers[0]].claims, self.budget):
-                pack: dict[int, str] = {}
+                pack: dict[int, Premise] = {}
                 for number in numbers:
-                    text = parts[number].text
-                    if pack and not self._fits(pack, text, len(claims)):
+                    if pack and not self._fits(pack, parts[number].text, len(claims)):
                         yield _Sheet(pack, claims)
                         pack = {}
-                    pack[number] = text
+                    pack[number] = parts[number]
                 yield _Sheet(pack, claims)
 
-    def _fits(self, pack: dict[int, str], text: str, claims: int) -> bool:
-        size = sum(map(len, pack.values())) + len(text)
+    def _fits(self, pack: dict[int, Premise], text: str, claims: int) -> bool:
+        size = sum(len(premise.text) for premise in pack.values()) + len(text)
         asked = (len(pack) + 1) * claims
         return (
             len(pack) < self.per_call
@@ -104,33 +121,76 @@ class Verifier:
         )
 
     async def _fill(self, case: Case, step: str, sheet: _Sheet, vote: int) -> dict[_Cell, bool]:
-        """Every answer that can be had in ``1 + max_reasks`` calls."""
+        """Every answer that the store has, and that can be had in ``1 + max_reasks`` calls."""
         missing: list[_Cell] = list(product(sheet.premises, sheet.claims))
         answers: dict[_Cell, bool] = {}
-        useless: list[Question[_Reply]] = []
-        for attempt in range(1 + self.max_reasks):
-            # Numbered from 1 in every call: with gaps, a model may count on its own.
-            part_of = dict(enumerate(sorted({part for part, _ in missing}), start=1))
-            claim_of = dict(enumerate(sorted({claim for _, claim in missing}), start=1))
-            prompt = self.prompts.verification(
-                {number: sheet.premises[part] for number, part in part_of.items()},
-                {number: sheet.claims[claim] for number, claim in claim_of.items()},
-                attempt=attempt,
-            )
-            schema: type[_Reply] = VerdictList if len(part_of) == 1 else PackedVerdicts
-            question = Question(step, prompt, schema, vote, attempt)
-            reply = await self.caller.call(case, question)
-            said = [] if reply is None else _cells(reply, part_of, claim_of)
-            found = align(list(product(part_of.values(), claim_of.values())), said).answers
-            new = {cell: found[cell] for cell in missing if cell in found}
-            answers.update(new)
-            missing = [cell for cell in missing if cell not in new]
-            if not missing:
-                return answers
-            if not new:
-                useless.append(question)
-        self.caller.unanswered(useless)
+        attempt = asked = 0
+        while missing and asked <= self.max_reasks:
+            left = range(attempt, attempt + 1 + self.max_reasks - asked)
+            inquiry = partial(self._inquiry, sheet, answers, missing)
+            answer = await self.caller.call(case, left, partial(_question, inquiry, step, vote))
+            attempt = answer.attempt + 1
+            asked += answer.asked
+            if answer.reply is not None:
+                new = inquiry(answer.attempt).read(answer.reply)
+                answers = {**answers, **new}
+                missing = [cell for cell in missing if cell not in new]
         return answers
+
+    def _inquiry(
+        self,
+        sheet: _Sheet,
+        answers: Mapping[_Cell, bool],
+        missing: Sequence[_Cell],
+        attempt: int,
+    ) -> _Inquiry:
+        """What an attempt asks: at first everything; then what decides before the rest, and the
+        last time nothing else."""
+        deciding = sheet.deciding(answers, missing) if attempt else set(missing)
+        last = attempt % (1 + self.max_reasks) == self.max_reasks
+        wanted = [cell for cell in missing if cell in deciding] if last else []
+        cells = wanted or list(missing)
+
+        def ordered(axis: int) -> dict[int, int]:
+            # Numbered from 1 in every call: with gaps, a model may count on its own.
+            first = {cell[axis] for cell in cells if cell in deciding}
+            numbers = sorted({cell[axis] for cell in cells}, key=lambda n: (n not in first, n))
+            return dict(enumerate(numbers, start=1))
+
+        part_of, claim_of = ordered(0), ordered(1)
+        prompt = self.prompts.verification(
+            {number: sheet.premises[part].text for number, part in part_of.items()},
+            {number: sheet.claims[claim] for number, claim in claim_of.items()},
+            attempt=attempt,
+        )
+        return _Inquiry(prompt, part_of, claim_of, frozenset(missing))
+
+
+class _Inquiry(NamedTuple):
+    """One call's prompt, the parts and claims behind its numbers, and the cells it is for."""
+
+    prompt: str
+    part_of: dict[int, int]
+    claim_of: dict[int, int]
+    missing: frozenset[_Cell]
+
+    def read(self, reply: _Reply) -> dict[_Cell, bool]:
+        """What the reply says of the cells that were missing."""
+        asked = list(product(self.part_of.values(), self.claim_of.values()))
+        found = align(asked, _cells(reply, self.part_of, self.claim_of)).answers
+        return {cell: verdict for cell, verdict in found.items() if cell in self.missing}
+
+
+def _question(
+    inquiry: Callable[[int], _Inquiry], step: str, vote: int, attempt: int
+) -> Question[_Reply]:
+    asked = inquiry(attempt)
+    schema: type[_Reply] = VerdictList if len(asked.part_of) == 1 else PackedVerdicts
+
+    def answers(reply: _Reply) -> bool:
+        return bool(asked.read(reply))
+
+    return Question(step, asked.prompt, schema, answers, vote, attempt)
 
 
 def _cells(
