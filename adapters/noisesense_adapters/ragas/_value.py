@@ -227,7 +227,7 @@ def _failed(result: Any, rows: list[Mapping[str, Any]], name: str | None) -> lis
         for column in (rows[0] if rows else ())
         if _base(column) != column and name in (None, column, _base(column))
     ]
-    failed = [all(math.isnan(row[column]) for row in rows) for column in ours]
+    failed = [all(_is_nan(row.get(column)) for row in rows) for column in ours]
     if hasattr(result, "scores") and failed and all(failed):
         return [_result(i, None, Usage()) for i in range(len(rows))]
     raise InputError(
