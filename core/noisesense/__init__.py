@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SampleNotRecordedError,
         StoreError,
         UndefinedScoreError,
+        UndeterminedScoreError,
     )
     from noisesense.gating import GateOutcome, gate
     from noisesense.judge import Judge, Judgement, StructuredLLM, Usage
@@ -106,6 +107,7 @@ __all__ = [
     "Tally",
     "UndefinedScoreError",
     "Undetermined",
+    "UndeterminedScoreError",
     "Usage",
     "VerdictStore",
     "Verdicts",
@@ -132,7 +134,8 @@ __all__ = [
 _HOMES = {
     "definitions": "DefinitionName Mode",
     "errors": "InputError JudgeError MissingExtraError NoiseSenseError PairingError "
-    "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError",
+    "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError "
+    "UndeterminedScoreError",
     "gating": "GateOutcome gate",
     "judge": "Judge Judgement StructuredLLM Usage",
     "llm_judge": "LLMJudge",

@@ -115,7 +115,8 @@ def test_claims_without_text_are_told_apart() -> None:
         ({"relevant": [True]}, None),
         ({"relevant": [False]}, "labels"),
         ({"chunks_to_reference": [[None]]}, "yes and no"),
-        ({"chunks_to_reference": []}, "no reference claims"),
+        ({"chunks_to_reference": []}, None),
+        ({"chunks_to_reference": [], "relevant": [False]}, "no reference claims"),
     ],
 )
 def test_why_not_comparable(table: dict[str, Any], says: str | None) -> None:

@@ -36,7 +36,7 @@ def test_verdicts_and_labels_travel_in_the_rows() -> None:
         for sample, verdicts in pairs
     ]
     metrics = [NoiseSensitivity(mode, judge=VerdictsInRows()) for mode in COLUMNS]  # type: ignore[arg-type]
-    result = evaluated(rows, metrics, raise_exceptions=True)
+    result = evaluated(rows, metrics)
     for row, (_, verdicts) in zip(result.scores, pairs, strict=True):
         for name in COLUMNS.values():
             assert row[name].score.claims == score(verdicts).claims

@@ -14,11 +14,15 @@ __all__ = ["RagasMind", "why_not_comparable"]
 
 
 def why_not_comparable(verdicts: Verdicts) -> str | None:
-    """Why ragas' own metric cannot be compared on these verdicts, in words; None if it can."""
+    """Why ragas' own metric cannot be compared on these verdicts, in words; None if it can.
+
+    Where the reference has no claims and no chunk has a label, it can: neither has a number.
+    """
     if not _determined(verdicts):
         return "some verdicts are undetermined; ragas knows only yes and no"
-    if not verdicts.reference_claims:
-        return "there are no reference claims, without which ragas fails"
+    labelled = any(chunk.relevant is not None for chunk in verdicts.chunks or ())
+    if labelled and not verdicts.reference_claims:
+        return "there are no reference claims but labels; without the former ragas fails"
     derived = {j for claim in verdicts.reference_claims for j in claim.entailed_by}
     for j, chunk in enumerate(verdicts.chunks or ()):
         if chunk.relevant is not None and chunk.relevant != (j in derived):

@@ -74,7 +74,8 @@ def legacy_scores(pairs: Pairs, mode: Mode, *, mind: Mind | None = None) -> list
 def collections_scores(pairs: Pairs, mode: Mode, *, mind: Mind | None = None) -> list[float]:
     """What ``await ragas.metrics.collections.NoiseSensitivity(…).ascore(…)`` gives by sample.
 
-    As `legacy_scores`, but where ragas raises, so does this.
+    As `legacy_scores`, but where ragas raises, so does this: a ValueError for a reference without
+    claims.
     """
     pairs = list(pairs)
     metric = NoiseSensitivity(llm=_StructuredLlm(mind or _truthful(pairs)), mode=mode)

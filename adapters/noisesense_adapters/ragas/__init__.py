@@ -13,6 +13,13 @@ with needs_extra("ragas", "ragas", "langchain_core", "langchain_community", "ins
     from noisesense_adapters.ragas._llm import RagasLLM
     from noisesense_adapters.ragas._metric import NoiseSensitivity
 from noisesense_adapters.ragas._rows import VerdictsInRows, rubrics
-from noisesense_adapters.ragas._value import ScoredFloat
+from noisesense_adapters.ragas._value import ScoredFloat, summarize
 
-__all__ = ["NoiseSensitivity", "RagasLLM", "ScoredFloat", "VerdictsInRows", "rubrics"]
+__all__ = [
+    "NoiseSensitivity",
+    "RagasLLM",
+    "ScoredFloat",
+    "VerdictsInRows",
+    "rubrics",
+    "summarize",
+]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,14 +17,22 @@ from ragas.prompt.mixin import PromptMixin
 from ragas.run_config import RunConfig
 
 from noisesense.definitions import DefinitionName, Mode, check_definition, check_mode
-from noisesense.errors import InputError
+from noisesense.errors import InputError, UndeterminedScoreError
 from noisesense.judge import Judge, Judgement
-from noisesense.scoring import Empty, check_empty, score
+from noisesense.scoring import Empty, Undetermined, check_empty, check_undetermined, score
 from noisesense.sharing import judge_for, judge_once
 from noisesense_adapters._judge_argument import check_judge
 from noisesense_adapters.ragas._llm import RagasLLM, check_llm
-from noisesense_adapters.ragas._rows import FIELDS, read_row
-from noisesense_adapters.ragas._trace import callbacks_in, trace_report, warn_of_namesake
+from noisesense_adapters.ragas._rows import FIELDS, read_row, row_place
+from noisesense_adapters.ragas._trace import (
+    Run,
+    callbacks_in,
+    errors_are_raised,
+    raising_as_under,
+    run_of,
+    trace_report,
+    warn_of_namesake,
+)
 from noisesense_adapters.ragas._value import ScoredFloat
 
 __all__ = ["NoiseSensitivity"]
@@ -37,11 +47,21 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
     a row says so in its ``rubrics`` (see `noisesense_adapters.ragas.rubrics`).
 
     ``evaluate(dataset, metrics=[NoiseSensitivity(…)])`` gives a column
-    ``noise_sensitivity(mode=relevant)`` of floats, NaN where the score is undefined or the row
-    failed (then ragas logs why; ``raise_exceptions=True`` raises it). Each float of
-    ``result.scores`` that is not a failure is a `ScoredFloat` that carries the whole score.
+    ``noise_sensitivity(mode=relevant)`` of floats. Each is a `ScoredFloat` that carries the whole
+    score, and is NaN where there is no number:
+
+    - *undefined*: there is nothing to measure, since the response makes no claims, or since the
+      reference makes none and a chunk has no label (there ragas' own metric has no number either).
+    - *undetermined*: the judge left open verdicts on which the number depends. At its end the run
+      logs one line with the range in which its mean lies; `noisesense_adapters.ragas.summarize`
+      gives it with an interval. ``evaluate(raise_exceptions=True)`` raises instead.
+
+    A row that failed is a plain NaN; ragas logs why, and ``raise_exceptions=True`` raises it.
     ``await metric.ascore(…)`` and ``metric.score(…)`` give a `MetricResult` with value, reason
-    and traces. Both modes over one sample have it judged once.
+    and traces.
+
+    Both modes over one sample have it judged once in an ``evaluate()``. Another ``evaluate()``
+    judges again, and so does each further ``ascore()`` of a metric.
 
     Args:
         mode: ``"relevant"`` or ``"irrelevant"``.
@@ -50,6 +70,10 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         judge: where the verdicts come from instead; then no model and no key is asked for.
         definition: ``"ragas"``, as above, or another: see `noisesense.definitions`.
         empty: what a response without claims gives, see `noisesense.score`.
+        undetermined: what open verdicts give: ``"none"`` (NaN), ``"low"`` (none of them is noise)
+            or ``"high"`` (all are).
+        share: may another metric of the same run have what is judged for this one, and this one
+            what is judged for another? False asks for itself alone.
         name: the column's name; the mode is added by ragas. ragas keeps one column a name: give
             one to each of several definitions in a run.
         store: a `VerdictStore` that keeps what ``llm`` said.
@@ -57,8 +81,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         focus: deprecated name of ``mode``.
 
     Raises:
-        InputError: an unknown mode, definition, empty or judge option; both an ``llm`` and a
-            ``judge``.
+        InputError: an unknown mode, definition, empty, undetermined or judge option; both an
+            ``llm`` and a ``judge``.
     """
 
     if not TYPE_CHECKING:  # the arguments are those of __init__
@@ -77,6 +101,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         *,
         definition: DefinitionName = "ragas",
         empty: Empty = "undefined",
+        undetermined: Undetermined = "none",
+        share: bool = True,
         name: str = "noise_sensitivity",
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
@@ -87,6 +113,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         self.judge = judge
         self.definition: DefinitionName = check_definition(definition).name
         self.empty: Empty = check_empty(empty)
+        self.undetermined: Undetermined = check_undetermined(undetermined)
+        self.share = share
         self.store = store
         check_judge(judge, judge_options or None, llm=llm, store=store)
         self.judge_options = dict(judge_options or {})
@@ -144,27 +172,65 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
             "retrieved_contexts": retrieved_contexts,
             "rubrics": rubrics,
         }
-        value = await self._value(row)
+        value = await self._value(row, Run())
         return MetricResult(value, value.reason, {"input": row, "output": value.report})
+
+    async def single_turn_ascore(
+        self, sample: SingleTurnSample, callbacks: Any = None, timeout: float | None = None
+    ) -> float:
+        """As ragas' own, for ``evaluate()``: see the class.
+
+        Raises:
+            UndeterminedScoreError: under ``evaluate(raise_exceptions=True)``.
+            NoiseSenseError: as the judge raises.
+        """
+        with raising_as_under(sys._getframe(1)):
+            return await super().single_turn_ascore(sample, callbacks, timeout)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
         row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
-        with callbacks_in(callbacks):
-            value = await self._value(row)
-        asked = {"mode": self.mode, "definition": self.definition, "empty": self.empty}
+        run, asked = run_of(callbacks), self._asked()
+        try:
+            with callbacks_in(callbacks):
+                value = await self._value(row, run)
+        except BaseException:
+            run.count(self.name, asked, None)
+            raise
+        run.count(self.name, asked, value.score)
         trace_report(callbacks, asked, value.report)
         warn_of_namesake(callbacks, self.name, asked)
+        if math.isnan(value) and value.status == "undetermined" and errors_are_raised():
+            raise UndeterminedScoreError(f"{row_place(row)}: {value.reason}")
         return value
 
-    async def _value(self, row: Mapping[str, Any]) -> ScoredFloat:
+    async def _value(self, row: Mapping[str, Any], run: Run) -> ScoredFloat:
         sample, verdicts = read_row(row)
         if verdicts is None:
-            asking = ("ragas", self.name, self.mode, self.definition, self.empty)
-            judgement = await judge_once(self._current_judge(), sample, metric=asking)
+            judgement = await judge_once(
+                self._current_judge(),
+                sample,
+                metric=("ragas", self.name, *self._asked().values()),
+                run=run.token,
+                share=self.share and not run.over,
+            )
         else:
             judgement = Judgement(verdicts)
-        found = score(judgement.verdicts, definition=self.definition, empty=self.empty)
+        found = score(
+            judgement.verdicts,
+            definition=self.definition,
+            empty=self.empty,
+            undetermined=self.undetermined,
+        )
         return ScoredFloat.of(found, check_mode(self.mode), judgement)
+
+    def _asked(self) -> dict[str, str]:
+        """All in which metrics over the same verdicts differ."""
+        return {
+            "mode": self.mode,
+            "definition": self.definition,
+            "empty": self.empty,
+            "undetermined": self.undetermined,
+        }
 
     def _current_judge(self) -> Judge:
         if self.judge is not None:

@@ -14,7 +14,7 @@ from noisesense.errors import InputError, describe
 from noisesense.sample import Chunk, Sample
 from noisesense.verdicts import Verdicts
 
-__all__ = ["FIELDS", "VerdictsInRows", "read_row", "rubrics"]
+__all__ = ["FIELDS", "VerdictsInRows", "read_row", "row_place", "rubrics"]
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
 _LABELS, _VERDICTS = "noisesense_labels", "noisesense_verdicts"
@@ -45,7 +45,7 @@ class VerdictsInRows:
         raise InputError(
             f"verdicts in {_place(_VERDICTS)}",
             "none",
-            where=_row_place(sample.user_input or sample.response),
+            where=row_place(sample.model_dump()),
             hint="put them there with rubrics(verdicts=…), or give the metric a judge or llm",
         )
 
@@ -63,7 +63,7 @@ def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
             sample = _labelled(sample, entries[_LABELS])
         return sample, _verdicts(sample, entries[_VERDICTS]) if _VERDICTS in entries else None
     except InputError as error:
-        raise error.within(_row_place(row.get("user_input") or row.get("response"))) from None
+        raise error.within(row_place(row)) from None
 
 
 def _labelled(sample: Sample, text: str) -> Sample:
@@ -96,5 +96,6 @@ def _place(name: str) -> str:
     return f"rubrics[{name!r}]"
 
 
-def _row_place(shown: object) -> str:
-    return f"row {describe(shown)}"
+def row_place(row: Mapping[str, Any]) -> str:
+    """The row as errors name it: by its question, or else its response."""
+    return f"row {describe(row.get('user_input') or row.get('response'))}"
