@@ -144,6 +144,14 @@ def test_rows_of_equal_texts_are_judged_each() -> None:
     assert len(judge.asked) == 3
 
 
+def test_one_evaluation_leaves_nothing_to_the_next() -> None:
+    given = list(random_pairs(4))
+    judge = CountingJudge(given)
+    for mode in MODES:
+        evaluated([sample for sample, _ in given], [NoiseSensitivity(mode, judge=judge)])
+    assert len(judge.asked) == 2 * 4
+
+
 def test_evaluations_at_once_share_nothing() -> None:
     from ragas import aevaluate
 
@@ -195,3 +203,33 @@ def test_what_is_kept_for_sharing_goes_when_the_run_ends(raises: bool) -> None:
     assert max(judge.kept) > before
     assert sharing._memory.bytes == before
     assert len(callbacks) == 2
+
+
+def test_rows_that_go_on_after_the_run_has_raised_are_kept_for_nobody() -> None:
+    """ragas does not stop the other rows of an aevaluate() that raises."""
+    from ragas import aevaluate
+
+    given = list(random_pairs(8, shape=Shape(response_claims=(1, 4))))
+    judge = CountingJudge(given, seconds=0.005)
+    rows = dataset([{**ragas_row(given[0][0]), "response": " "}, *(s for s, _ in given)])
+    before = sharing._memory.bytes
+
+    async def main() -> int:
+        run = aevaluate(
+            rows,
+            metrics=[NoiseSensitivity(judge=judge)],
+            show_progress=False,
+            raise_exceptions=True,
+            run_config=RunConfig(max_workers=2),
+        )
+        with pytest.raises(InputError):
+            await run
+        in_time = len(judge.asked)
+        while len(asyncio.all_tasks()) > 1:
+            await asyncio.sleep(0.005)
+        return in_time
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
+        assert asyncio.run(main()) < len(judge.asked) == 8
+    assert sharing._memory.bytes == before
