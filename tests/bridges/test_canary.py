@@ -14,10 +14,11 @@ import pytest
 
 from noisesense import LLMJudge, VerdictStore, score
 from noisesense.errors import NoiseSenseError
-from noisesense.judge import Judgement, StructuredLLM
-from noisesense.llm_judge.prompts import DEFAULT_PROMPTS
-from noisesense_adapters.langchain import LangChainLLM, _ask
+from noisesense.judging.prompts import DEFAULT_PROMPTS
+from noisesense.judging.protocol import Judgement, StructuredLLM
+from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
 from support.faults import FAULTS, STRUCK, Fault, mind, pairs
 from support.langchain_models import chat_openai, run

@@ -14,9 +14,10 @@ from collections.abc import Callable
 import pytest
 
 from noisesense import LLMJudge, score
-from noisesense.judge import StructuredLLM
-from noisesense_adapters.langchain import LangChainLLM, _ask
+from noisesense.judging.protocol import StructuredLLM
+from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
 from support.faults import TRUTH, mind, pairs
 from support.langchain_models import chat_openai, run

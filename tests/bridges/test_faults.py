@@ -11,9 +11,10 @@ from langchain_openai import ChatOpenAI
 
 from noisesense import LLMJudge, Sample, Verdicts, score
 from noisesense.errors import JudgeError, ReplyError
-from noisesense.judge import Judgement, StructuredLLM
-from noisesense_adapters.langchain import LangChainLLM, _ask
+from noisesense.judging.protocol import Judgement, StructuredLLM
+from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
 from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, Items, in_verdicts, mind, pairs
 from support.langchain_models import chat_openai, run

@@ -17,7 +17,7 @@ from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from pydantic import SecretStr
 
 from noisesense import InputError, LLMJudge, VerdictStore, score
-from noisesense.judge import StructuredLLM
+from noisesense.judging.protocol import StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
 from support.identities import KEY, URL, check_identities, told

@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel, StrictBool
 
 from noisesense.errors import ReplyError
-from noisesense.judge import Usage
-from noisesense_adapters._json_reply import json_form, read_reply, spelled_out
+from noisesense.judging.protocol import Usage
+from noisesense_adapters.toolbox.replies import json_form, read_reply, spelled_out
 
 
 class Item(BaseModel):

@@ -19,8 +19,9 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, Field
 
 from noisesense.errors import InputError, JudgeError, ReplyError
-from noisesense.judge import Usage
-from noisesense_adapters.langchain import LangChainLLM, _ask, judge
+from noisesense.judging.protocol import Usage
+from noisesense_adapters.langchain import LangChainLLM, judge
+from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
 from support.faults import mind, pairs
 from support.langchain_models import chat_openai, run

@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError, MissingExtraError, ReplyError
-from noisesense.judge import Usage
+from noisesense.judging.protocol import Usage
 from noisesense_adapters.openai import OpenAILLM
 from support import misbehavior as bad
 from support.server import ScriptedServer

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from noisesense import LLMJudge, RecordedJudge, Sample, Verdicts, score
-from noisesense.definitions import DEFINITIONS, DefinitionName
 from noisesense.fixtures import ReferenceExample, reference_examples
-from noisesense.judge import Judge, StructuredLLM
-from noisesense.recording import write_recording
-from noisesense_adapters.langchain import LangChainLLM, _ask
+from noisesense.judging.protocol import Judge, StructuredLLM
+from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
+from noisesense.verdicts.recording import write_recording
+from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.toolbox import running as _ask
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
-from noisesense.definitions import DEFINITIONS, MODES
+from noisesense.scoring.definitions import DEFINITIONS, MODES
 from support.plain_definitions import (
     category_by_words,
     completions,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, Sample, Verdicts, score
-from noisesense._plain import MOST_UNLISTED, plain_verdicts
 from noisesense.errors import describe
+from noisesense.verdicts.plain import MOST_UNLISTED, plain_verdicts
 
 # Above the limit by one, by more than any memory holds, and with more digits than Python prints.
 FAR = [MOST_UNLISTED, 10**12, 10**5000]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noisesense import Verdicts, score
-from noisesense._kleene import all_of, negate
+from noisesense.scoring.definitions import all_of, negate
 
 T, F, U = True, False, None
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisesense import NoiseSenseError, RecordedJudge, Sample, Verdicts, score
-from noisesense._plain import PlainVerdicts, plain_recorded, plain_verdicts
-from noisesense.definitions import DEFINITIONS
-from noisesense.recording import recording_fields
+from noisesense.scoring.definitions import DEFINITIONS
+from noisesense.verdicts.plain import PlainVerdicts, plain_recorded, plain_verdicts
+from noisesense.verdicts.recording import recording_fields
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, good_line
 from support.tables import Shape, random_pair
 

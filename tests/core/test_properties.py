@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisesense import Matrices, Verdicts, score
-from noisesense.definitions import DEFINITIONS, MODES
+from noisesense.scoring.definitions import DEFINITIONS, MODES
 from support.plain_definitions import by_words
 from support.tables import Shape, matrices, random_matrices, verdicts
 

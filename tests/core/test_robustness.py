@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 
 from noisesense import Verdicts, score
-from noisesense.definitions import DEFINITIONS, MODES
+from noisesense.scoring.definitions import DEFINITIONS, MODES
 from support.tables import verdicts
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 
 from noisesense import SCHEMA_VERSION, InputError, Verdicts, json_schema
-from noisesense._schema_files import generated
 from noisesense.fixtures import fixture_folder
-from noisesense.recording import recording_fields
-from noisesense.schema import SchemaName, schema_path
+from noisesense.verdicts.recording import recording_fields
+from noisesense.verdicts.schema import SchemaName, schema_path
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput
+from support.schema_files import generated
 from support.tables import Shape, random_pairs, verdicts
 
 NAMES: tuple[SchemaName, ...] = get_args(SchemaName)
@@ -36,7 +36,7 @@ INEXPRESSIBLE = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_published_file_is_what_the_models_say(name: SchemaName) -> None:
-    """After a change of the models: ``python -m noisesense._schema_files``."""
+    """After a change of the models: ``python -m support.schema_files`` in tests/."""
     assert json_schema(name) == generated(name)
 
 

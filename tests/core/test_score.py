@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from noisesense import Chunk, InputError, Sample, UndefinedScoreError, Verdicts, score
-from noisesense.definitions import DEFINITIONS, MODES
+from noisesense.scoring.definitions import DEFINITIONS, MODES
 
 NONE = Verdicts(response_claims=())
 # Claim 0 is correct, claim 1 comes from relevant chunk 0, claim 2 from irrelevant chunk 1, claim

@@ -22,9 +22,9 @@ from noisesense import (
     Sample,
     Usage,
     Verdicts,
-    sharing,
 )
-from noisesense.sharing import judge_for, judge_once
+from noisesense.judging import sharing
+from noisesense.judging.sharing import judge_for, judge_once
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
 
 SAMPLE = Sample.model_validate(GOOD_SAMPLE)
@@ -503,7 +503,7 @@ def test_threads_get_one_judge_for_one_model() -> None:
 
 
 def test_protocols_are_told_apart() -> None:
-    from noisesense.judge import DetailedJudge
+    from noisesense.judging.protocol import DetailedJudge
 
     assert isinstance(Counting(), Judge)
     assert not isinstance(Counting(), DetailedJudge)

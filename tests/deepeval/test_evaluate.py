@@ -9,8 +9,8 @@ from deepeval.errors import MissingTestCaseParamsError
 from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, RecordedJudge, SampleNotRecordedError, write_recording
-from noisesense.definitions import DEFINITIONS, MODES, DefinitionName
 from noisesense.fixtures import ReferenceExample, reference_examples
+from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import CountingJudge, case_of, run, run_one
 

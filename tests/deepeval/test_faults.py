@@ -11,7 +11,7 @@ import pytest
 from deepeval.models import LocalModel
 from openai import DefaultAsyncHttpxClient
 
-from noisesense.definitions import MODES
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import OpenAIModel, case_of, run
 from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs

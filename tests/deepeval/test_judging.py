@@ -9,8 +9,8 @@ import pytest
 from deepeval.errors import DeepEvalError
 
 from noisesense import InputError, LLMJudge, ReplyError, Sample, Verdicts, score
-from noisesense.definitions import DEFINITIONS, MODES
 from noisesense.fixtures import reference_examples
+from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense_adapters.deepeval import DeepEvalLLM, NoiseSensitivityMetric
 from support.chat import tokens
 from support.deepeval_run import MindModel, OpenAIModel, case_of, run, run_one

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from deepeval.models import LocalModel
 
-from noisesense import VerdictStore, sharing
-from noisesense.definitions import MODES
+from noisesense import VerdictStore
+from noisesense.judging import sharing
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import CountingJudge, MindModel, case_of, run
 from support.drawing import CALLS, SAMPLE, DrawingMind

@@ -14,7 +14,7 @@ import pytest
 from deepeval.evaluate.configs import AsyncConfig, DisplayConfig
 
 from deepeval import assert_test, evaluate
-from noisesense.definitions import MODES
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import MindModel, case_of, run
 from support.faults import mind

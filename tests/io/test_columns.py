@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisesense import InputError
-from noisesense_adapters.io import BadRow, Column, Row, read_rows
+from noisesense_adapters.datasets.read import read_rows
+from noisesense_adapters.datasets.rows import BadRow, Column, Row
 from support.datasets import write_jsonl
 
 LINE: dict[str, Any] = {

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, MissingExtraError
-from noisesense_adapters.io import BadRow, Row, count_rows, read_rows
+from noisesense_adapters.datasets.read import count_rows, read_rows
+from noisesense_adapters.datasets.rows import BadRow, Row
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
 from support.command import environment
 from support.datasets import checked, rows, write_jsonl

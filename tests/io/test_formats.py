@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from noisesense import Sample, score
-from noisesense.definitions import DefinitionName
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.io import BadRow, Row, count_rows, read_rows
-from noisesense_adapters.scoring import results_of
+from noisesense.scoring.definitions import DefinitionName
+from noisesense_adapters.datasets.read import count_rows, read_rows
+from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.rows import BadRow, Row
 from support.datasets import WRITERS, rows, write_jsonl
 from support.tables import random_pairs
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, JudgeError, Result, StoreError, read_results
-from noisesense_adapters.scoring import partial_of, results_of, score_dataset
+from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.score import partial_of, score_dataset
 from support.datasets import rows, write_jsonl
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
 from support.tables import random_pairs

@@ -21,10 +21,11 @@ from noisesense import (
     summarize,
     write_recording,
 )
-from noisesense.definitions import MODES
 from noisesense.fixtures import ragchecker_examples, reference_examples
-from noisesense.scoring import Undetermined
-from noisesense_adapters.scoring import partial_of, results_of, score_dataset
+from noisesense.scoring.definitions import MODES
+from noisesense.scoring.scoring import Undetermined
+from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.score import partial_of, score_dataset
 from support.datasets import checked_table, rows, write_jsonl
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
 from support.tables import Shape, random_pairs

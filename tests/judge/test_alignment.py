@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisesense.llm_judge.alignment import Alignment, align
+from noisesense.judging.plan import Alignment, align
 
 T, F = True, False
 

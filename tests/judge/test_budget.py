@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisesense import InputError
-from noisesense.llm_judge.budget import Budget, batches, split_text
+from noisesense.judging.prompts import Budget, batches, split_text
 
 
 @given(st.text(st.sampled_from("ab .\n。"), max_size=200), st.integers(1, 40), st.data())

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from noisesense import JudgeError, LLMJudge, Sample, Verdicts, score
-from noisesense.llm_judge.concurrency import LoopLimit, gather_all
+from noisesense.judging.calls import LoopLimit, gather_all
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, is_decomposition, scripted
 from support.tables import Shape, random_pairs

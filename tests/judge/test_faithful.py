@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisesense import LLMJudge, Matrices, Sample, Score, Verdicts, score
-from noisesense.definitions import DEFINITIONS, MODES, DefinitionName
-from noisesense.llm_judge import Budget, Plan
+from noisesense.judging.llm import Plan
+from noisesense.judging.prompts import Budget
+from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from support.scripted_llm import scripted
 from support.tables import Shape, matrices, random_pairs
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import VerdictStore, _lease
-from noisesense import store as store_module
+from noisesense import VerdictStore
+from noisesense.judging import sqlite as _lease
+from noisesense.judging import store as store_module
 
 CLAIM = """
 import os, sys

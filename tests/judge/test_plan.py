@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts, score
-from noisesense.definitions import DEFINITIONS
-from noisesense.llm_judge import Plan
+from noisesense.judging.llm import Plan
+from noisesense.scoring.definitions import DEFINITIONS
 from support.mind import Mind
 from support.scripted_llm import GatedLLM
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from noisesense.llm_judge.prompts import Prompts
+from noisesense.judging.prompts import Prompts
 from support.mind import data_of
 
 PROMPTS = Prompts()

@@ -12,7 +12,8 @@ from typing import TypeVar
 import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts, score
-from noisesense.llm_judge import Plan, verify
+from noisesense.judging import plan as verify
+from noisesense.judging.llm import Plan
 from support.mind import Mind, data_of
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs

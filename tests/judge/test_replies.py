@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from noisesense.llm_judge.replies import Claims, PackedVerdicts, VerdictList
+from noisesense.judging.prompts import Claims, PackedVerdicts, VerdictList
 
 FORMS: list[type[BaseModel]] = [Claims, VerdictList, PackedVerdicts]
 

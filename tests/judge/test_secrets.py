@@ -18,7 +18,7 @@ from noisesense import (
     VerdictStore,
     score,
 )
-from noisesense.llm_judge import Prompts
+from noisesense.judging.prompts import Prompts
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pair

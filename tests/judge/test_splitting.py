@@ -8,7 +8,7 @@ import json
 import pytest
 
 from noisesense import LLMJudge, Sample
-from noisesense.llm_judge import Budget
+from noisesense.judging.prompts import Budget
 from support.mind import data_of
 from support.scripted_llm import ScriptedLLM
 

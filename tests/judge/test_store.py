@@ -27,9 +27,9 @@ from noisesense import (
     read_recording,
     score,
 )
-from noisesense.definitions import DEFINITIONS
-from noisesense.llm_judge import Prompts
-from noisesense.store import StoredCall, StoredSample
+from noisesense.judging.prompts import Prompts
+from noisesense.judging.store import StoredCall, StoredSample
+from noisesense.scoring.definitions import DEFINITIONS
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, scripted
 from support.tables import Shape, random_pair, random_pairs

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from noisesense import JudgeError, LLMJudge, ReplyError, Usage, VerdictStore
-from noisesense.sharing import judge_once
+from noisesense.judging.sharing import judge_once
 from support.mind import Mind, data_of
 from support.scripted_llm import ScriptedLLM, scripted, without
 from support.tables import Shape, random_pairs

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts
-from noisesense.llm_judge.verify import any_of, majority
+from noisesense.judging.plan import any_of, majority
 from support.mind import Mind, data_of
 from support.scripted_llm import ScriptedLLM
 

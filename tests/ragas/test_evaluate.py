@@ -23,7 +23,7 @@ from noisesense import (
     score,
     write_recording,
 )
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_runs import COLUMNS, CountingJudge, column, dataset, evaluated, same
 from support.tables import Shape, random_pair, random_pairs

@@ -12,8 +12,8 @@ import pytest
 
 from noisesense import InputError, Mode, Sample, Verdicts, score
 from noisesense.fixtures import Deviation, deviations, reference_examples
-from noisesense_adapters.parity.ragas_mind import RagasMind
-from noisesense_adapters.parity.ragas_peer import collections_scores, legacy_scores, ragas_row
+from noisesense_adapters.demo.ragas_mind import RagasMind
+from noisesense_adapters.demo.ragas_peer import collections_scores, legacy_scores, ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat, rubrics
 from support.ragas_runs import CountingJudge, column, evaluated, same
 from support.tables import Shape, random_pairs

@@ -10,8 +10,8 @@ import pytest
 
 from noisesense import InputError, Sample, Verdicts, score
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.parity.ragas_mind import RagasMind, why_not_comparable
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense_adapters.demo.ragas_mind import RagasMind, why_not_comparable
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from support.ragas_llms import asked, evaluated_by
 from support.ragas_runs import COLUMNS, same
 from support.server import ScriptedServer

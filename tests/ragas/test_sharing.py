@@ -15,9 +15,10 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from ragas.run_config import RunConfig
 
-from noisesense import InputError, Sample, Verdicts, VerdictStore, sharing
-from noisesense.definitions import MODES
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense import InputError, Sample, Verdicts, VerdictStore
+from noisesense.judging import sharing
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity
 from support.faults import CALLS, pairs
 from support.mind import Mind

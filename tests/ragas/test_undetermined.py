@@ -26,8 +26,8 @@ from noisesense import (
     UndeterminedScoreError,
     Verdicts,
 )
-from noisesense.definitions import MODES
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from ragas import aevaluate
 from support import misbehavior as bad

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from noisesense import read_results
-from noisesense.definitions import MODES
+from noisesense.scoring.definitions import MODES
 from support.command_here import Done, run_here
 from support.datasets import write_jsonl
 from support.server import ScriptedServer

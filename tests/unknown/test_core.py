@@ -17,7 +17,7 @@ from noisesense import (
     score,
     summarize,
 )
-from noisesense.definitions import MODES
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.langchain import LangChainLLM
 from support.langchain_models import chat_openai, run
 from support.plain_definitions import open_cells

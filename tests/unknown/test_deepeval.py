@@ -17,7 +17,7 @@ from deepeval.models import DeepEvalBaseLLM
 from openai import DefaultAsyncHttpxClient
 
 from deepeval import assert_test
-from noisesense.definitions import MODES
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import OpenAIModel, case_of, run
 from support.server import ScriptedServer

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from noisesense.definitions import MODES
+from noisesense.scoring.definitions import MODES
 from support.promptfoo_cli import VERSIONS, Evaluation, evaluate, install, npm_cache
 from support.promptfoo_suite import PROVIDER, SHIM
 from support.server import ScriptedServer

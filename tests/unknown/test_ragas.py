@@ -11,8 +11,8 @@ import pytest
 from ragas.metrics.result import MetricResult
 
 from noisesense import ReplyError
-from noisesense.definitions import MODES
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_llms import KINDS, asked, evaluated_by
 from support.ragas_runs import COLUMNS
