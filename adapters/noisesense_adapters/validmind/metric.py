@@ -1,9 +1,10 @@
 """The test itself. ValidMind reads its signature and shows its docstring as its description."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: ValidMind looks for classes in the return type.
 
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from noisesense import Result, summarize
@@ -12,54 +13,26 @@ from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_de
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.datasets.score import score_rows
-from noisesense_adapters.validmind.host import figure_class, logger, vm
 from noisesense_adapters.validmind.llm import judge_of
-from noisesense_adapters.validmind.result import figures, raw_data, tables
+from noisesense_adapters.validmind.result import plots, raw_data, tables
 from noisesense_adapters.validmind.sample import dataset_rows
 
-__all__ = ["TEST_ID", "NoiseSensitivity", "Shown", "shown_modes"]
-
-Shown = Literal["relevant", "irrelevant", "both"]
-
-
-def shown_modes(
-    mode: Shown | None, focus: Shown | None, definition: DefinitionName
-) -> tuple[Mode, ...]:
-    """The modes of the tables and figures; without any word of it the relevant one, as ValidMind.
-
-    Raises:
-        InputError: an unknown mode or definition, a mode and another focus, or a mode that the
-            definition does not have.
-    """
-    has_irrelevant = check_definition(definition).irrelevant is not None
-    if focus is not None:
-        warnings.warn("focus= is deprecated, as in ragas: use mode=", DeprecationWarning, 3)
-        if mode not in (None, focus):
-            raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
-    asked = mode or focus or "relevant"
-    if asked not in get_args(Shown):
-        options = ", ".join(map(repr, get_args(Shown)))
-        raise InputError(f"one of {options}", describe(asked), where="mode")
-    if asked == "both":
-        return MODES if has_irrelevant else ("relevant",)
-    if asked == "irrelevant" and not has_irrelevant:
-        raise InputError(
-            "a definition with an irrelevant mode", repr(definition), where="definition"
-        )
-    return (asked,)
-
-
-# Without `from __future__ import annotations`: ValidMind looks for classes in the signature.
-
+__all__ = ["TEST_ID", "NoiseSensitivity"]
 
 TEST_ID = "noisesense.NoiseSensitivity"
 
 _LOGGED = 5
 
+Modes = Literal["relevant", "irrelevant", "both"]
+
+vm: Any = import_module("validmind")
+logger: Any = import_module("validmind.logging").get_logger("noisesense")
+
 if TYPE_CHECKING:
     Output = tuple[dict[str, list[dict[str, Any]]], Any, Any, Any]
 else:
-    Output = tuple[dict[str, list[dict[str, Any]]], figure_class, figure_class, vm.RawData]
+    Figure = import_module("plotly.graph_objects").Figure
+    Output = tuple[dict[str, list[dict[str, Any]]], Figure, Figure, vm.RawData]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,7 +41,7 @@ def _registered(test: F) -> F:
     vm.tags("noisesense", "llm", "rag_performance")(test)
     vm.tasks("text_qa", "text_generation", "text_summarization")(test)
     vm.test(TEST_ID)(test)
-    # ValidMind says that it wraps itself, at which `help` and `inspect.signature` give up.
+    # ValidMind marks it as a wrapper of itself, on which `help` and `inspect.signature` fail.
     vars(test).pop("__wrapped__", None)
     return test
 
@@ -79,12 +52,12 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     response_column: Column = "response",
     retrieved_contexts_column: Column = "retrieved_contexts",
     reference_column: Column = "reference",
-    focus: Shown | None = None,
+    focus: Modes | None = None,
     user_input_column: Column = "user_input",
     judge_llm: Any = None,
     judge_embeddings: Any = None,
     *,
-    mode: Shown | None = None,
+    mode: Modes | None = None,
     judge: Any = None,
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
@@ -173,7 +146,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     - References must be complete: what is true and not in the reference counts as incorrect.
     - Says nothing of whether the response answers the question.
     """
-    modes = shown_modes(mode, focus, definition)
+    modes = _modes(mode, focus, definition)
     check_empty(empty)
     check_undetermined(undetermined)
     columns: dict[str, Column] = {
@@ -183,18 +156,43 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
         "user_input": user_input_column,
     }
     rows = dataset_rows(dataset, columns)
-    asked = judge_of(judge, judge_llm, store)
     results = score_rows(
-        rows, asked, definition=definition, empty=empty, undetermined=undetermined
+        rows,
+        judge_of(judge, judge_llm, store),
+        definition=definition,
+        empty=empty,
+        undetermined=undetermined,
     )
     summary = summarize(results)
-    _report_failures(results)
-    shown = [found for name in modes if (found := summary.mode(name)) is not None]
-    histogram, box = figures(results, summary, shown)
-    return tables(summary, shown), histogram, box, raw_data(dataset, results, summary)
+    _log_failures(results)
+    of_modes = [figures for name in modes if (figures := summary.mode(name)) is not None]
+    histogram, box = plots(results, summary, of_modes)
+    return tables(summary, of_modes), histogram, box, raw_data(dataset, results, summary)
 
 
-def _report_failures(results: list[Result]) -> None:
+def _modes(
+    mode: Modes | None, focus: Modes | None, definition: DefinitionName
+) -> tuple[Mode, ...]:
+    """The modes of the tables and figures: the relevant one by default, as in ValidMind."""
+    has_irrelevant = check_definition(definition).irrelevant is not None
+    if focus is not None:
+        warnings.warn("focus= is deprecated, as in ragas: use mode=", DeprecationWarning, 3)
+        if mode not in (None, focus):
+            raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
+    chosen = mode or focus or "relevant"
+    if chosen not in get_args(Modes):
+        options = ", ".join(map(repr, get_args(Modes)))
+        raise InputError(f"one of {options}", describe(chosen), where="mode")
+    if chosen == "both":
+        return MODES if has_irrelevant else ("relevant",)
+    if chosen == "irrelevant" and not has_irrelevant:
+        raise InputError(
+            "a definition with an irrelevant mode", repr(definition), where="definition"
+        )
+    return (chosen,)
+
+
+def _log_failures(results: list[Result]) -> None:
     """Log which samples failed. Raises `NoiseSenseError` if all did."""
     errors = [result.error for result in results if result.error is not None]
     if len(errors) == len(results):

@@ -177,17 +177,20 @@ def test_a_recording_that_is_not_there(run: Any, table: pd.DataFrame, tmp_path: 
         run(table, judge=tmp_path / "none.jsonl")
 
 
-def test_a_model_that_fails_on_a_sample(run: Any, table: pd.DataFrame, model: Scripted) -> None:
+def test_a_model_that_fails_on_a_sample(
+    run: Any, table: pd.DataFrame, model: Scripted, tmp_path: Path
+) -> None:
     model.fails_on = "Charlotte"
-    result = run(table, judge_llm=model)
+    store = VerdictStore(tmp_path / "judged.db")
+    result = run(table, judge_llm=model, store=store)
     (row,) = result.tables[0].data.to_dict("records")
     assert (row["Count"], row["Failed"], row["Mean Score"]) == (6, 1, 0.2333)  # 7/6 over 5
     (error,) = result.raw_data.evaluation_results["error"].dropna()
     assert error.startswith("dataset 'answers', row 1: Scripted cannot be reached (Connection")
     assert "secret" not in error
-    # Run again: what was judged is not asked for again, and what failed is.
+    # Run again: what the store holds is not asked for again, and what failed is.
     model.fails_on, asked = None, model.calls
-    assert mean(run(table, judge_llm=model)) == 0.1944
+    assert mean(run(table, judge_llm=model, store=store)) == 0.1944
     assert asked < model.calls <= asked + 2 + 3
 
 
@@ -217,7 +220,7 @@ def test_a_store_by_path_or_as_an_object(
 
 
 def test_only_this_module_loads_validmind() -> None:
-    modules = ("scoring", "io", "ragchecker", "langchain", "promptfoo")
+    modules = ("datasets.score", "ragchecker", "langchain", "promptfoo")
     imports = "; ".join(f"import noisesense_adapters.{name}" for name in modules)
     code = f"import sys, noisesense; {imports}; print('validmind' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
