@@ -157,7 +157,7 @@ def test_a_judge_that_says_nothing_usable_fails_the_row(
             type(value) is float and math.isnan(value) for row in rows for value in row.values()
         )
         assert caplog.text.count(": ReplyError(") == 6
-        assert "undetermined" not in caplog.text
+        assert _said(caplog) == []
         with pytest.raises(ReplyError):
             evaluated_by(kind, server, SAMPLES[:1], metrics, raise_exceptions=True)
         with pytest.raises(ReplyError):
