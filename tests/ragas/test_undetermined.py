@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from langchain_core.outputs import Generation, LLMResult
 from openai import AsyncOpenAI
+from ragas import aevaluate
 from ragas.llms.base import BaseRagasLLM
 from ragas.run_config import RunConfig
 
@@ -29,7 +30,6 @@ from noisesense import (
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
-from ragas import aevaluate
 from support import misbehavior as bad
 from support.faults import TRUTH, in_verdicts, mind, pairs
 from support.langchain_models import run
