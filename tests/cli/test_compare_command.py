@@ -23,7 +23,7 @@ from noisesense import (
     write_results,
 )
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.scoring import score_dataset
+from noisesense_adapters.datasets.score import score_dataset
 from support.command_here import run_here
 from support.tables import random_pairs
 
@@ -86,9 +86,9 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
         for line in (
             "40 samples in both, paired by id; definition ragas, lower is better",
             "",
-            "mode pairs mean A mean B difference interval B is",
-            f"relevant 40 0.0000 0.1250 +0.1250 {low:.4f} to {high:.4f} worse",
-            "irrelevant 40 0.0000 0.0000 +0.0000 -0.0881 to 0.0881 undecided",
+            "mode pairs undetermined undefined mean A mean B difference interval B is",
+            f"relevant 40 0 0 0.0000 0.1250 +0.1250 {low:.4f} to {high:.4f} worse",
+            "irrelevant 40 0 0 0.0000 0.0000 +0.0000 -0.0881 to 0.0881 undecided",
             "",
             "claims that changed: 20 correct → relevant noise",
             "",
@@ -114,7 +114,7 @@ CHECKS: dict[str, tuple[list[int], tuple[str, ...], int, tuple[str, ...]]] = {
     "worse, not asked": (WORSE, (), 0, ()),
     "the same": (BEFORE, ("--fail-if-worse", "--fail-above", "0"), 0, ()),
     "one sample": ([4, *BEFORE[1:]], ("--fail-if-worse",), 0, ()),
-    "above": (WORSE, ("--fail-above", "0.1"), 1, ("the relevant mean of b.jsonl 0.1250 is",)),
+    "above": (WORSE, ("--fail-above", "0.1"), 1, ("the relevant mean of b.jsonl, 0.1250, is",)),
     "below": (WORSE, ("--fail-above", "0.2"), 0, ()),
 }
 
@@ -134,16 +134,145 @@ def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys:
     a, b = write(tmp_path, list(run_of(BEFORE[:20])), list(run_of([0] * 20 + [4] * 20)))
     done = run_here(capsys, "compare", a, b, "--fail-above", "0.3")
     assert done.status == 1
-    assert "mean of b.jsonl 0.5000 is above 0.3" in done.err
+    assert "mean of b.jsonl, 0.5000, is above 0.3" in done.err
     assert "only in B: q20, q21, q22, q23, q24 and 15 more" in done.out
     assert "note: 0 samples are only in A and 20 only in B" in done.err
 
 
 def test_failed_samples_are_named(tmp_path: Path, capsys: Capsys) -> None:
     b = [*list(run_of(WORSE))[1:], Result("q0", error="no reply")]
-    done = run_here(capsys, "compare", *write(tmp_path, list(run_of(BEFORE)), b))
-    assert done.status == 0
+    paths = write(tmp_path, list(run_of(BEFORE)), b)
+    done = run_here(capsys, "compare", *paths)
+    assert done.status == 3
     assert "failed in one or both: q0" in done.out
+    assert run_here(capsys, "compare", *paths, "--fail-if-worse").status == 1
+
+
+def with_gaps(wrong: list[int], gaps: int, *, response: str = "An answer.") -> Iterator[Result]:
+    """The last ``gaps`` samples have a claim of which it is open whether it is correct."""
+    for i, result in enumerate(run_of(wrong, response)):
+        if i < len(wrong) - gaps:
+            yield result
+            continue
+        claims = [{"text": f"claim {n}", "correct": True, "entailed_by": [0]} for n in range(4)]
+        claims[0]["correct"] = None
+        data = verdicts(0).model_dump(exclude_defaults=True) | {"response_claims": claims}
+        yield Result(result.id, score(Verdicts.model_validate(data)), sample=result.sample)
+
+
+ANY = ("--max-unanswered", "1")
+OPEN_CHECKS: dict[str, tuple[int, int, tuple[str, ...], int, tuple[str, ...]]] = {
+    # name: gaps in A, gaps in B, options, status, what is said. Each gap may move B by 0.25 / 40.
+    "few": (0, 2, ("--fail-if-worse",), 0, ()),
+    "a few": (0, 2, ("--fail-if-worse", "--fail-above", "0.02"), 0, ()),
+    "the limit is in B's range": (
+        *(0, 2, ("--fail-above", "0.01"), 4),
+        ("the relevant mean of b.jsonl lies between 0.0000 and 0.0125",),
+    ),
+    "too many to know": (
+        *(0, 30, ("--fail-if-worse", *ANY), 4),
+        ("what the judge left open decides whether b.jsonl is worse in the relevant mode",),
+    ),
+    # With all of A's gaps noise B would be better; with none of them the two are the same.
+    "gaps of A": (30, 0, ("--fail-if-worse", *ANY), 0, ()),
+    "not looked at": (0, 30, ("--fail-if-worse", "--mode", "irrelevant", *ANY), 0, ()),
+    "nothing asked": (0, 30, ANY, 0, ()),
+    "nothing asked, and too many": (0, 30, (), 5, ("no answer of b.jsonl: 30 of 190",)),
+    "undecided first": (0, 30, ("--fail-if-worse",), 4, ("no answer of b.jsonl",)),
+}
+
+
+@pytest.mark.parametrize("name", OPEN_CHECKS)
+def test_what_open_verdicts_could_undo_is_not_decided(
+    name: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """The answers are the same in both."""
+    gaps_a, gaps_b, options, status, told = OPEN_CHECKS[name]
+    runs = [list(with_gaps(BEFORE, gaps)) for gaps in (gaps_a, gaps_b)]
+    done = run_here(capsys, "compare", *write(tmp_path, *runs), *options)
+    assert done.status == status
+    assert [part for part in told if part not in done.err] == []
+    line = next(line for line in done.out.splitlines() if line.startswith("relevant "))
+    assert line.split()[2] == str(max(gaps_a, gaps_b))
+    assert line.endswith(" undecided")
+    most = max(gaps_a, gaps_b) / 4 / SAMPLES
+    shown = f"-{most:.4f} to +0.0000" if gaps_a else f"+0.0000 to +{most:.4f}"
+    assert shown in line
+
+
+def test_worse_in_spite_of_open_verdicts(tmp_path: Path, capsys: Capsys) -> None:
+    """Half of B is worse for certain, and one sample is open: the range does not reach 0."""
+    a, b = write(tmp_path, list(run_of(BEFORE)), list(with_gaps(WORSE, 1)))
+    done = run_here(capsys, "compare", a, b, "--fail-if-worse")
+    assert done.status == 1
+    assert "0.1250 to 0.1313" in done.out
+    data = json.loads(run_here(capsys, "compare", a, b, "--json").out)
+    assert data["relevant"]["difference_bounds"] == pytest.approx([0.125, 0.13125])
+    assert (data["relevant"]["undetermined"], data["relevant"]["difference"]) == (1, None)
+
+
+def regression(folder: Path, *, ids: bool) -> tuple[Path, Path]:
+    """300 samples as texts with verdicts; half of the answers became wrong, and so are others."""
+    paths = folder / "before.jsonl", folder / "after.jsonl"
+    for path, wrong in zip(paths, (False, True), strict=True):
+        rows: list[str] = []
+        for i in range(300):
+            changed = wrong and i % 2 == 0
+            given = sample(i, "A wrong answer." if changed else "An answer.")
+            row = given.model_dump(mode="json", exclude_defaults=True)
+            row["verdicts"] = verdicts(2 if changed else 0).model_dump(exclude_defaults=True)
+            rows.append(json.dumps({"id": f"q{i}", **row} if ids else row))
+        path.write_text("\n".join(rows), encoding="utf-8")
+    return paths
+
+
+@pytest.mark.parametrize("ids", [False, True])
+@pytest.mark.parametrize("results", [False, True])
+def test_a_regression_is_worse_with_and_without_ids(
+    ids: bool, results: bool, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Ids made from the content are others for the changed samples: they pair nothing."""
+    paths = regression(tmp_path, ids=ids)
+    if results:
+        scored = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+        for path, out in zip(paths, scored, strict=True):
+            score_dataset(path, out=out)
+        paths = scored
+    done = run_here(capsys, "compare", *paths, "--fail-if-worse")
+    assert done.status == 1
+    by = "id" if ids else "question and reference"
+    assert done.out.startswith(f"300 samples in both, paired by {by};")
+    line = next(line for line in done.out.splitlines() if line.startswith("relevant "))
+    assert line.split()[1:7] == ["300", "0", "0", "0.0000", "0.2500", "+0.2500"]
+
+
+def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
+    """80 of 100 samples are in both."""
+    a, b = write(tmp_path, list(run_of([0] * 100)), list(run_of([0] * 120))[20:])
+    done = run_here(capsys, "compare", a, b)
+    assert (done.status, done.out) == (6, "")
+    assert done.err.startswith("error: paired by id: expected at least 90% of the smaller run")
+    assert "80 of 100" in done.err
+    fewer = run_here(capsys, "compare", a, b, "--min-paired", "0.8", "--fail-if-worse")
+    assert fewer.status == 0
+    assert fewer.out.startswith("80 samples in both")
+    assert "20 samples are only in A and 20 only in B" in fewer.err
+    nothing = write(tmp_path, list(run_of([0] * 5)), list(run_of([0] * 15))[10:])
+    for options in ((), ("--min-paired", "0"), ("--fail-if-worse",), ("--fail-above", "1")):
+        assert run_here(capsys, "compare", *nothing, *options).status == 6
+
+
+def test_open_verdicts_counted_alike_in_both(tmp_path: Path, capsys: Capsys) -> None:
+    a, b = write(tmp_path, list(with_gaps(BEFORE, 2)), list(with_gaps(BEFORE, 2)))
+    high = tmp_path / "high.jsonl"
+    score_dataset(b, undetermined="high", out=high)
+    assert run_here(capsys, "compare", a, high).status == 2
+    done = run_here(capsys, "compare", a, high, "--undetermined", "high", "--json")
+    assert done.status == 0
+    data = json.loads(done.out)["relevant"]
+    # Whatever the values were chosen to be, the two may differ by two gaps either way.
+    assert data["difference_bounds"] == pytest.approx([-0.0125, 0.0125])
+    assert (data["difference"], data["decision"]) == (0, "undecided")
 
 
 def test_versions_without_ids_are_paired_by_their_questions(
@@ -164,7 +293,9 @@ def test_every_kind_of_file_with_verdicts(tmp_path: Path, capsys: Capsys) -> Non
     score_dataset(recording, out=parquet)
     done = run_here(capsys, "compare", recording, parquet, "--definition", "paper")
     assert done.status == 0
-    assert done.out.startswith("40 samples in both, paired by id; definition paper")
+    assert done.out.startswith(
+        "40 samples in both, paired by question and reference; definition paper"
+    )
 
 
 def test_broken_lines_are_told_and_the_rest_compared(tmp_path: Path, capsys: Capsys) -> None:
@@ -191,7 +322,10 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no such file": (("offenders", "none.jsonl"), ("none.jsonl", "no such file")),
     "no such grouping": (("offenders", "a.jsonl", "--by", "name"), ("'id'", "'name'")),
     "only texts": (("offenders", "texts.jsonl"), ("texts.jsonl, line 1", "verdicts")),
-    "no sample of both": (("agreement", "a.jsonl", "other.jsonl"), ("by the judge and by",)),
+    "no sample of both": (
+        ("agreement", "a.jsonl", "other.jsonl"),
+        ("paired by", "samples that both runs have"),
+    ),
     "no such cells": (("sensitivity", "a.jsonl", "--cells", "all"), ("'correct'", "'all'")),
 }
 
@@ -209,7 +343,8 @@ def test_errors_are_one_line(
     arguments, named = ERRORS[name]
     done = run_here(capsys, *arguments)
 
-    assert (done.status, done.out) == (2, "")
+    unpaired = name in ("nothing to pair", "no sample of both")
+    assert (done.status, done.out) == (6 if unpaired else 2, "")
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
     assert [part for part in named if part not in done.err] == []
@@ -220,8 +355,8 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "offenders", a, "--examples", "2")
     assert done.status == 0
     assert done.out.splitlines() == [
-        "claims  alone  relevant  irrelevant  samples  retrieved  document",
-        "     3      3         3           0        2          3  guide.md",
+        "claims  undetermined  alone  relevant  irrelevant  samples  retrieved  document",
+        "     3             0      3         3           0        2          3  guide.md",
         "",
         "guide.md:",
         '  "claim 0" (q0)',
@@ -230,6 +365,42 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     found = json.loads(run_here(capsys, "offenders", a, "--json", "--by", "text").out)
     (expected,) = offenders(run_of([2, 1, 0]), group_by="text", top=10, examples=3)
     assert found == [json.loads(json.dumps(expected.to_dict()))]
+
+
+def test_offenders_of_which_the_judge_left_something_open(tmp_path: Path, capsys: Capsys) -> None:
+    """Of two samples one claim each is open: the guide may have misled to it."""
+    a, _ = write(tmp_path, list(with_gaps([2, 0, 0], 2)), [])
+    done = run_here(capsys, "offenders", a, "--examples", "0")
+    _, figures, *_ = done.out.splitlines()
+    # claims, undetermined, alone, relevant, irrelevant, samples, retrieved
+    assert figures.split() == ["2", "2", "2", "2", "0", "1", "3", "guide.md"]
+    assert "of 2 claims the judge left open whether it is incorrect" in done.out
+    found = json.loads(run_here(capsys, "offenders", a, "--json").out)
+    assert (found[0]["claims"], found[0]["undetermined"]) == (2, 2)
+    only_open, _ = write(tmp_path, list(with_gaps([0], 1)), [])
+    done = run_here(capsys, "offenders", only_open)
+    assert "no retrieved document" not in done.out
+    assert done.out.splitlines()[1].split()[:2] == ["0", "1"]
+
+
+def test_agreement_and_sensitivity_of_what_is_open(tmp_path: Path, capsys: Capsys) -> None:
+    """Of ten samples the judge left a claim open in three; people say all are clean."""
+    judge, human = write(tmp_path, list(with_gaps([0] * 10, 3)), list(run_of([0] * 10)))
+    done = run_here(capsys, "agreement", judge, human)
+    assert done.status == 0
+    # yes/yes 37, none of the other three, 3 open by the judge.
+    correct = next(line for line in done.out.splitlines() if "reference entails" in line)
+    assert correct.split()[4:10] == ["37", "0", "0", "0", "3", "0"]
+    # 3 of 10 samples between 0 and 0.25.
+    relevant = next(line for line in done.out.splitlines() if line.startswith("relevant "))
+    assert relevant.split()[1:7] == ["10", "3", "0", "+0.0000", "to", "+0.0750"]
+
+    band = run_here(capsys, "sensitivity", judge, "--simulations", "5")
+    assert "3 verdicts were never given" in band.err
+    relevant = next(line for line in band.out.splitlines() if line.startswith("relevant "))
+    assert relevant.split()[1:6] == ["3", "0", "0.0000", "to", "0.0750"]
+    data = json.loads(run_here(capsys, "sensitivity", judge, "--json").out)["relevant"]
+    assert (data["mean"], data["undetermined"]) == (None, 3)
 
 
 def test_no_offenders(tmp_path: Path, capsys: Capsys) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.scoring import score_dataset
+from noisesense_adapters.datasets.score import score_dataset
 from ragas import EvaluationDataset, SingleTurnSample
 
 EXAMPLES = reference_examples()

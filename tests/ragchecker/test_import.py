@@ -179,7 +179,7 @@ def test_a_short_row_leaves_only_its_end_open() -> None:
             {**RESULT, "retrieved2response": [["Entailment"], ["Entailment", "Neutral"]]}
         ).verdicts
     )
-    assert result.irrelevant == 1.0
+    assert (result.irrelevant, result.status("irrelevant")) == (None, "undetermined")
     assert result.counts("irrelevant") == (1, 1, 2)
     assert result.bounds("irrelevant") == (0.5, 1.0)
     assert result.bounds("relevant") == (0.0, 0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ class Scripted:
     """Judges as recorded, after the next turn of the loop; knows what it was asked."""
 
     name: str | None = "scripted"
+    pairs: Sequence[tuple[Sample, Verdicts]] = tuple(PAIRS)
     fails: Callable[[Sample], Exception | None] = lambda sample: None
     asked: list[Sample] = field(default_factory=list)
     at_once: int = 0
@@ -39,7 +40,7 @@ class Scripted:
         error = self.fails(sample)
         if error is not None:
             raise error
-        verdicts = next(v for s, v in PAIRS if s.key == sample.key)
+        verdicts = next(v for s, v in self.pairs if s.key == sample.key)
         return Judgement(verdicts, Usage(calls=3, input_tokens=10, output_tokens=2))
 
 

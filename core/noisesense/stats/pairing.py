@@ -15,10 +15,10 @@ from hashlib import sha256
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
 
 from noisesense.errors import InputError, PairingError, describe
-from noisesense.recording import Recorded
-from noisesense.results import Result
-from noisesense.sample import Sample
-from noisesense.verdicts import Verdicts
+from noisesense.scoring.results import Result
+from noisesense.verdicts.recording import Recorded
+from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.verdicts import Verdicts
 
 __all__ = [
     "MIN_PAIRED",

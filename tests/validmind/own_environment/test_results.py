@@ -13,9 +13,9 @@ from plotly.basedatatypes import BaseFigure
 from plotly.graph_objects import Figure
 
 import validmind as vm
-from noisesense import ModeSummary, Sample, Verdicts, score, summarize, write_recording
-from noisesense.definitions import DEFINITIONS, MODES, DefinitionName, Mode
+from noisesense import InputError, ModeSummary, Sample, Verdicts, score, summarize, write_recording
 from noisesense.fixtures import reference_examples
+from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 from noisesense_adapters.validmind import TEST_ID, NoiseSensitivity
 from support.tables import Shape, random_pairs
 
@@ -32,19 +32,22 @@ def expected(
     return found
 
 
-def rounded(figure: float | None) -> float | str:
+def rounded(figure: float | None, missing: str = "undefined") -> float | str:
     """As a table of ValidMind shows it."""
-    return "undefined" if figure is None else round(figure, 4)
+    return missing if figure is None else round(figure, 4)
 
 
 def is_the_row(row: dict[str, Any], want: ModeSummary) -> None:
     assert row["Mode"] == want.mode
-    assert row["Mean Score"] == rounded(want.mean)
-    assert row["Median Score"] == rounded(want.median)
-    assert row["Max Score"] == rounded(want.maximum)
-    assert row["Min Score"] == rounded(want.minimum)
-    assert row["Standard Deviation"] == rounded(want.stdev)
-    assert row["Undefined"] == want.undefined
+    missing = "undetermined" if want.undetermined else "undefined"
+    assert row["Mean Score"] == rounded(want.mean, missing)
+    assert row["Median Score"] == rounded(want.median, missing)
+    assert row["Max Score"] == rounded(want.maximum, missing)
+    assert row["Min Score"] == rounded(want.minimum, missing)
+    assert row["Standard Deviation"] == rounded(want.stdev, missing)
+    assert want.bounds is not None
+    assert (row["Mean Low"], row["Mean High"]) == tuple(map(rounded, want.bounds))
+    assert (row["Undetermined"], row["Undefined"]) == (want.undetermined, want.undefined)
     assert row["Undetermined Claims"] == want.claims.undetermined
 
 
@@ -133,13 +136,51 @@ def test_a_larger_dataset_with_undetermined_verdicts(run: Any, tmp_path: Path) -
         want = expected(pairs, mode)
         is_the_row(row, want)
         assert want.undefined > 0
-        assert want.claims.undetermined > 0
-        assert row["Count"] == 80
-        values = [score(v.beside(s)).value(mode) for s, v in pairs]
-        found = result.raw_data.evaluation_results[f"noise_sensitivity_{mode}"]
-        assert [None if value != value else value for value in found] == values
-        defined = sorted(value for value in values if value is not None)
-        assert [drawn(figure)[mode] for figure in result.figures] == [defined, defined]
+        assert want.undetermined > 0
+        assert (row["Count"], row["Mean Score"]) == (80, "undetermined")
+        assert row["Mean Low"] < row["Mean High"]
+        scores = [score(v.beside(s)) for s, v in pairs]
+        raw, name = result.raw_data.evaluation_results, f"noise_sensitivity_{mode}"
+        values = [each.value(mode) for each in scores]
+        assert known(raw[name]) == values
+        assert raw[f"{name}_status"].tolist() == [each.status(mode) for each in scores]
+        ends = zip(known(raw[f"{name}_low"]), known(raw[f"{name}_high"]), strict=True)
+        assert list(ends) == [each.bounds(mode) or (None, None) for each in scores]
+        determined = sorted(value for value in values if value is not None)
+        assert len(determined) == want.determined
+        for figure in result.figures:
+            assert drawn(figure)[mode] == determined
+            _, told = figure.figure.layout.title.text.split(", undetermined left out: ")
+            assert f"{want.undetermined} {mode}" in told
+        assert result.raw_data.summary[mode]["bounds"] == want.bounds
+
+
+@pytest.mark.parametrize(("choice", "end"), [("low", 0), ("high", 1)])
+def test_what_open_verdicts_count_as(run: Any, tmp_path: Path, choice: str, end: int) -> None:
+    """The chosen values are drawn and averaged; the range stays what it is."""
+    pairs = list(random_pairs(30, seed=60, shape=Shape(undetermined=0.1, labelled=0.2)))
+    write_recording(tmp_path / "v.jsonl", pairs)
+    table = pd.DataFrame([sample.model_dump(mode="json") for sample, _ in pairs])
+    result = run(table, judge=tmp_path / "v.jsonl", mode="relevant", undetermined=choice)
+    (row,) = rows_of(result, "Aggregate Scores")
+    bounds = [found for s, v in pairs if (found := score(v.beside(s)).bounds("relevant"))]
+    assert row["Undetermined"] == sum(low != high for low, high in bounds) > 0
+    means = [round(sum(each[i] for each in bounds) / len(bounds), 4) for i in (0, 1)]
+    assert [row["Mean Low"], row["Mean High"]] == means
+    assert row["Mean Score"] == means[end]
+    assert [drawn(f)["relevant"] for f in result.figures] == [sorted(b[end] for b in bounds)] * 2
+    as_what = {"low": "as no noise", "high": "as noise"}[choice]
+    for figure in result.figures:
+        title = figure.figure.layout.title.text
+        assert title.endswith(f", undetermined {as_what}: {row['Undetermined']} relevant")
+    raw = result.raw_data.evaluation_results
+    assert "counted as" in "".join(filter(None, raw["noise_sensitivity_relevant_reason"]))
+    with pytest.raises(InputError, match="'none', 'low' or 'high'"):
+        run(table, judge=tmp_path / "v.jsonl", undetermined="nan")
+
+
+def known(column: Any) -> list[float | None]:
+    return [None if value != value else value for value in column]
 
 
 def test_signs_of_high_risk(run: Any, table: pd.DataFrame, pairs: Any, recording: Path) -> None:
@@ -194,7 +235,7 @@ def test_validmind_describes_the_test(
     details = vm.tests.describe_test(TEST_ID, raw=True)
     assert details["Name"] == "Noise Sensitivity"
     assert list(details["Required Inputs"]) == ["dataset"]
-    ours = ["mode", "judge", "definition", "empty", "store"]
+    ours = ["mode", "judge", "definition", "empty", "store", "undetermined"]
     assert list(details["Params"]) == [
         *("response_column", "retrieved_contexts_column", "reference_column", "focus"),
         *("user_input_column", "judge_llm", "judge_embeddings"),

@@ -16,6 +16,9 @@
   let page = 0;
   let claims = null;
 
+  const MODES = ["relevant", "irrelevant"];
+  /** A mode's value, or the lowest it can be; null: undefined. */
+  const low = (row, mode) => row[mode] ?? row[`${mode}_bounds`]?.[0] ?? null;
   const sum = (row, parts) => (row.kinds ? parts.reduce((n, part) => n + row.kinds[part], 0) : null);
   const TEST = {
     all: () => true,
@@ -23,8 +26,8 @@
     relevant: (row) => sum(row, [1]) > 0,
     irrelevant: (row) => sum(row, [2]) > 0,
     hallucination: (row) => sum(row, [3]) > 0,
-    undetermined: (row) => sum(row, [4]) > 0,
-    failed: (row) => row.failed === true || (row.relevant === null && row.irrelevant === null),
+    undetermined: (row) => sum(row, [4]) > 0 || MODES.some((mode) => row[`${mode}_bounds`]),
+    failed: (row) => row.failed === true || MODES.every((mode) => low(row, mode) === null),
   };
 
   /** What the search looks through; the claims are read when somebody searches. */
@@ -38,7 +41,7 @@
   }
   function key(row) {
     if (sorting.by === "id") return row.id;
-    return (sorting.by === "incorrect" ? sum(row, INCORRECT) : row[sorting.by]) ?? null;
+    return sorting.by === "incorrect" ? sum(row, INCORRECT) : low(row, sorting.by);
   }
   const byName = new Intl.Collator("en", { numeric: true }).compare;
   function order(a, b) {
@@ -59,12 +62,15 @@
   function value(row, mode) {
     const td = h("td", { class: "n" });
     if (row.failed) return h("td", { class: "n none" }, mode === "relevant" ? "failed" : "");
-    if (row[mode] === null || row[mode] === undefined) return h("td", { class: "n none" }, "undefined");
-    td.append(row[mode].toFixed(2));
+    const least = low(row, mode);
+    if (least === null) return h("td", { class: "n none" }, "undefined");
     const bounds = row[`${mode}_bounds`];
-    if (bounds) td.append(h("small", null, `${bounds[0].toFixed(2)} to ${bounds[1].toFixed(2)}`));
+    const range = bounds && `${bounds[0].toFixed(2)} to ${bounds[1].toFixed(2)}`;
+    if (row[mode] === null) td.append(h("span", { class: "range" }, range), h("small", null, "undetermined"));
+    else td.append(row[mode].toFixed(2), bounds ? h("small", null, range) : "");
     const bar = h("span", { class: `share ${mode}`, "aria-hidden": "true" });
-    bar.style.setProperty("--share", row[mode]);
+    bar.style.setProperty("--share", row[mode] ?? least);
+    bar.style.setProperty("--most", bounds ? bounds[1] : least);
     td.append(bar);
     return td;
   }
