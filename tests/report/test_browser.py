@@ -30,6 +30,7 @@ def test_every_part_is_there_and_nothing_is_fetched(running: Browser, report: Pa
         page = seen.page
         heads = page.locator("h2").all_inner_texts()
         assert [head.lstrip("▲ ") for head in heads] == [
+            "Before you rely on these figures",
             "Both modes",
             "Where the claims come from",
             "How the samples spread",
@@ -52,6 +53,31 @@ def test_every_part_is_there_and_nothing_is_fetched(running: Browser, report: Pa
         assert page.locator(".signs li").count() == 6
         assert page.locator("#table tbody tr").count() == 25
         assert seen.requests == [report.as_uri()]
+        assert not seen.complaints
+
+
+def test_an_undetermined_sample_shows_its_range(running: Browser, tmp_path: Path) -> None:
+    """In its place by the lowest value it can have, and found by the filter."""
+    tables = {
+        "noisy": Verdicts.from_matrices([False, True], [[True]] * 2, [[True]]),
+        "open": Verdicts.from_matrices([False, None], [[True]] * 2, [[True]]),
+        "clean": Verdicts.from_matrices([True, True], [[True]] * 2, [[True]]),
+        "empty": Verdicts.from_matrices([], [], [[True]]),
+    }
+    results = [Result(name, score(table)) for name, table in tables.items()]
+    with opened(running, write_report(results, tmp_path / "r.html")) as seen:
+        page = seen.page
+        assert page.locator(".opener").all_inner_texts() == ["noisy", "open", "clean", "empty"]
+        cells = page.locator("#table tbody tr td:nth-child(2)").all_inner_texts()
+        assert [cell.split("\n") for cell in cells] == [
+            ["0.50"],
+            ["0.50 to 1.00", "undetermined"],
+            ["0.00"],
+            ["undefined"],
+        ]
+        for show, names in (("undetermined", ["open"]), ("failed", ["empty"])):
+            page.get_by_label("Show").select_option(show)
+            assert page.locator(".opener").all_inner_texts() == names
         assert not seen.complaints
 
 
@@ -94,7 +120,8 @@ def test_the_table_sorts_filters_and_turns_pages(running: Browser, report: Path)
             return page.locator("#status").inner_text()
 
         assert status() == "1 to 25 of 66"
-        values = [float(text) for text in column(2) if text[0].isdigit()]
+        # A range sorts by its low end.
+        values = [float(text.split(" ")[0]) for text in column(2) if text[0].isdigit()]
         assert values == sorted(values, reverse=True)
         page.get_by_role("button", name="Irrelevant", exact=True).click()
         assert page.locator("[aria-sort]").inner_text().startswith("Irrelevant")

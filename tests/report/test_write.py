@@ -10,6 +10,7 @@ import pytest
 
 from noisesense import InputError, RecordingError, Result, Verdicts, score, write_results
 from noisesense.fixtures import ragchecker_examples
+from noisesense.scoring import Undetermined
 from noisesense_adapters.report import write_png, write_report
 from support.hostile_run import hostile_run
 from support.readable_run import readable_run
@@ -135,10 +136,57 @@ def test_the_figures_are_those_of_the_summary(tmp_path: Path) -> None:
     assert "0.0 to 0.1: 7; 0.9 to 1.0: 3" in page  # the histogram in words
 
 
+def left_open(choice: Undetermined) -> list[Result]:
+    """Ten samples of two claims: three of 1/2, five of 0, two that are 0 or 1/2."""
+    noisy = Verdicts.from_matrices([False, True], [[True], [True]], [[True]])
+    clean = Verdicts.from_matrices([True, True], [[True], [True]], [[True]])
+    half = Verdicts.from_matrices([None, True], [[True], [True]], [[True]])
+    runs = [noisy] * 3 + [clean] * 5 + [half] * 2
+    return [Result(str(i), score(each, undetermined=choice)) for i, each in enumerate(runs)]
+
+
+def _words(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page.split("<body>")[1]).split())
+
+
+def test_what_is_undetermined_is_in_every_figure(tmp_path: Path) -> None:
+    page = write_report(left_open("none"), tmp_path / "a.html").read_text(encoding="utf-8")
+    text = _words(page)
+    assert "3 to 5 of 20 claims are incorrect and come from a retrieved chunk" in text
+    assert "3 from relevant chunks, 0 from irrelevant ones; the judge left 2 open." in text
+    # 3 and 5 of 10 samples at 1/2, and 3 to 5 of 20 claims.
+    assert "0.150 to 0.250 mean over 10 samples" in text
+    assert "the judge left 2 claims in 2 samples open; the interval covers it" in text
+    assert "Share of claims 0.150 to 0.250 3 to 5 of 20" in text
+    assert "Std. deviation open" in text
+    assert "Determined 8 Undetermined 2 Undefined 0" in text
+    # Position 4.5 of ten: the median is 0 or 1/4.
+    assert "Median 0.000 to 0.250" in text
+    assert "0.0 to 0.1: 5; 0.5 to 0.6: 3; undetermined: 2." in page
+    assert "Box plots. relevant, without 2 undetermined: lowest 0.00" in page
+    assert "of determined samples; left out as undetermined: 2 relevant" in text
+    assert "undetermined 2 0 " in text.split("The plots as a table")[1]
+    # The irrelevant mode hangs on nothing that is open.
+    assert "0.000 mean over 10 samples" in text
+    row = json.loads(_block(page, "rows"))[-1]
+    assert (row["relevant"], row["relevant_bounds"]) == (None, [0, 0.5])
+    assert (row["irrelevant"], "irrelevant_bounds" in row) == (0, False)
+
+
+def test_a_value_that_was_chosen_is_drawn_and_said(tmp_path: Path) -> None:
+    page = write_report(left_open("high"), tmp_path / "a.html").read_text(encoding="utf-8")
+    text = _words(page)
+    assert "plots and single figures count what the judge left open as noise" in text
+    assert "0.150 to 0.250 mean over 10 samples" in text
+    assert "0.0 to 0.1: 5; 0.5 to 0.6: 5." in page
+    row = json.loads(_block(page, "rows"))[-1]
+    assert (row["relevant"], row["relevant_bounds"]) == (0.5, [0, 0.5])
+
+
 def test_one_cluster_has_no_interval_and_the_page_says_why(tmp_path: Path) -> None:
     together = [result_of(i, (i % 2, 2), cluster="the only one") for i in range(40)]
     page = write_report(together, tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "No interval: fewer than two clusters have a value" in page
+    assert "No interval: there are fewer than two clusters to measure" in page
     assert "relevant: 1 cluster; below 30 an interval means little." in page
 
 
