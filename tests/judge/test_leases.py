@@ -72,3 +72,34 @@ def test_nobody_can_ask_after_a_process_of_another_machine() -> None:
 def test_a_number_used_again_is_another_process() -> None:
     host, pid, _ = _lease.this_process().rsplit("/", 2)
     assert not _lease.believed_alive(f"{host}/{pid}/of-an-earlier-process")
+
+
+ODD = ["", "/", "host", "host/1", "//", "h/x/y", f"{'9' * 400}", 7, 1.5, b"\xff/1/x", None]
+
+
+@pytest.mark.parametrize("owner", ODD, ids=repr)
+def test_an_odd_owner_is_believed_alive_for_its_time_and_no_longer(
+    path: Path, monkeypatch: pytest.MonkeyPatch, owner: object
+) -> None:
+    host = _lease.this_process().rsplit("/", 2)[0]
+    for name in (owner, f"{host}/{owner}/x", f"{host}/-1/x", f"{host}/0/x", f"{host}/{10**30}/x"):
+        assert _lease.believed_alive(name)
+    with VerdictStore(path) as store:
+        now = store_module.time.time()
+        with store._database.transaction() as connection:
+            connection.execute("DROP TABLE leases")
+            connection.execute("CREATE TABLE leases (key PRIMARY KEY, owner, until)")
+            connection.execute("INSERT INTO leases VALUES (?, ?, ?)", ("a", owner, now + 30))
+        assert not store.claim("a")
+        monkeypatch.setattr(store_module.time, "time", lambda: now + 31)
+        assert store.claim("a")
+
+
+@pytest.mark.parametrize("until", [9e99, "later", b"\xff", None])
+def test_a_lease_that_ends_when_none_can_is_over(path: Path, until: object) -> None:
+    with VerdictStore(path) as store:
+        with store._database.transaction() as connection:
+            connection.execute("DROP TABLE leases")
+            connection.execute("CREATE TABLE leases (key PRIMARY KEY, owner, until)")
+            connection.execute("INSERT INTO leases VALUES (?, ?, ?)", ("a", "other/1/x", until))
+        assert store.claim("a")

@@ -87,6 +87,7 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
             },
         ],
         "status": "scored",
+        "gate": "fail",
         "definition": "promptfoo",
         "maxNoise": 0.2,
         "noiseSensitivity": {"relevant": 0.5, "irrelevant": 0.5},
@@ -157,10 +158,12 @@ def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
 def test_without_labels_or_reference_claims_relevance_is_undetermined(run: Run) -> None:
     graded = run.evaluation.only("source: vars as JSON")
 
-    assert graded.figures == (0, 0)
+    assert graded.figures == (None, None)
+    assert graded.result["pass"] is False
+    assert graded.result["metadata"]["status"] == "undetermined"
     assert graded.result["metadata"]["bounds"]["irrelevant"] == [0, 0.5]
     assert graded.result["metadata"]["chunkRelevance"] == [None, None]
-    assert "1 claim is undetermined, so the value lies between 0 and 0.5" in graded.reason
+    assert "is undetermined: it lies between 0 and 0.5" in graded.reason
     assert graded.claims[1]["pass"] is False
     assert "undetermined" in graded.claims[1]["reason"]
 

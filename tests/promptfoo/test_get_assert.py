@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from noisesense import NoiseSenseError
 from noisesense_adapters.promptfoo import get_assert
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
 from support.promptfoo_suite import claims
@@ -114,14 +115,6 @@ UNDEFINED: dict[str, tuple[Any, Any, str]] = {
         claims(1, 1),
         "the definition has no irrelevant mode",
     ),
-    "nothing determined": (
-        {},
-        {
-            "response_claims": [{"text": "a", "correct": None, "entailed_by": [0]}],
-            "chunks": [{"text": "b", "relevant": True}],
-        },
-        "no response claim could be determined",
-    ),
 }
 
 
@@ -131,7 +124,7 @@ def test_undefined_neither_passes_nor_counts(case: str) -> None:
     result = assess(config, verdicts=verdicts)
 
     assert (result["pass"], result["score"]) == (False, 0.0)
-    assert result["metadata"]["status"] == "undefined"
+    assert result["metadata"]["status"] == result["metadata"]["gate"] == "undefined"
     assert f"is undefined: {why}" in result["reason"]
     assert "this says nothing of the answer" in result["reason"]
     assert f"noise_sensitivity_{config.get('mode', 'relevant')}" not in result["namedScores"]
@@ -162,18 +155,113 @@ def test_no_claims_can_be_an_error_or_undefined_in_any_definition() -> None:
     assert undefined["metadata"]["status"] == "undefined"
 
 
-def test_undetermined_claims_are_told_with_bounds() -> None:
+def partly_open() -> dict[str, Any]:
+    """Of four claims one certainly counts in the irrelevant mode, and another perhaps."""
     verdicts = claims(2, 2)
     verdicts["response_claims"][3].update(entailed_by=[], undetermined=[1])
-    result = assess({"mode": "irrelevant"}, verdicts=verdicts)
+    return verdicts
 
-    assert result["namedScores"]["noise_sensitivity_irrelevant"] == 1 / 3
-    assert result["score"] == 2 / 3
+
+def test_undetermined_claims_are_told_with_bounds() -> None:
+    result = assess({"mode": "irrelevant", "maxNoise": 0.25}, verdicts=partly_open())
+
+    assert (result["pass"], result["score"]) == (False, 0.0)
+    # Chunk 1, which alone is open, is irrelevant: of the relevant mode all is known.
+    assert result["namedScores"] == {"noise_sensitivity_relevant": 0.0}
+    assert result["metadata"]["status"] == "undetermined"
+    assert result["metadata"]["gate"] == "undecided"
     assert result["metadata"]["bounds"]["irrelevant"] == [0.25, 0.5]
-    assert "1 claim is undetermined" in result["reason"]
+    assert result["metadata"]["noiseSensitivity"] == {"relevant": 0.0, "irrelevant": None}
+    assert "is undetermined: it lies between 0.25 and 0.5" in result["reason"]
+    assert "Whether it is at most 0.25 is undecided." in result["reason"]
     assert result["componentResults"][3]["pass"] is False
     assert result["metadata"]["claimAnalyses"][3]["isCorrect"] is False
     assert "sourceChunk" not in result["metadata"]["claimAnalyses"][3]
+
+
+@pytest.mark.parametrize(
+    ("limit", "gate"),
+    [(0, "fail"), (0.24, "fail"), (0.25, "undecided"), (0.49, "undecided"), (0.5, "pass")],
+)
+@pytest.mark.parametrize("choice", ["none", "low", "high"])
+def test_what_passes_goes_by_the_bounds_whatever_is_chosen(
+    choice: str, limit: float, gate: str
+) -> None:
+    """At least 2 of the 4 claims certainly do not count: the score where there is one."""
+    config = {"mode": "irrelevant", "maxNoise": limit, "undetermined": choice}
+    result = assess(config, verdicts=partly_open())
+
+    assert result["metadata"]["gate"] == gate
+    assert result["pass"] is (gate == "pass")
+    assert result["score"] == (0.5 if choice != "none" or gate == "pass" else 0.0)
+    named = {"none": None, "low": 0.25, "high": 0.5}[choice]
+    assert result["namedScores"].get("noise_sensitivity_irrelevant") == named
+    assert result["metadata"]["status"] == "undetermined"
+    assert result["metadata"].get("undetermined") == (None if choice == "none" else choice)
+    assert "lies between 0.25 and 0.5" in result["reason"]
+
+
+NOTHING_KNOWN = {
+    "response_claims": [{"text": "a", "correct": None, "entailed_by": [0]}],
+    "chunks": [{"text": "b", "relevant": True}],
+}
+
+
+def test_nothing_known_is_undetermined_and_not_undefined() -> None:
+    result = assess(verdicts=NOTHING_KNOWN)
+
+    assert (result["pass"], result["score"]) == (False, 0.0)
+    assert result["namedScores"] == {"noise_sensitivity_irrelevant": 0.0}
+    assert result["metadata"]["status"] == "undetermined"
+    assert "is undetermined: it lies between 0 and 1" in result["reason"]
+
+
+CONFIG = {"maxNoise": 0.2}
+PYTHON = {"type": "python", "value": "file://noise.py", "config": CONFIG}
+INVERTED = {**PYTHON, "type": "not-python"}
+TESTS: dict[str, tuple[Any, bool]] = {
+    "none": (None, False),
+    "python": ([PYTHON], False),
+    "others beside it": (
+        [{"type": "not-contains", "value": "x"}, {**INVERTED, "config": {"mode": "x"}}, PYTHON],
+        False,
+    ),
+    "not-python": ([INVERTED], True),
+    "not-python in a set": ([{"type": "assert-set", "assert": [INVERTED]}], True),
+    "both, with the same config": ([PYTHON, INVERTED], True),
+    "not the test's own config": ([{**PYTHON, "config": None}], True),
+}
+"""The test's assertions, and whether the one of `CONFIG` may be turned around."""
+
+
+@pytest.mark.parametrize("case", TESTS)
+@pytest.mark.parametrize(
+    ("verdicts", "word"),
+    [(NOTHING_KNOWN, "undetermined"), (claims(0, 0), "undefined"), ({}, "response_claims")],
+    ids=["undetermined", "undefined", "error"],
+)
+def test_what_may_be_inverted_is_raised(case: str, verdicts: Any, word: str) -> None:
+    assertions, inverted = TESTS[case]
+    test = {} if assertions is None else {"assert": assertions}
+    context = {"vars": {"verdicts": verdicts}, "config": CONFIG, "test": test}
+
+    if not inverted:
+        assert get_assert(RESPONSE, context)["pass"] is False
+        return
+    with pytest.raises(NoiseSenseError, match=word):
+        get_assert(RESPONSE, context)
+
+
+@pytest.mark.parametrize(("noisy", "passes"), [(0, True), (4, False)])
+def test_what_is_known_is_inverted_as_ever(noisy: int, passes: bool) -> None:
+    context = {
+        "vars": {"verdicts": claims(4, noisy)},
+        "test": {"assert": [{"type": "not-python"}]},
+    }
+    context["config"] = {"mode": "irrelevant"}
+    context["test"]["assert"][0]["config"] = {"mode": "irrelevant"}
+
+    assert get_assert(RESPONSE, context)["pass"] is passes
 
 
 def test_an_earlier_undetermined_chunk_leaves_the_source_open() -> None:

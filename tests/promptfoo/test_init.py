@@ -71,10 +71,8 @@ def test_it_runs_as_it_is(commands: Path, tmp_path: Path) -> None:
         documented = example.expected["promptfoo"]
         assert evaluation.rows[title]["namedScores"] == pytest.approx(
             {
-                "noise_robustness": 1 - irrelevant,
                 "noise_sensitivity_relevant": relevant,
                 "noise_sensitivity_irrelevant": irrelevant,
-                "noise_robustness_promptfoo": 1 - documented[0],
                 "promptfoo_noise_relevant": documented[0],
                 "promptfoo_noise_irrelevant": documented[1],
             },

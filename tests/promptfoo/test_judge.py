@@ -144,6 +144,14 @@ def test_two_assertions_in_one_process_judge_once(server: ScriptedServer) -> Non
     assert second["tokensUsed"]["total"] == 0
 
 
+def test_the_same_assertion_again_judges_again(server: ScriptedServer) -> None:
+    assess(_judge(server, timeout=34))
+    calls = server.log.calls
+    assess(_judge(server, timeout=34))
+
+    assert server.log.calls == 2 * calls
+
+
 def test_a_store_keeps_what_was_paid_for(server: ScriptedServer, tmp_path: Path) -> None:
     store = str(tmp_path / "noise.db")
     first = assess(_judge(server, store=store))
@@ -255,11 +263,12 @@ def test_a_refusal_of_the_endpoint_is_said_so(server: ScriptedServer) -> None:
     assert result["metadata"] == {"status": "error"}
 
 
-def test_garbage_gives_an_undefined_score_and_its_cost(server: ScriptedServer) -> None:
+def test_garbage_is_undetermined_and_tells_its_cost(server: ScriptedServer) -> None:
     server.script = always(INVALID_JSON)
     result = assess(_judge(server))
 
     assert (result["pass"], result["score"]) == (False, 0.0)
-    assert result["metadata"] == {"status": "undefined"}
+    assert result["metadata"] == {"status": "undetermined"}
+    assert "could not be computed and is undetermined" in result["reason"]
     assert "namedScores" not in result
     assert result["tokensUsed"]["numRequests"] > 0

@@ -378,6 +378,10 @@ def test_what_is_certain_is_still_found() -> None:
     assert (ours.bounds_a, ours.bounds_b) == ((0.0, 0.5), (1.0, 1.0))
     assert (ours.mean_a, ours.mean_b, ours.difference) == (None, 1.0, None)
     assert ours.difference_bounds == (0.5, 1.0)
+    # All lower ends 1/2, all upper ends 1: 40 pairs cannot have missed 1 − 0.025^(1/40) = 8.8%,
+    # which reaches that part of the way from 1/2 to −1.
+    assert ours.interval is not None
+    assert ours.interval[:2] == pytest.approx((0.5 - 1.5 * 0.0881, 1.0), abs=1e-4)
     change = found.changes[0]
     assert change.changed("relevant")
     assert (change.largest, change.difference("relevant")) == (0.5, None)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from noisesense.errors import NoiseSenseError
 from noisesense.scoring import score
-from noisesense_adapters.promptfoo._inputs import Inputs
+from noisesense_adapters.promptfoo._inputs import Inputs, may_be_inverted
 from noisesense_adapters.promptfoo._result import as_failure, as_result
-from noisesense_adapters.promptfoo._settings import read_config, read_settings
+from noisesense_adapters.promptfoo._settings import Settings, read_config, read_settings
 from noisesense_adapters.promptfoo._verdicts import given_verdicts
 
 if TYPE_CHECKING:
@@ -35,10 +35,14 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
 
     - ``mode``: ``relevant`` (default) or ``irrelevant``: which value passes or fails. Both
       are always computed.
-    - ``maxNoise``: the highest value that passes, default 0.2 (old name: ``threshold``).
+    - ``maxNoise``: the highest value that passes, default 0.2 (old name: ``threshold``). What
+      the judge left open passes only if it stays within ``maxNoise`` whichever way it falls.
     - ``definition``: ``ragas`` (default), ``paper``, ``promptfoo`` or ``validmind``.
     - ``empty``: what an answer without claims gives: ``undefined``, ``zero`` or ``error``;
       default ``zero`` for definition ``promptfoo``, as there, and ``undefined`` for the others.
+    - ``undetermined``: the named score where the judge left open how many claims count: ``none``
+      (default: there is none), ``low`` (none of them is noise) or ``high`` (all are). What
+      passes does not depend on it.
     - ``name``: of the named scores, default ``noise_sensitivity``. Promptfoo averages equal
       names within a test: give each assertion with another definition its own.
     - ``verdicts`` or ``recording``: a recording's path, relative to the working directory or to
@@ -54,17 +58,26 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
       context given as one text, and chunks given one by one are left as they are.
 
     Returns:
-        ``pass``: is the value at most ``maxNoise``? ``score``: the share of claims that do not
-        count, so that higher is better and ``threshold: 0.8`` asks for at most 0.2 noise.
-        ``namedScores``: the values themselves, lower is better, ``noise_sensitivity_relevant``
-        and ``noise_sensitivity_irrelevant``, each only where it is defined. Further one
-        component for each claim, ``metadata`` (claims, bounds, partition) and, if a model was
-        asked, ``tokensUsed``.
+        ``pass``: is the value at most ``maxNoise``, in every completion of what is undetermined?
+        ``score``: the share of claims that certainly do not count, so that higher is better and
+        ``threshold: 0.8`` asks for at most 0.2 noise. ``namedScores``: the values themselves,
+        lower is better, ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant``, each
+        only where there is one. Further one component for each claim, passed only if it
+        certainly does not count, ``metadata`` (gate, bounds, partition, claims) and, if a model
+        was asked, ``tokensUsed``.
 
-        Promptfoo knows pass and fail and wants a number. A value that is undefined does not
-        pass and has score 0, but no named score, ``metadata.status`` is ``undefined``, and the
-        reason says that it is no judgement of the answer. Neither is an error (status
-        ``error``): bad input, a sample that is not in the recording, a judge out of reach.
+        ``metadata.status`` is ``scored``, or says why there is no value: ``undetermined`` (the
+        judge did not say enough), ``undefined`` (no claims, no such mode) or ``error`` (bad
+        input, a sample that is not in the recording, a judge out of reach). Then there is no
+        named score, unless ``undetermined`` chose one. The result passes only if every
+        completion does; otherwise its score is 0, since Promptfoo wants a number, and the reason
+        says that this is no judgment of the answer. A ``metric:`` on the assertion would average
+        that 0: set none, and use the named scores.
+
+    Raises:
+        NoiseSenseError: ``metadata.status`` would not be ``scored``, and the assertion is, or may
+            be, of type ``not-python``: Promptfoo turns around what is returned to that, so that
+            what is not known would pass, but fails what is raised.
     """
     try:
         config = read_config(context)
@@ -72,16 +85,25 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         inputs = Inputs(output, context, config)
         verdicts, judged = given_verdicts(inputs), None
         if verdicts is None:
-            judged = _judge(inputs, config, context)
+            judged = _judge(inputs, settings, config, context)
             verdicts = judged.verdicts
-        found = score(verdicts, definition=settings.definition, empty=settings.empty)
+        found = score(
+            verdicts,
+            definition=settings.definition,
+            empty=settings.empty,
+            undetermined=settings.undetermined,
+        )
+        result = as_result(found, settings, judged)
     except NoiseSenseError as error:
-        return as_failure(error)
-    return as_result(found, settings, judged)
+        result = as_failure(error)
+    if result["metadata"]["status"] != "scored" and may_be_inverted(context):
+        # Whatever is returned as not passed, not-python makes a pass; an exception it does not.
+        raise NoiseSenseError(result["reason"])
+    return result
 
 
-def _judge(inputs: Inputs, config: dict[str, Any], context: Any) -> Judgement:
+def _judge(inputs: Inputs, settings: Settings, config: dict[str, Any], context: Any) -> Judgement:
     # Loaded only when somebody has to be asked: pydantic, SQLite, the client library.
     from noisesense_adapters.promptfoo._judge import judge
 
-    return judge(inputs, config, context)
+    return judge(inputs, settings, config, context)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.promptfoo._settings import CHUNKS, QUERY, REFERENCE
 
-__all__ = ["Inputs", "as_object"]
+__all__ = ["Inputs", "as_object", "may_be_inverted"]
 
 _RESPONSE = ("response", "answer", "output")
 _ONE_TEXT = "context"  # the one name of CHUNKS under which a test may hold one text
@@ -141,6 +142,26 @@ class Inputs:
 
     def _variables(self) -> str:
         return f"only {', '.join(map(repr, self._vars))}" if self._vars else "no variables"
+
+
+def may_be_inverted(context: Any) -> bool:
+    """May Promptfoo turn what this assertion returns around, as it does for ``not-python``?
+
+    Promptfoo does not say which of the test's assertions is running. It is known by its config,
+    and only if all with that config are of type ``python`` is it certain. Without any assertions
+    it is not Promptfoo that calls.
+    """
+    context = as_object(context)
+    assertions = list(_assertions(as_object(context.get("test")).get("assert")))
+    config = context.get("config") or None
+    types = {each.get("type") for each in assertions if (each.get("config") or None) == config}
+    return bool(assertions) and types & {"python", "not-python"} != {"python"}
+
+
+def _assertions(given: Any) -> Iterator[dict[str, Any]]:
+    for each in map(as_object, cast("list[Any]", given) if _is_list(given) else ()):
+        yield each
+        yield from _assertions(each.get("assert"))
 
 
 def as_object(value: Any) -> dict[str, Any]:

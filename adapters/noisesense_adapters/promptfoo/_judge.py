@@ -16,13 +16,16 @@ from noisesense.store import VerdictStore
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.promptfoo._endpoint import Endpoint, choose_endpoint
 from noisesense_adapters.promptfoo._inputs import Inputs
+from noisesense_adapters.promptfoo._settings import Settings
 
 __all__ = ["judge"]
 
 T = TypeVar("T")
 
 
-def judge(inputs: Inputs, config: dict[str, Any], context: dict[str, Any]) -> Judgement:
+def judge(
+    inputs: Inputs, settings: Settings, config: dict[str, Any], context: dict[str, Any]
+) -> Judgement:
     """Judge the assertion's sample.
 
     Raises:
@@ -31,10 +34,9 @@ def judge(inputs: Inputs, config: dict[str, Any], context: dict[str, Any]) -> Ju
     """
     sample = Sample.model_validate(inputs.sample)
     endpoint = choose_endpoint(config, context)
-    # In one process (a test of one's own, say) two assertions on a sample judge it once.
+    # In one process (a test of one's own, say) two different assertions on a sample judge it once.
     asked = judge_for("promptfoo", endpoint, lambda: _make(endpoint))
-    asking = ("promptfoo", repr(sorted(config.items())))
-    return _run(judge_once(asked, sample, metric=asking))
+    return _run(judge_once(asked, sample, metric=("promptfoo", settings)))
 
 
 def _make(endpoint: Endpoint) -> Judge:

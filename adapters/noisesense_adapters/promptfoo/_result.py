@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.definitions import MODES
-from noisesense.errors import NoiseSenseError, ReplyError
+from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
+from noisesense.gating import GateOutcome
 from noisesense.scoring import ClaimOutcome, Score
 from noisesense_adapters.promptfoo._settings import Settings
 
@@ -16,26 +18,25 @@ if TYPE_CHECKING:
 __all__ = ["as_failure", "as_result"]
 
 _NO_THIRD_OUTCOME = (
-    "Shown as failed, since Promptfoo has no third outcome: this says nothing of the answer."
+    "Shown as failed, since an assertion has no third outcome: this says nothing of the answer."
 )
 
 
 def as_result(score: Score, settings: Settings, judged: Judgement | None) -> dict[str, Any]:
-    """What the assertion returns. An undefined value does not pass and has no named score."""
+    """What the assertion returns. What is undefined or undetermined has no named score."""
     mode = settings.mode
-    value, robustness = score.value(mode), score.robustness(mode)
-    passes = value is not None and value <= settings.max_noise
+    gate = score.gate(mode, settings.max_noise)
     result: dict[str, Any] = {
-        "pass": passes,
-        "score": 0.0 if robustness is None else robustness,
-        "reason": f"{score.reason(mode)} {_outcome(score, settings)}",
+        "pass": gate == "pass",
+        "score": _certain_robustness(score, settings, gate),
+        "reason": f"{score.reason(mode)} {_outcome(score, settings, gate)}",
         "namedScores": {
             f"{settings.name}_{each}": value
             for each in MODES
             if (value := score.value(each)) is not None
         },
         "componentResults": [_component(score, claim, settings) for claim in score.claims],
-        "metadata": _metadata(score, settings, judged),
+        "metadata": _metadata(score, settings, gate, judged),
     }
     if judged is not None:
         result["tokensUsed"] = _tokens(judged.usage)
@@ -44,12 +45,12 @@ def as_result(score: Score, settings: Settings, judged: Judgement | None) -> dic
 
 def as_failure(error: NoiseSenseError) -> dict[str, Any]:
     """What the assertion returns if there is no score: why, and nothing that counts as one."""
-    undefined = isinstance(error, ReplyError)
+    also = " and is undetermined" if isinstance(error, JudgeError) else ""
     result: dict[str, Any] = {
         "pass": False,
         "score": 0.0,
-        "reason": f"Noise sensitivity could not be computed: {error} ({_NO_THIRD_OUTCOME})",
-        "metadata": {"status": "undefined" if undefined else "error"},
+        "reason": f"Noise sensitivity could not be computed{also}: {error} ({_NO_THIRD_OUTCOME})",
+        "metadata": {"status": "undetermined" if isinstance(error, ReplyError) else "error"},
     }
     usage: Any = getattr(error, "usage", None)
     if usage is not None:
@@ -57,10 +58,24 @@ def as_failure(error: NoiseSenseError) -> dict[str, Any]:
     return _writable(result)
 
 
-def _outcome(score: Score, settings: Settings) -> str:
-    value, limit = score.value(settings.mode), f"{settings.max_noise:g}"
-    if value is not None:
-        return f"At most {limit} passes." if value <= settings.max_noise else f"Above {limit}."
+def _certain_robustness(score: Score, settings: Settings, gate: GateOutcome) -> float:
+    """The share of claims that certainly do not count; 0 where there is neither value nor pass.
+
+    By the upper bound, whatever ``undetermined`` chose: Promptfoo's thresholds are gates, too.
+    """
+    if score.value(settings.mode) is None and gate != "pass":
+        return 0.0
+    return replace(score, undetermined="high").robustness(settings.mode) or 0.0
+
+
+def _outcome(score: Score, settings: Settings, gate: GateOutcome) -> str:
+    limit = f"{settings.max_noise:g}"
+    if gate == "pass":
+        return f"At most {limit} passes."
+    if gate == "fail":
+        return f"Above {limit}."
+    if gate == "undecided":
+        return f"Whether it is at most {limit} is undecided. {_NO_THIRD_OUTCOME}"
     hint = "" if score.claims else " config.empty: zero would pass it as free of noise."
     return f"{_NO_THIRD_OUTCOME}{hint}"
 
@@ -76,7 +91,10 @@ def _component(score: Score, claim: ClaimOutcome, settings: Settings) -> dict[st
     }
 
 
-def _metadata(score: Score, settings: Settings, judged: Judgement | None) -> dict[str, Any]:
+def _metadata(
+    score: Score, settings: Settings, gate: GateOutcome, judged: Judgement | None
+) -> dict[str, Any]:
+    status = score.status(settings.mode)
     claims = score.claims
     incorrect = [claim for claim in claims if claim.correct is False]
     counted = [claim for claim in claims if getattr(claim, settings.mode)]
@@ -90,7 +108,8 @@ def _metadata(score: Score, settings: Settings, judged: Judgement | None) -> dic
         "noiseInfluencedClaims": [claim.text for claim in counted],
         "claimAnalyses": [_analysis(score, claim) for claim in claims],
         # Ours.
-        "status": "undefined" if score.value(settings.mode) is None else "scored",
+        "status": "scored" if status == "determined" else status,
+        "gate": gate,
         "definition": score.definition,
         "maxNoise": settings.max_noise,
         "noiseSensitivity": {mode: score.value(mode) for mode in MODES},
@@ -98,6 +117,8 @@ def _metadata(score: Score, settings: Settings, judged: Judgement | None) -> dic
         "partition": score.partition._asdict(),
         "chunkRelevance": score.chunk_relevance,
     }
+    if score.undetermined != "none":
+        metadata["undetermined"] = score.undetermined
     if judged is not None:
         usage = judged.usage
         metadata["judge"] = {

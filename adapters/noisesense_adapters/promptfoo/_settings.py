@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from noisesense.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.errors import InputError, describe
-from noisesense.scoring import Empty, check_empty
+from noisesense.scoring import Empty, Undetermined, check_empty, check_undetermined
 
 __all__ = ["CHUNKS", "QUERY", "REFERENCE", "Settings", "read_config", "read_settings"]
 
@@ -15,7 +15,7 @@ QUERY = ("query", "user_input", "question")
 REFERENCE = ("reference", "ground_truth", "groundTruth", "expected")
 CHUNKS = ("contextChunks", "retrieved_contexts", "contexts", "context")
 _KNOWN = (
-    *("mode", "definition", "maxNoise", "threshold", "empty", "name"),
+    *("mode", "definition", "maxNoise", "threshold", "empty", "undetermined", "name"),
     *("verdicts", "recording", "judge", "grading", "noiseContext"),
     *(*QUERY, *REFERENCE, *CHUNKS),
 )
@@ -29,6 +29,7 @@ class Settings:
     definition: DefinitionName
     max_noise: float
     empty: Empty
+    undetermined: Undetermined
     name: str
 
 
@@ -71,6 +72,7 @@ def _settings(config: dict[str, Any]) -> Settings:
         definition=definition,
         max_noise=_max_noise(config),
         empty=check_empty(config.get("empty", empty)),
+        undetermined=check_undetermined(config.get("undetermined", "none")),
         name=name,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -83,7 +83,7 @@ class Caller:
     totals: RunningTotals
 
     async def call(
-        self, case: Case, attempts: range, question: Callable[[int], Question[S]]
+        self, case: Case, attempts: range, question: Callable[[int], Awaitable[Question[S]]]
     ) -> Answer[S]:
         """Ask the first of the attempts once.
 
@@ -97,9 +97,9 @@ class Caller:
             JudgeError: the model could not be asked.
             StoreError: the store cannot be read or written.
         """
-        first = question(attempts[0])
+        first = await question(attempts[0])
         if self.store is not None:
-            return await self._through(self.store, case, first, map(question, attempts[1:]))
+            return await self._through(self.store, case, first, attempts[1:], question)
         async with self.limit.slot():
             value, _ = await self._ask(case, first)
         return _answer(first, value, asked=True)
@@ -112,7 +112,12 @@ class Caller:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _through(
-        self, store: VerdictStore, case: Case, first: Question[S], later: Iterator[Question[S]]
+        self,
+        store: VerdictStore,
+        case: Case,
+        first: Question[S],
+        later: range,
+        question: Callable[[int], Awaitable[Question[S]]],
     ) -> Answer[S]:
         key = self.key(case, first)
         pause, longest = _POLL
@@ -122,9 +127,10 @@ class Caller:
             if kept is not None and answer is None:
                 if kept.answered:
                     store.mark_unanswered([key])  # else nobody could claim it
-                for question in later:
-                    kept = store.get(self.key(case, question))
-                    answer = None if kept is None else self._kept(store, case, question, kept)
+                for attempt in later:
+                    again = await question(attempt)
+                    kept = store.get(self.key(case, again))
+                    answer = None if kept is None else self._kept(store, case, again, kept)
                     if answer is not None:
                         break
             if answer is not None:

@@ -37,7 +37,7 @@ class Decomposer:
         return [claim for claims in found for claim in claims]
 
     async def _part(self, case: Case, which: str, text: str, about: str) -> list[str]:
-        def question(attempt: int) -> Question[Claims]:
+        async def question(attempt: int) -> Question[Claims]:
             prompt = self.prompts.decomposition(text, about, attempt=attempt)
             step = f"claims of the {which}"
             return Question(step, prompt, Claims, partial(_usable, text), attempt=attempt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -22,6 +23,7 @@ class Table:
         self._response: Sequence[str] = ()
         self._reference: Sequence[str] = ()
         self._correct: Mapping[int, bool | None] = {}
+        self._checked = asyncio.Event()
         self._by_text: Mapping[str, Answers] = {}
         self._reference_failed = False
 
@@ -49,6 +51,7 @@ class Table:
 
     def add_correctness(self, answers: Answers) -> None:
         self._correct = answers
+        self._checked.set()
 
     def chunk_premises(self) -> dict[str, Premise]:
         """What each distinct chunk text is to be asked. A blank one entails nothing.
@@ -78,12 +81,13 @@ class Table:
                 premises[chunk.text] = Premise(chunk.text, longer, deciding)
         return premises
 
-    def _deciding(self, unlabelled: bool, answers: Mapping[int, bool]) -> set[int]:
+    async def _deciding(self, unlabelled: bool, answers: Mapping[int, bool]) -> set[int]:
         """The claims that the score hangs on, by what is known of a chunk so far.
 
         An open cell of the reference leaves the chunk's relevance open, and with it every
         incorrect claim from that chunk; one that is known to be entailed settles it.
         """
+        await self._checked.wait()
         claims = {
             number for number in self.response_claims if self._correct.get(number) is not True
         }

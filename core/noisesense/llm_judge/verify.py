@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -29,12 +29,12 @@ class Premise(NamedTuple):
 
     Attributes:
         deciding: which claims' cells the score still hangs on, by what is known of the others;
-            None: all of them.
+            None: all of them. It may wait for what else it depends on.
     """
 
     text: str
     claims: Mapping[int, str]
-    deciding: Callable[[Mapping[int, bool]], Collection[int]] | None = None
+    deciding: Callable[[Mapping[int, bool]], Awaitable[Collection[int]]] | None = None
 
 
 class _Sheet(NamedTuple):
@@ -43,13 +43,15 @@ class _Sheet(NamedTuple):
     premises: dict[int, Premise]
     claims: dict[int, str]
 
-    def deciding(self, answers: Mapping[_Cell, bool], missing: Sequence[_Cell]) -> set[_Cell]:
+    async def deciding(
+        self, answers: Mapping[_Cell, bool], missing: Sequence[_Cell]
+    ) -> set[_Cell]:
         """Those of the missing cells that the score hangs on."""
         known: dict[int, dict[int, bool]] = {part: {} for part in self.premises}
         for (part, claim), verdict in answers.items():
             known[part][claim] = verdict
         wanted = {
-            part: premise.claims if premise.deciding is None else premise.deciding(known[part])
+            part: await premise.deciding(known[part]) if premise.deciding else premise.claims
             for part, premise in self.premises.items()
         }
         return {(part, claim) for part, claim in missing if claim in wanted[part]}
@@ -132,12 +134,12 @@ class Verifier:
             attempt = answer.attempt + 1
             asked += answer.asked
             if answer.reply is not None:
-                new = inquiry(answer.attempt).read(answer.reply)
+                new = (await inquiry(answer.attempt)).read(answer.reply)
                 answers = {**answers, **new}
                 missing = [cell for cell in missing if cell not in new]
         return answers
 
-    def _inquiry(
+    async def _inquiry(
         self,
         sheet: _Sheet,
         answers: Mapping[_Cell, bool],
@@ -146,7 +148,7 @@ class Verifier:
     ) -> _Inquiry:
         """What an attempt asks: at first everything; then what decides before the rest, and the
         last time nothing else."""
-        deciding = sheet.deciding(answers, missing) if attempt else set(missing)
+        deciding = await sheet.deciding(answers, missing) if attempt else set(missing)
         last = attempt % (1 + self.max_reasks) == self.max_reasks
         wanted = [cell for cell in missing if cell in deciding] if last else []
         cells = wanted or list(missing)
@@ -181,10 +183,10 @@ class _Inquiry(NamedTuple):
         return {cell: verdict for cell, verdict in found.items() if cell in self.missing}
 
 
-def _question(
-    inquiry: Callable[[int], _Inquiry], step: str, vote: int, attempt: int
+async def _question(
+    inquiry: Callable[[int], Awaitable[_Inquiry]], step: str, vote: int, attempt: int
 ) -> Question[_Reply]:
-    asked = inquiry(attempt)
+    asked = await inquiry(attempt)
     schema: type[_Reply] = VerdictList if len(asked.part_of) == 1 else PackedVerdicts
 
     def answers(reply: _Reply) -> bool:

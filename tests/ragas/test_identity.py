@@ -1,0 +1,57 @@
+"""A store never mixes ragas' models."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI
+from pydantic import SecretStr
+from ragas.llms import LangchainLLMWrapper, llm_factory
+
+from noisesense_adapters.ragas._llm import RagasLLM
+from support.identities import KEY, URL, check_identities, told
+
+
+def langchain(key: str = KEY, **options: Any) -> ChatOpenAI:
+    return ChatOpenAI(api_key=SecretStr(key), **{"model": "m", "base_url": URL, **options})
+
+
+def ragas(key: str = KEY, **options: Any) -> RagasLLM:
+    model, url = options.pop("model", "m"), options.pop("base_url", URL)
+    client = AsyncOpenAI(api_key=key, base_url=url)
+    return RagasLLM(llm_factory(model, client=client, **options))
+
+
+def ragas_langchain(key: str = KEY, **options: Any) -> RagasLLM:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        wrapper = LangchainLLMWrapper(langchain(key, **options), bypass_temperature=True)
+    return RagasLLM(wrapper)
+
+
+@pytest.mark.parametrize(
+    "make", [ragas, ragas_langchain, lambda *key, **options: RagasLLM(langchain(*key, **options))]
+)
+def test_every_option_that_changes_an_answer_and_no_key(make: Callable[..., RagasLLM]) -> None:
+    check_identities(make)
+
+
+def test_the_name_is_the_innermost_models() -> None:
+    assert RagasLLM(langchain()).name == "m"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        assert RagasLLM(LangchainLLMWrapper(langchain().with_retry())).name == "m"
+
+
+def test_ragas_sets_the_temperature_of_a_langchain_model_itself() -> None:
+    """While it asks, the model's own attribute is another: that must not make another model."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        cold, hot = (LangchainLLMWrapper(langchain(temperature=t)) for t in (0.01, 0.9))
+    assert told(RagasLLM(cold)) == told(RagasLLM(hot))
+    hot.bypass_temperature = cold.bypass_temperature = True
+    assert told(RagasLLM(cold)) != told(RagasLLM(hot))
