@@ -15,6 +15,7 @@ __all__ = [
     "SampleNotRecordedError",
     "StoreError",
     "UndefinedScoreError",
+    "UndeterminedScoreError",
     "describe",
 ]
 
@@ -80,6 +81,10 @@ class StoreError(InputError):
 
 class UndefinedScoreError(NoiseSenseError, ValueError):
     """The score is undefined and the caller asked for an error (``empty="error"``)."""
+
+
+class UndeterminedScoreError(NoiseSenseError, ValueError):
+    """The judge left the score open and the caller asked for an error where there is no number."""
 
 
 class JudgeError(NoiseSenseError, RuntimeError):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from noisesense.definitions import DefinitionName, Mode
 from noisesense.errors import InputError, describe
-from noisesense.sample import Sample
-from noisesense.verdicts import Verdicts
+from noisesense.scoring.definitions import DefinitionName, Mode
+from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.verdicts import Verdicts
 
 __all__ = [
     "Deviation",

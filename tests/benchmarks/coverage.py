@@ -26,9 +26,12 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 
 # The two source roots are found above: a clean checkout runs without an install.
 from noisesense import Result, compare, prediction_powered_mean, summarize  # noqa: E402
-from noisesense.stats._quantiles import quantile_of_sorted  # noqa: E402
-from noisesense.stats._resampling import resampled  # noqa: E402
-from noisesense.stats.interval import Interval, ratio  # noqa: E402
+from noisesense.stats.interval import (  # noqa: E402
+    Interval,
+    quantile_of_sorted,
+    ratio,
+    resampled,
+)
 from support.simulated import POPULATIONS, Population, poisson, result_of  # noqa: E402
 
 SIZES = (30, 100, 300)

@@ -39,8 +39,8 @@ os.environ["LANGSMITH_TRACING"] = "false"
 warnings.simplefilter("ignore")
 
 from noisesense import Sample, score  # noqa: E402
-from noisesense.definitions import MODES  # noqa: E402
-from noisesense_adapters.parity.ragas_peer import ragas_row  # noqa: E402
+from noisesense.scoring.definitions import MODES  # noqa: E402
+from noisesense_adapters.demo.ragas_peer import ragas_row  # noqa: E402
 from support.cost_workload import CHUNKS, RUN_CHUNKS, RUN_SAMPLES, pair, run_pairs  # noqa: E402
 
 WHOSE = ("ragas", "ours", "ours, full")
@@ -72,9 +72,8 @@ class Row:
 async def evaluate(metric: Any, url: str, samples: Sequence[Sample], **options: Any) -> Scores:
     """Both modes in one ``evaluate()``, with ragas' wrapper of a ChatOpenAI."""
     from langchain_openai import ChatOpenAI
-    from ragas.llms import LangchainLLMWrapper
-
     from ragas import EvaluationDataset, aevaluate
+    from ragas.llms import LangchainLLMWrapper
 
     model = ChatOpenAI(model="gpt-4o-mini", base_url=url, api_key="none")
     result = await aevaluate(

@@ -45,10 +45,13 @@ from noisesense import (  # noqa: E402
     score,
     summarize,
 )
-from noisesense.definitions import MODES, Mode  # noqa: E402
-from noisesense.stats._resampling import Unit  # noqa: E402
-from noisesense.stats._sign_flips import sign_flip_interval  # noqa: E402
-from noisesense.stats.interval import Interval, Resampling  # noqa: E402
+from noisesense.scoring.definitions import MODES, Mode  # noqa: E402
+from noisesense.stats.interval import (  # noqa: E402
+    Interval,
+    Resampling,
+    Unit,
+    sign_flip_interval,
+)
 from support.simulated import ragchecker_like  # noqa: E402
 
 TABLES = 1500

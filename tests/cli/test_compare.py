@@ -11,8 +11,16 @@ import pytest
 from noisesense.errors import InputError
 from noisesense.fixtures import ReferenceExample, reference_examples
 from noisesense_adapters.demo import notes, run_demo, to_dict, verdict
-from noisesense_adapters.demo._cases import Figures, NotComparable, Pair, cases
-from noisesense_adapters.demo._compare import Place, Report, as_documented, compare
+from noisesense_adapters.demo.compare import (
+    Figures,
+    NotComparable,
+    Pair,
+    Place,
+    Report,
+    as_documented,
+    cases,
+    compare,
+)
 
 MONA_LISA, CAPITAL = (
     next(e for e in reference_examples() if e.id == name)

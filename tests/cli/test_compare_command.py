@@ -23,7 +23,7 @@ from noisesense import (
     write_results,
 )
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.scoring import score_dataset
+from noisesense_adapters.datasets.score import score_dataset
 from support.command_here import run_here
 from support.tables import random_pairs
 

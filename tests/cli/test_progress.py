@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from noisesense_adapters.cli._progress import Pace
+from noisesense_adapters.cli.progress import Pace
 
 
 def clock(*seconds: float) -> Callable[[], float]:

@@ -15,7 +15,7 @@ import pytest
 
 from noisesense import VerdictStore, read_results
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.scoring import results_of
+from noisesense_adapters.datasets.results import results_of
 from support.command import environment, run
 from support.datasets import rows, write_jsonl
 from support.mind import Mind

@@ -13,8 +13,8 @@ import pytest
 
 from noisesense import InputError, RecordedJudge, Usage, read_recording
 from noisesense.fixtures import reference_examples
-from noisesense.store import StoredCall, StoredSample, VerdictStore
-from noisesense_adapters.cli._age import parse_age
+from noisesense.judging.store import StoredCall, StoredSample, VerdictStore
+from noisesense_adapters.cli.store import parse_age
 from support.command import run
 
 EXAMPLES = reference_examples()

@@ -13,21 +13,12 @@ import noisesense
 
 
 def _told_to_type_checkers() -> dict[str, str]:
-    """Each name in the ``if TYPE_CHECKING`` block, with its module."""
-    tree = ast.parse(Path(noisesense.__file__).read_text(encoding="utf-8"))
-    (block,) = (
-        node
-        for node in tree.body
-        if isinstance(node, ast.If)
-        and isinstance(node.test, ast.Name)
-        and any(isinstance(inner, ast.ImportFrom) for inner in node.body)
-    )
-    return {
-        alias.name: str(node.module)
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    """Each name that the stub imports, with its module."""
+    stub = Path(noisesense.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    imports = [node for node in ast.parse(stub).body if isinstance(node, ast.ImportFrom)]
+    # `import X as X` is what makes a name public to a type checker.
+    assert all(alias.asname == alias.name for node in imports for alias in node.names)
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
 TOLD = _told_to_type_checkers()
@@ -46,6 +37,7 @@ def test_each_name_is_what_its_module_has(name: str) -> None:
 
 def test_modules_are_attributes() -> None:
     assert noisesense.scoring is import_module("noisesense.scoring")
+    assert noisesense.errors is import_module("noisesense.errors")
 
 
 def test_another_name_is_an_attribute_error() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, Score, Verdicts, score
-from noisesense.definitions import DEFINITIONS
 from noisesense.fixtures import (
     Deviation,
     RagcheckerExample,
@@ -16,6 +15,7 @@ from noisesense.fixtures import (
     ragchecker_examples,
     reference_examples,
 )
+from noisesense.scoring.definitions import DEFINITIONS
 from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels
 
 EXAMPLES = reference_examples()

@@ -11,8 +11,8 @@ from deepeval.constants import HIDDEN_DIR
 from deepeval.test_run import cache as results_cache
 
 from noisesense import RecordedJudge, VerdictStore, write_recording
-from noisesense.definitions import MODES
 from noisesense.fixtures import reference_examples
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import MindModel, case_of, run_one
 from support.mind import Mind

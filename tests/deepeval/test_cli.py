@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from noisesense import Sample, Verdicts, write_recording
+from support.drawing import CALLS, DrawingMind
+from support.server import ScriptedServer
+from support.withheld import WAYS
 
 ROOT = Path(__file__).parents[2]
 QUESTION, CHUNK = "Who painted it?", "Leonardo painted it in the 16th century."
@@ -63,11 +68,12 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _process(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def _process(project: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     # DeepEval's own plugin, and those it brings, are loaded here as they are for its users.
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
-    paths = [str(ROOT / "core"), str(ROOT / "adapters"), environment.get("PYTHONPATH", "")]
-    environment.update(PYTHONPATH=os.pathsep.join(filter(None, paths)), COLUMNS="200")
+    paths = [str(ROOT / name) for name in ("core", "adapters", "tests")]
+    paths.append(environment.get("PYTHONPATH", ""))
+    environment.update(PYTHONPATH=os.pathsep.join(filter(None, paths)), COLUMNS="200", **variables)
     return subprocess.run(
         [sys.executable, "-m", *command],
         cwd=project,
@@ -103,3 +109,101 @@ def test_deepeval_test_run(project: Path) -> None:
     assert FAILURE in printed
     assert "Passed: 2 | Failed: 2" in printed
     assert done.returncode == 1
+
+
+_WITHHELD = """
+import pytest
+from deepeval import assert_test
+from noisesense_adapters.deepeval import NoiseSensitivityMetric
+from support.deepeval_run import MindModel, case_of
+from support.withheld import SAMPLE, WAYS, SpoiledMind
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_withheld(way):
+    metric = NoiseSensitivityMetric(model=MindModel(SpoiledMind(way)), threshold=0.2)
+    assert_test(case_of(SAMPLE), [metric])
+"""
+_UNDEFINED = """
+from deepeval import assert_test
+from noisesense_adapters.deepeval import NoiseSensitivityMetric
+from support.deepeval_run import case_of
+from support.withheld import SAMPLE
+
+def test_no_claims():
+    case = case_of(SAMPLE, metadata={"verdicts": {"response_claims": []}})
+    assert_test(case, [NoiseSensitivityMetric()])
+"""
+
+
+def test_a_judge_that_withholds_verdicts_fails_every_test_of_a_test_run(tmp_path: Path) -> None:
+    (tmp_path / "test_withheld.py").write_text(_WITHHELD, encoding="utf-8")
+
+    done = _process(tmp_path, "deepeval.cli.main", "test", "run", "test_withheld.py")
+
+    printed = _COLORS.sub("", done.stdout)
+    assert f"{len(WAYS)} failed" in printed, printed + done.stderr
+    assert "passed" not in printed.rpartition(f"{len(WAYS)} failed")[2].splitlines()[0]
+    assert f"Passed: 0 | Failed: {len(WAYS)}" in printed
+    assert printed.count("is undetermined: ") >= len(WAYS)
+    assert "cannot be decided" in printed
+    assert done.returncode == 1
+    written = _run_file(tmp_path)
+    (scores,) = written["metricsScores"]
+    assert (scores["scores"], scores["passes"], scores["errors"]) == ([], 0, len(WAYS))
+
+
+def test_an_undefined_sample_fails_no_test_run(tmp_path: Path) -> None:
+    (tmp_path / "test_undefined.py").write_text(_UNDEFINED, encoding="utf-8")
+
+    done = _process(tmp_path, "deepeval.cli.main", "test", "run", "test_undefined.py")
+
+    printed = _COLORS.sub("", done.stdout)
+    assert done.returncode == 0, printed + done.stderr
+    assert "NONE" in printed
+    assert "undefined" in printed
+    (case,) = _run_file(tmp_path)["testCases"]
+    (data,) = case["metricsData"]
+    assert (data.get("score"), data.get("success")) == (None, None)
+    assert data["reason"].endswith("is undefined: the response has no claims.")
+
+
+def _run_file(project: Path) -> Any:
+    """What DeepEval keeps of its last run: valid JSON, so without NaN."""
+    text = (project / ".deepeval" / ".latest_test_run.json").read_text(encoding="utf-8")
+    run = json.loads(text, parse_constant=pytest.fail)["testRunData"]
+    return json.loads(run, parse_constant=pytest.fail) if isinstance(run, str) else run
+
+
+_REPEATED = """
+import os
+from deepeval import assert_test
+from deepeval.models import LocalModel
+from noisesense_adapters.deepeval import NoiseSensitivityMetric
+from support.deepeval_run import case_of
+from support.drawing import SAMPLE
+
+model = LocalModel("m", api_key="k", base_url=os.environ["SERVER"])
+METRICS = [
+    NoiseSensitivityMetric(mode=mode, model=model, threshold=1)
+    for mode in ("relevant", "irrelevant")
+]
+CASE = case_of(SAMPLE)
+
+def test_repeated():
+    assert_test(CASE, METRICS)
+"""
+
+
+def test_repetitions_of_a_test_run_ask_again(tmp_path: Path) -> None:
+    (tmp_path / "test_repeated.py").write_text(_REPEATED, encoding="utf-8")
+
+    with ScriptedServer(DrawingMind()) as server:
+        command = ("deepeval.cli.main", "test", "run", "test_repeated.py", "-r", "4")
+        done = _process(tmp_path, *command, SERVER=server.base_url)
+        assert "4 passed" in _COLORS.sub("", done.stdout), done.stdout + done.stderr
+        assert server.log.calls == 4 * CALLS
+
+    cases = _run_file(tmp_path)["testCases"]
+    scores = [tuple(data["score"] for data in case["metricsData"]) for case in cases]
+    assert len(scores) == 4
+    assert len(set(scores)) > 1

@@ -14,8 +14,9 @@ from deepeval.test_run.test_run import TestRun as Run
 
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.io import Row, read_rows
-from noisesense_adapters.scoring import score_dataset
+from noisesense_adapters.datasets.read import read_rows
+from noisesense_adapters.datasets.rows import Row
+from noisesense_adapters.datasets.score import score_dataset
 
 EXAMPLES = reference_examples()
 

@@ -9,8 +9,8 @@ from deepeval.errors import MissingTestCaseParamsError
 from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, RecordedJudge, SampleNotRecordedError, write_recording
-from noisesense.definitions import DEFINITIONS, MODES, DefinitionName
 from noisesense.fixtures import ReferenceExample, reference_examples
+from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import CountingJudge, case_of, run, run_one
 
@@ -74,7 +74,7 @@ def test_the_report_carries_number_direction_and_claims(run_async: bool) -> None
 
 @BOTH
 @pytest.mark.parametrize("include_reason", [True, False])
-def test_undefined_shows_as_none_with_a_reason_and_the_case_passes(
+def test_undefined_shows_as_none_with_a_reason_and_the_case_does_not_fail(
     include_reason: bool, run_async: bool
 ) -> None:
     case = case_of(EXAMPLES[0].sample, metadata={"verdicts": {"response_claims": []}})
@@ -193,7 +193,10 @@ def test_a_wrong_argument_is_refused_before_the_run() -> None:
     for wrong, expected in (
         ({"mode": "both"}, "mode: expected 'relevant' or 'irrelevant', got 'both'"),
         ({"definition": "ragsa"}, "definition: expected one of 'ragas'"),
-        ({"threshold": "0.2"}, "threshold: expected a number or None, got '0.2'"),
+        ({"threshold": "0.2"}, "threshold: expected a number from 0 to 1, got '0.2'"),
+        ({"threshold": 20}, "threshold: expected a number from 0 to 1, got 20"),
+        ({"undetermined": "nan"}, "undetermined: expected 'none', 'low' or 'high', got 'nan'"),
+        ({"share": "no"}, "share: expected True or False, got 'no'"),
         ({"judge": "verdicts.jsonl"}, r"judge: .* got str\. Hint: .*RecordedJudge"),
         ({"model": 7}, "model: expected None, a model's name or a DeepEvalBaseLLM, got int"),
     ):

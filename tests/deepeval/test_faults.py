@@ -11,7 +11,7 @@ import pytest
 from deepeval.models import LocalModel
 from openai import DefaultAsyncHttpxClient
 
-from noisesense.definitions import MODES
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import OpenAIModel, case_of, run
 from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs
@@ -88,11 +88,14 @@ def test_fault(
         assert all(data.error and data.success is False for data in struck)
     else:
         assert all(data.error is None for data in struck)
-        if fault.outcome in ("undefined", "unusable"):
+        # The truth is above the threshold of 0.2, and nothing that is left of it passes.
+        assert all(data.success is False for data in struck)
+        if fault.outcome == "unusable":
             assert scores == [None, None]
-            assert all(data.success is None for data in struck)
-            assert all("is undefined: " in reason for reason in told)
+            assert all("is undetermined: the judge's model" in reason for reason in told)
         else:
+            if fault.outcome == "undefined":
+                assert scores == [None, None]
             assert any("unanswered" in reason for reason in told)
             assert all(_holds_truth(data) for data in struck)
     seen = " ".join([*map(str, told), caplog.text])
@@ -103,6 +106,7 @@ def test_fault(
 
 def _holds_truth(data: Any) -> bool:
     found = re.search(r"between ([\d.]+) and (\d[.\d]*\d|\d)", data.reason)
+    assert (data.score is None) == ("is undetermined: it lies between" in data.reason)
     low, high = map(float, found.groups()) if found else (data.score, data.score)
     return low - 1e-4 <= TRUTH <= high + 1e-4
 

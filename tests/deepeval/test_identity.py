@@ -6,7 +6,7 @@ from typing import Any
 
 from deepeval.models import AzureOpenAIModel, DeepEvalBaseLLM, OpenAIModel
 
-from noisesense_adapters.deepeval._model import DeepEvalLLM
+from noisesense_adapters.deepeval.llm import DeepEvalLLM
 from support.identities import KEY, URL, check_identities, told
 
 

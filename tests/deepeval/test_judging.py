@@ -9,8 +9,8 @@ import pytest
 from deepeval.errors import DeepEvalError
 
 from noisesense import InputError, LLMJudge, ReplyError, Sample, Verdicts, score
-from noisesense.definitions import DEFINITIONS, MODES
 from noisesense.fixtures import reference_examples
+from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense_adapters.deepeval import DeepEvalLLM, NoiseSensitivityMetric
 from support.chat import tokens
 from support.deepeval_run import MindModel, OpenAIModel, case_of, run, run_one
@@ -159,16 +159,20 @@ def test_a_judge_that_answers_garbage_gives_no_number(run_async: bool) -> None:
     for empty in ("undefined", "zero"):
         metric = NoiseSensitivityMetric(model=MindModel(Garbage()), empty=empty)
         result, data = run_one(case_of(EXAMPLES[0].sample), metric, run_async=run_async)
-        assert (data.score, data.success, data.error) == (None, None, None)
-        assert "is undefined: the judge's model" in data.reason
-        assert result.success is True
+        assert (data.score, data.success, data.error) == (None, False, None)
+        assert "is undetermined: the judge's model" in data.reason
+        assert data.reason.endswith("Whether it is above the threshold 0.2 cannot be decided.")
+        assert data.verbose_logs.startswith("Claims: undetermined (the judge's model")
+        assert result.success is False
 
 
-def test_an_unusable_reply_of_any_judge_is_undefined() -> None:
+def test_an_unusable_reply_of_any_judge_is_undetermined() -> None:
     class Mute:
         async def judge(self, sample: Sample) -> Verdicts:
             raise ReplyError("nothing came")
 
-    metric = NoiseSensitivityMetric(judge=Mute())
-    assert metric.measure(case_of(EXAMPLES[0].sample)) is None
-    assert str(metric.reason).endswith("is undefined: nothing came.")
+    for threshold, success in ((0.2, False), (1.0, False), (None, None)):
+        metric = NoiseSensitivityMetric(judge=Mute(), threshold=threshold, include_reason=False)
+        assert metric.measure(case_of(EXAMPLES[0].sample)) is None
+        assert metric.success is metric.is_successful() is success
+        assert "is undetermined: nothing came." in str(metric.reason)

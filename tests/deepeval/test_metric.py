@@ -188,8 +188,9 @@ def test_bounds_are_told_where_verdicts_are_missing() -> None:
     verdicts = {**VERDICTS, "response_claims": [*VERDICTS["response_claims"]]}
     verdicts["response_claims"][2] = {"text": "?", "correct": None, "entailed_by": [0]}
     metric = NoiseSensitivityMetric()
-    assert metric.measure(case(metadata={"verdicts": verdicts})) == 0.5
-    assert "lies between 0.3333 and 0.6667" in str(metric.reason)
+    # Claim 1 counts, and claim 2 does if it is incorrect.
+    assert metric.measure(case(metadata={"verdicts": verdicts})) is None
+    assert "is undetermined: it lies between 0.3333 and 0.6667" in str(metric.reason)
 
 
 def test_copy_metrics_keeps_every_argument() -> None:
@@ -206,6 +207,8 @@ def test_copy_metrics_keeps_every_argument() -> None:
         "verdicts": VERDICTS,
         "chunk_labels": {"a": True},
         "empty": "zero",
+        "undetermined": "high",
+        "share": False,
         "store": VerdictStore("store.db"),
         "judge_options": {"votes": 3},
     }

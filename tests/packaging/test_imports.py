@@ -18,14 +18,14 @@ PYDANTIC = {"pydantic", "pydantic_core"}
 # framework's; what is not here may import nothing more.
 FRAMEWORKS: dict[str, set[str]] = {
     "cli": {"typer", "rich"},
+    "datasets": {"pyarrow", "langchain_core"},  # of LangChain its type only
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
-    "io": {"pyarrow"},
+    "demo": {"ragas", "langchain_core"},  # drives ragas' own metric
     "langchain": {"langchain_core"},
     "openai": {"openai"},
-    "parity": {"ragas", "langchain_core"},  # drives ragas' own metric
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},
-    "scoring": {"langchain_core"},  # its type only
+    "toolbox": {"langchain_core"},  # its types only
     "validmind": {"validmind", "pandas", "plotly"},
 }
 

@@ -10,7 +10,7 @@ import pytest
 from ragas.cache import CacheInterface
 
 from noisesense import ReplyError, Usage, score
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity
 from support.mind import Mind
 from support.misbehavior import INVALID_JSON, always

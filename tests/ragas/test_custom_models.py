@@ -15,8 +15,8 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM
 from ragas.run_config import RunConfig
 
 from noisesense import InputError, JudgeError, ReplyError, Usage, VerdictStore, score
-from noisesense.llm_judge.replies import Claims
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense.judging.prompts import Claims
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, RagasLLM
 from support.mind import Mind
 from support.ragas_runs import column, evaluated

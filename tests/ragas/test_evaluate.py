@@ -23,7 +23,7 @@ from noisesense import (
     score,
     write_recording,
 )
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_runs import COLUMNS, CountingJudge, column, dataset, evaluated, same
 from support.tables import Shape, random_pair, random_pairs
@@ -119,7 +119,12 @@ def test_the_report_is_reached_from_the_result() -> None:
         assert result[name][0] is value
     traced = result.traces[0]["noise_sensitivity"]["noisesense"]
     # ragas keeps the traces of one of the metrics that share a name; the report has both modes.
-    assert traced["input"] == {"mode": "irrelevant", "definition": "ragas", "empty": "undefined"}
+    assert traced["input"] == {
+        "mode": "irrelevant",
+        "definition": "ragas",
+        "empty": "undefined",
+        "undetermined": "none",
+    }
     report = json.loads(json.dumps(traced["output"]))
     assert report["relevant"] == expected.relevant
     assert report["irrelevant"] == expected.irrelevant
@@ -140,7 +145,7 @@ def test_a_score_is_a_float_to_python() -> None:
     assert (copied, copied.score, copied.mode) == (value, value.score, "relevant")
 
 
-def test_nan_only_where_undefined_and_then_with_the_reason() -> None:
+def test_nan_only_where_there_is_no_number_and_then_with_the_reason() -> None:
     empty = Verdicts.from_matrices([], [], [[True]])
     unknown = Verdicts.from_matrices([None], [[True]], [[True]])
     hallucinated = Verdicts.from_matrices([False], [[False]], [[True]])
@@ -157,8 +162,12 @@ def test_nan_only_where_undefined_and_then_with_the_reason() -> None:
     assert result.scores[2] == {RELEVANT: 0.0, IRRELEVANT: 0.0}
     first: Any = result.scores[0][RELEVANT]
     assert first.score.relevant is None
-    assert "undefined" in first.reason
-    assert result.scores[1][RELEVANT].score.bounds("relevant") == (0.0, 1.0)
+    assert first.status == "undefined"
+    assert first.reason.endswith("is undefined: the response has no claims.")
+    second: Any = result.scores[1][RELEVANT]
+    assert second.status == second.report["status"]["relevant"] == "undetermined"
+    assert second.score.bounds("relevant") == (0.0, 1.0)
+    assert "is undetermined: it lies between 0 and 1" in second.reason
     zero = evaluated(rows[:1], both(CountingJudge(pairs), empty="zero"))
     assert zero.scores[0] == {RELEVANT: 0.0, IRRELEVANT: 0.0}
     error = evaluated(rows[:1], both(CountingJudge(pairs), empty="error"))
@@ -212,7 +221,7 @@ def test_aevaluate_in_a_running_loop() -> None:
         warnings.filterwarnings("ignore", r"aevaluate\(\) is deprecated", DeprecationWarning)
         result = asyncio.run(main())
         again = asyncio.run(main())
-    assert len(judge.asked) == 20
+    assert len(judge.asked) == 2 * 20  # each run asks for itself, and both modes of it share
     for found in (result, again):
         assert all(
             same(value, score(verdicts).irrelevant)

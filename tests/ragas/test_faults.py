@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from noisesense import JudgeError, ReplyError, score
-from noisesense.definitions import MODES
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.chat import error_body
 from support.faults import CALLS, FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs

@@ -12,7 +12,7 @@ from openai import AsyncOpenAI
 from pydantic import SecretStr
 from ragas.llms import LangchainLLMWrapper, llm_factory
 
-from noisesense_adapters.ragas._llm import RagasLLM
+from noisesense_adapters.ragas.llm import RagasLLM
 from support.identities import KEY, URL, check_identities, told
 
 

@@ -13,11 +13,11 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from noisesense import JudgeError, Sample, Usage, Verdicts, VerdictStore, score
-from noisesense.definitions import MODES
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.langchain import _ask
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, RagasLLM, ScoredFloat, rubrics
+from noisesense_adapters.toolbox import running as _ask
 from support.chat import tokens
 from support.langchain_models import chat_openai, run
 from support.mind import Mind

@@ -12,11 +12,11 @@ import pytest
 
 from noisesense import InputError, Mode, Sample, Verdicts, score
 from noisesense.fixtures import Deviation, deviations, reference_examples
-from noisesense_adapters.parity.ragas_mind import RagasMind
-from noisesense_adapters.parity.ragas_peer import collections_scores, legacy_scores, ragas_row
-from noisesense_adapters.ragas import NoiseSensitivity
+from noisesense_adapters.demo.ragas_mind import RagasMind
+from noisesense_adapters.demo.ragas_peer import collections_scores, legacy_scores, ragas_row
+from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat, rubrics
 from support.ragas_runs import CountingJudge, column, evaluated, same
-from support.tables import random_pairs
+from support.tables import Shape, random_pairs
 
 Pairs = list[tuple[Sample, Verdicts]]
 MODES: tuple[Mode, ...] = ("relevant", "irrelevant")
@@ -74,6 +74,85 @@ def test_our_metric_by_ascore_gives_the_cores_figure(tables: Pairs, mode: Mode) 
     rows = [ragas_row(sample) for sample, _ in tables]
     results = asyncio.run(metric.abatch_score(rows))
     assert _differing(tables, [result.value for result in results], mode) == []
+
+
+# A third of the references make no claims, and few responses do not.
+BARE = Shape(response_claims=(0, 5), reference_claims=(0, 2), chunks=(1, 5))
+
+
+def _has_claims(verdicts: Verdicts) -> bool:
+    return bool(verdicts.response_claims and verdicts.reference_claims)
+
+
+@BOTH
+def test_references_without_claims(mode: Mode) -> None:
+    """ragas' own: NaN in evaluate(), and an error in ascore(). The core knows some of the figures:
+    where every claim is correct, or comes from no chunk, none counts whatever is relevant."""
+    pairs = list(random_pairs(120, seed=5000, shape=BARE))
+    truths = [score(v).value(mode) if _has_claims(v) else None for _, v in pairs]
+    bare = [pair for pair in pairs if pair[1].response_claims and not pair[1].reference_claims]
+    known = [pair for pair in bare if score(pair[1]).value(mode) is not None]
+    assert len(bare) > 25
+    assert len(known) > 5
+    assert all(score(verdicts).value(mode) == 0.0 for _, verdicts in known)
+
+    metric = NoiseSensitivity(mode, judge=CountingJudge(pairs))
+    ours = column(evaluated([sample for sample, _ in pairs], [metric]), mode)
+    rows = [ragas_row(sample) for sample, _ in pairs]
+    by_ascore = [found.value for found in asyncio.run(metric.abatch_score(rows))]
+    own = legacy_scores(pairs, mode)
+    for figures in (own, ours, by_ascore):
+        assert [each for each in zip(figures, truths, strict=True) if not same(*each)] == []
+    both = [pair for pair in pairs if pair[1].reference_claims]
+    own_by_ascore = collections_scores(both, mode)
+    of_both = [truth for truth, (_, v) in zip(truths, pairs, strict=True) if v.reference_claims]
+    assert all(same(*each) for each in zip(own_by_ascore, of_both, strict=True))
+    for pair in bare:
+        with pytest.raises(ValueError, match="zero-size array"):
+            collections_scores([pair], mode)
+
+
+@BOTH
+def test_why_a_reference_without_claims_gives_no_number(mode: Mode) -> None:
+    # Claim 0 is correct and claim 1 comes from no chunk: none counts, whatever is relevant.
+    known = Verdicts.from_matrices([True, False], [[True, False], [False, False]], [])
+    # Claim 1 comes from chunk 0: it counts in the one mode or in the other.
+    open_ = Verdicts.from_matrices([True, False], [[True, False], [True, False]], [])
+    samples = [
+        Sample(response=text, reference="r", retrieved_contexts=("a", "b"))  # type: ignore[arg-type]
+        for text in ("known", "open")
+    ]
+    judge = CountingJudge(zip(samples, (known, open_), strict=True))
+    metric = NoiseSensitivity(mode, judge=judge)
+    rows: list[dict[str, Any]] = [ragas_row(sample) for sample in samples]
+    first, second = column(evaluated(rows, [metric]), mode)
+    assert isinstance(first, ScoredFloat)
+    assert isinstance(second, ScoredFloat)
+    why = "the reference makes no claims, so which chunks are relevant is not known"
+    assert math.isnan(first)
+    assert first.status == "undefined"
+    assert why in first.reason
+    assert "ragas' own metric gives NaN, too" in first.reason
+    assert (first.score.value(mode), first.score.bounds(mode)) == (0.0, (0.0, 0.0))
+    assert first.report["value"] is first.report[mode] is None
+    assert first.report["status"] == {"relevant": "undefined", "irrelevant": "undefined"}
+    assert first.report["reasons"][mode] == first.report["reason"] == first.reason
+    assert math.isnan(second)
+    assert second.status == "undetermined"
+    assert why in second.reason.replace("The reference", "the reference")
+    assert second.score.bounds(mode) == (0.0, 0.5)
+    # Nothing to measure is no failure.
+    evaluated(rows[:1], [metric], raise_exceptions=True)
+    # Labels, another definition and a choice for what is open each say what counts.
+    labels = rubrics(labels=[True, False])
+    labelled = column(evaluated([{**row, "rubrics": labels} for row in rows], [metric]), mode)
+    assert labelled == [0.0, 0.5 if mode == "relevant" else 0.0]
+    half = {**rows[0], "rubrics": rubrics(labels=[True, None])}
+    assert math.isnan(*column(evaluated([half], [metric]), mode))
+    paper = NoiseSensitivity(mode, judge=judge, definition="paper")
+    assert column(evaluated(rows[:1], [paper]), mode) == [0.0]
+    high = NoiseSensitivity(mode, judge=judge, undetermined="high")
+    assert column(evaluated(rows, [high]), mode) == [0.0, 0.5]
 
 
 @BOTH
@@ -151,7 +230,8 @@ def _pair(deviation: Deviation, table: str) -> tuple[Sample, Verdicts]:
 def test_known_deviations(deviation: Deviation, mode: Mode) -> None:
     sample, verdicts = _pair(deviation, "judged")
     metric = NoiseSensitivity(mode=mode, judge=CountingJudge([(sample, verdicts)]))
-    (figure,) = column(evaluated([sample], [metric], raise_exceptions=True), mode)
+    (figure,) = column(evaluated([sample], [metric]), mode)
+    assert isinstance(figure, ScoredFloat)  # not for a failure
     assert same(figure, deviation.evidence["noisesense"][mode])
     said, how = [_pair(deviation, "table")], deviation.evidence.get("replies")
     mind = _Wrong(said, how) if how else RagasMind(said)

@@ -10,8 +10,8 @@ import pytest
 
 from noisesense import InputError, Sample, Verdicts, score
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.parity.ragas_mind import RagasMind, why_not_comparable
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense_adapters.demo.ragas_mind import RagasMind, why_not_comparable
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from support.ragas_llms import asked, evaluated_by
 from support.ragas_runs import COLUMNS, same
 from support.server import ScriptedServer
@@ -115,7 +115,8 @@ def test_claims_without_text_are_told_apart() -> None:
         ({"relevant": [True]}, None),
         ({"relevant": [False]}, "labels"),
         ({"chunks_to_reference": [[None]]}, "yes and no"),
-        ({"chunks_to_reference": []}, "no reference claims"),
+        ({"chunks_to_reference": []}, None),
+        ({"chunks_to_reference": [], "relevant": [False]}, "no reference claims"),
     ],
 )
 def test_why_not_comparable(table: dict[str, Any], says: str | None) -> None:

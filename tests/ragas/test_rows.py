@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, RecordedJudge, Sample, Verdicts, score
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows, rubrics
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, recording_of
 from support.ragas_runs import COLUMNS, CountingJudge, column, evaluated
@@ -36,7 +36,7 @@ def test_verdicts_and_labels_travel_in_the_rows() -> None:
         for sample, verdicts in pairs
     ]
     metrics = [NoiseSensitivity(mode, judge=VerdictsInRows()) for mode in COLUMNS]  # type: ignore[arg-type]
-    result = evaluated(rows, metrics, raise_exceptions=True)
+    result = evaluated(rows, metrics)
     for row, (_, verdicts) in zip(result.scores, pairs, strict=True):
         for name in COLUMNS.values():
             assert row[name].score.claims == score(verdicts).claims

@@ -10,7 +10,7 @@ import pytest
 
 from noisesense import InputError, RecordingError, Result, Verdicts, score, write_results
 from noisesense.fixtures import ragchecker_examples
-from noisesense.scoring import Undetermined
+from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.report import write_png, write_report
 from support.hostile_run import hostile_run
 from support.readable_run import readable_run

@@ -12,10 +12,8 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
-from noisesense.stats._resampling import Unit
-from noisesense.stats._sign_flips import sign_flip_interval
 from noisesense.stats.comparison import ClaimChange
-from noisesense.stats.interval import Resampling
+from noisesense.stats.interval import Resampling, Unit, sign_flip_interval
 from support.simulated import POPULATIONS, Draw, result_of
 
 Claim = tuple[str, bool, list[int]]

@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError
-from noisesense.stats._resampling import Unit
 from noisesense.stats.cells import kappa
 from noisesense.stats.interval import (
     Resampling,
+    Unit,
     bootstrap_interval,
     percentile_level,
     ratio,

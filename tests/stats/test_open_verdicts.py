@@ -29,7 +29,7 @@ from noisesense import (
     score,
     summarize,
 )
-from noisesense.definitions import MODES, Mode
+from noisesense.scoring.definitions import MODES, Mode
 from noisesense.stats.summary import ModeSummary
 from support.plain_definitions import by_words, category_by_words, completions, open_cells
 from support.tables import Shape, matrices, random_matrices, random_pairs

@@ -7,10 +7,9 @@ import random
 import pytest
 
 from noisesense import InputError, Result, Score, Verdicts, score, sensitivity_band, summarize
-from noisesense.definitions import MODES
-from noisesense.stats._perturb import Cells
+from noisesense.scoring.definitions import MODES
 from noisesense.stats.cells import CellKind
-from noisesense.stats.sensitivity import CELLS
+from noisesense.stats.sensitivity import CELLS, Cells
 from support.simulated import ragchecker_like
 from support.tables import Shape, random_pairs
 

@@ -8,7 +8,7 @@ there is more than one. ragas' form asks for a reason with each verdict; it gets
 from __future__ import annotations
 
 from noisesense import Sample, Verdicts
-from noisesense_adapters.parity.ragas_mind import RagasMind
+from noisesense_adapters.demo.ragas_mind import RagasMind
 from support.mind import Mind, data_of
 
 __all__ = ["CHUNKS", "RUN_CHUNKS", "RUN_SAMPLES", "make_mind", "pair", "run_pairs"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from noisesense.judge import StructuredLLM
+from noisesense.judging.protocol import StructuredLLM
 
 __all__ = ["KEY", "URL", "check_identities", "told"]
 

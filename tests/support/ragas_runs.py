@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from noisesense import Sample, Verdicts
-from noisesense_adapters.parity.ragas_peer import ragas_row
+from noisesense_adapters.demo.ragas_peer import ragas_row
 
 __all__ = ["COLUMNS", "CountingJudge", "column", "dataset", "evaluated", "same"]
 

@@ -13,7 +13,7 @@ import sqlite3
 import sys
 
 from noisesense import LLMJudge, Sample, VerdictStore, score
-from noisesense._lease import this_process
+from noisesense.judging.sqlite import this_process
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs

@@ -22,9 +22,10 @@ from noisesense import (
     Verdicts,
     VerdictStore,
 )
-from noisesense.judge import DetailedJudge, StructuredLLM
-from noisesense.llm_judge import Budget, Prompts, Totals
-from noisesense.store import Pruned, StoredCall, StoredSample, StoreStats
+from noisesense.judging.calls import Totals
+from noisesense.judging.prompts import Budget, Prompts
+from noisesense.judging.protocol import DetailedJudge, StructuredLLM
+from noisesense.judging.store import Pruned, StoredCall, StoredSample, StoreStats
 
 S = TypeVar("S", bound=BaseModel)
 

@@ -39,8 +39,8 @@ from noisesense import (
     write_recording,
 )
 from noisesense.fixtures import ReferenceExample, deviations, reference_examples
-from noisesense.recording import Recorded
-from noisesense.sharing import judge_once
+from noisesense.judging.sharing import judge_once
+from noisesense.verdicts.recording import Recorded
 from noisesense_adapters.ragchecker import CheckedResult, read_checking_outputs
 
 

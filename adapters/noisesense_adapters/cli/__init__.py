@@ -6,7 +6,7 @@ import sys
 from typing import NoReturn
 
 from noisesense.errors import NoiseSenseError, PairingError
-from noisesense_adapters._extras import needs_extra
+from noisesense_adapters.toolbox.extras import needs_extra
 
 __all__ = ["main"]
 
@@ -32,7 +32,7 @@ def main() -> NoReturn:
     """
     try:
         with needs_extra("cli", "typer", "rich"):
-            from noisesense_adapters.cli._app import app
+            from noisesense_adapters.cli.app import app
 
             app(prog_name="noisesense")
     except (NoiseSenseError, OSError) as error:

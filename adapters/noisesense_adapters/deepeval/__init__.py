@@ -7,10 +7,10 @@
 0.5
 """
 
-from noisesense_adapters._extras import needs_extra
+from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("deepeval"):
-    from noisesense_adapters.deepeval._metric import NoiseSensitivityMetric
-    from noisesense_adapters.deepeval._model import DeepEvalLLM
+    from noisesense_adapters.deepeval.llm import DeepEvalLLM
+    from noisesense_adapters.deepeval.metric import NoiseSensitivityMetric
 
 __all__ = ["DeepEvalLLM", "NoiseSensitivityMetric"]

@@ -1,8 +1,16 @@
 """The reference examples in every framework that is there, side by side."""
 
-from noisesense_adapters.demo._compare import Place, Report, Row, as_documented, as_printed
-from noisesense_adapters.demo._notes import notes, to_dict, verdict
-from noisesense_adapters.demo._run import FRAMEWORKS, run_demo
+from noisesense_adapters.demo.compare import (
+    Place,
+    Report,
+    Row,
+    as_documented,
+    as_printed,
+    notes,
+    to_dict,
+    verdict,
+)
+from noisesense_adapters.demo.run import FRAMEWORKS, run_demo
 
 __all__ = [
     "FRAMEWORKS",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from noisesense_adapters.langchain._llm import LangChainLLM
+from noisesense_adapters.langchain.llm import LangChainLLM
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -5,6 +5,6 @@ Needs the extra ``openai``; the client library is imported when the model is fir
 
 from __future__ import annotations
 
-from noisesense_adapters.openai._llm import OpenAILLM
+from noisesense_adapters.openai.llm import OpenAILLM
 
 __all__ = ["OpenAILLM"]

@@ -10,6 +10,6 @@ A one-line file beside ``promptfooconfig.yaml`` is all it takes::
 
 from __future__ import annotations
 
-from noisesense_adapters.promptfoo._assertion import get_assert
+from noisesense_adapters.promptfoo.metric import get_assert
 
 __all__ = ["get_assert"]

@@ -9,7 +9,11 @@
 
 from __future__ import annotations
 
-from noisesense_adapters.ragchecker._outputs import CheckingOutputs, read_checking_outputs
-from noisesense_adapters.ragchecker._result import CheckedResult, read_result
+from noisesense_adapters.ragchecker.outputs import (
+    CheckedResult,
+    CheckingOutputs,
+    read_checking_outputs,
+    read_result,
+)
 
 __all__ = ["CheckedResult", "CheckingOutputs", "read_checking_outputs", "read_result"]

@@ -7,10 +7,10 @@ PosixPath('report.html')
 
 from __future__ import annotations
 
-from noisesense_adapters._extras import needs_extra
+from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("report", "matplotlib", "jinja2"):
-    from noisesense_adapters.report._picture import write_png
-    from noisesense_adapters.report._write import write_report
+    from noisesense_adapters.report.page import write_report
+    from noisesense_adapters.report.picture import write_png
 
 __all__ = ["write_png", "write_report"]

@@ -9,6 +9,6 @@
 ... )  # doctest: +SKIP
 """
 
-from noisesense_adapters.validmind._test import TEST_ID, NoiseSensitivity
+from noisesense_adapters.validmind.metric import TEST_ID, NoiseSensitivity
 
 __all__ = ["TEST_ID", "NoiseSensitivity"]

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
-from noisesense._kleene import Truth
 from noisesense.errors import InputError
-from noisesense.stats._resampling import Units, total
-from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
+from noisesense.scoring.definitions import Truth
+from noisesense.stats.interval import Interval, Resampling, Units, bootstrap_interval, total
 from noisesense.stats.pairing import Twice, match_texts
-from noisesense.verdicts import ReferenceClaim, ResponseClaim
+from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim
 
 __all__ = [
     "CellAgreement",

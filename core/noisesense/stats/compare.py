@@ -7,14 +7,9 @@ from collections.abc import Iterable, Sequence
 from math import fsum
 from typing import NamedTuple, cast
 
-from noisesense._claims import Category
-from noisesense.definitions import MODES, DefinitionName, Mode
 from noisesense.errors import InputError
-from noisesense.results import Result
-from noisesense.stats._items import result_in
-from noisesense.stats._resampling import Unit
-from noisesense.stats._sign_flips import sign_flip_interval
-from noisesense.stats._warnings import FEW_UNITS, counted
+from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode
+from noisesense.scoring.results import Result, result_in
 from noisesense.stats.comparison import (
     Bounds,
     ClaimChange,
@@ -23,7 +18,7 @@ from noisesense.stats.comparison import (
     ModeComparison,
     SampleChange,
 )
-from noisesense.stats.interval import Interval, Resampling, covering
+from noisesense.stats.interval import Interval, Resampling, Unit, covering, sign_flip_interval
 from noisesense.stats.pairing import (
     MIN_PAIRED,
     Named,
@@ -34,6 +29,7 @@ from noisesense.stats.pairing import (
     name_of,
     pair,
 )
+from noisesense.stats.summary import FEW_UNITS, counted
 
 __all__ = ["compare"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-from noisesense._claims import Category
-from noisesense.definitions import DefinitionName, Mode
+from noisesense.scoring.definitions import Category, DefinitionName, Mode
 from noisesense.stats.interval import Interval
 from noisesense.stats.pairing import PairedBy
 

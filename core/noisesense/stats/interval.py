@@ -23,23 +23,218 @@ Econometrica 77.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import mul
 from random import Random
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, describe
-from noisesense.stats._quantiles import NORMAL, quantile_of_sorted, t_quantile
-from noisesense.stats._resampling import Statistic, Unit, Units, resampled, total
 
 __all__ = [
+    "NORMAL",
     "Interval",
     "Resampling",
+    "Statistic",
+    "Unit",
+    "Units",
     "bootstrap_interval",
     "covering",
+    "flipped_subsets",
     "percentile_level",
+    "quantile_of_counts",
+    "quantile_of_sorted",
     "ratio",
+    "resampled",
     "same_value_interval",
+    "sign_flip_interval",
+    "t_quantile",
+    "total",
 ]
+
+NORMAL = NormalDist()
+_MANY = 200
+
+
+def quantile_of_sorted(values: Sequence[float], p: float) -> float:
+    """The value at position ``(n - 1) p`` of ascending values, between two by interpolation.
+
+    The same as numpy's and SciPy's default ("linear", type 7).
+    """
+    position = (len(values) - 1) * p
+    low = math.floor(position)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (position - low)
+
+
+def quantile_of_counts(counted: Sequence[tuple[float, int]], p: float) -> float:
+    """As `quantile_of_sorted`, of ascending ``(value, how often)`` pairs."""
+    position = (sum(count for _, count in counted) - 1) * p
+    low = math.floor(position)
+    below, above = _value_at(counted, low), _value_at(counted, math.ceil(position))
+    return below + (above - below) * (position - low)
+
+
+def _value_at(counted: Sequence[tuple[float, int]], position: int) -> float:
+    seen = 0
+    for value, count in counted:
+        seen += count
+        if position < seen:
+            return value
+    return counted[-1][0]
+
+
+def t_quantile(p: float, freedom: int) -> float:
+    """The ``p`` quantile of Student's t distribution, ``freedom`` degrees of freedom."""
+    if p < 0.5:
+        return -t_quantile(1 - p, freedom)
+    if freedom > _MANY:
+        return _t_from_normal(NORMAL.inv_cdf(p), freedom)
+    low, high = 0.0, 1.0
+    while _t_below(high, freedom) < p:
+        low, high = high, high * 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _t_below(middle, freedom) < p:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _t_from_normal(z: float, freedom: int) -> float:
+    """For many degrees of freedom: A&S 26.7.5, here right to 1e-7."""
+    square, n = z * z, freedom
+    first = (square + 1) / 4
+    second = ((5 * square + 16) * square + 3) / 96
+    third = (((3 * square + 19) * square + 17) * square - 15) / 384
+    return z * (1 + first / n + second / n**2 + third / n**3)
+
+
+def _t_below(t: float, freedom: int) -> float:
+    """``P(T <= t)`` for ``t >= 0``: a finite sum for whole degrees of freedom.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4.
+    """
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine = math.cos(angle)
+    odd = freedom % 2
+    term = cosine if odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for j in range(2 + odd, freedom - 1, 2):
+        term *= cosine * cosine * (j - 1) / j
+        total += term
+    inside = total * math.sin(angle)
+    if odd:
+        inside = (angle + inside) * 2 / math.pi
+    return 0.5 + inside / 2
+
+
+Unit = tuple[float, ...]
+"""What one sample (or one cluster of samples) adds to each sum a statistic is made of."""
+
+Units = Mapping[Unit, int]
+"""Distinct units and how often each occurs."""
+
+Statistic = Callable[[Sequence[float]], "float | None"]
+"""From the sums over all units to a figure; None where it is undefined."""
+
+_BITS = 53
+
+
+def total(units: Units) -> list[float]:
+    """The sums over all units, as `resampled` makes them."""
+    draws = [units[unit] for unit in sorted(units)]
+    return _sums(draws, list(zip(*sorted(units), strict=True)))
+
+
+def resampled(
+    units: Units, statistic: Statistic, *, resamples: int, random: Random
+) -> list[float]:
+    """The statistic of ``resamples`` draws, with replacement, of as many units as there are.
+
+    Depends on the seed and on which units there are, not on their order. Draws of which the
+    statistic is undefined are left out.
+    """
+    ordered = sorted(units)
+    columns = list(zip(*ordered, strict=True))
+    tree = _Tree([units[unit] for unit in ordered])
+    found = (statistic(_sums(tree.draw(random), columns)) for _ in range(resamples))
+    return [value for value in found if value is not None]
+
+
+def flipped_subsets(units: Units, *, resamples: int, random: Random) -> Iterator[list[float]]:
+    """The sums over random subsets that each unit enters with probability one half."""
+    ordered = sorted(units)
+    columns = list(zip(*ordered, strict=True))
+    counts = [units[unit] for unit in ordered]
+    for _ in range(resamples):
+        yield _sums([random.getrandbits(count).bit_count() for count in counts], columns)
+
+
+def _sums(draws: Sequence[int], columns: Sequence[Sequence[float]]) -> list[float]:
+    return [sum(map(mul, draws, column)) for column in columns]
+
+
+class _Tree:
+    """A multinomial draw by halving: how many of the draws fall into the left half of a range of
+    categories is binomial, and so on down to single ones (a heap, leaves last)."""
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        self._kinds = len(counts)
+        self._leaves = 1 << (self._kinds - 1).bit_length()
+        weights = [0] * self._leaves + list(counts) + [0] * (self._leaves - self._kinds)
+        for node in range(self._leaves - 1, 0, -1):
+            weights[node] = weights[2 * node] + weights[2 * node + 1]
+        self._count = weights[1]
+        self._nodes = [
+            (node, _binary(weights[2 * node], weights[node]))
+            for node in range(1, self._leaves)
+            if weights[node]
+        ]
+
+    def draw(self, random: Random) -> list[int]:
+        """How often each category is drawn; they add up to the sum of ``counts``."""
+        drawn = [0] * (2 * self._leaves)
+        drawn[1] = self._count
+        getrandbits = random.getrandbits
+        for node, share in self._nodes:
+            count = drawn[node]
+            if count:
+                left = count if share is None else _binomial(count, share, getrandbits)
+                drawn[2 * node], drawn[2 * node + 1] = left, count - left
+        return drawn[self._leaves : self._leaves + self._kinds]
+
+
+def _binary(part: int, whole: int) -> tuple[int, ...] | None:
+    """``part / whole`` as the digits after the binary point; None for 1."""
+    if part == whole:
+        return None
+    digits: list[int] = []
+    while part and len(digits) < _BITS:
+        digit, part = divmod(2 * part, whole)
+        digits.append(digit)
+    return tuple(digits)
+
+
+def _binomial(count: int, share: tuple[int, ...], getrandbits: Callable[[int], int]) -> int:
+    """How many of ``count`` uniform numbers lie below ``share``, comparing digit by digit.
+
+    One random bit for each number that is still equal to ``share``; half of them drop out at each
+    digit. The same for one seed in every Python version, which `random.binomialvariate` is not.
+    """
+    below = 0
+    for digit in share:
+        ones = getrandbits(count).bit_count()
+        if digit:
+            below += count - ones
+            count = ones
+        else:
+            count -= ones
+        if not count:
+            break
+    return below
+
 
 _TIE = 1e-12
 
@@ -207,3 +402,48 @@ def _adjusted(p: float, bias: float, acceleration: float) -> float:
     if scale <= 0:
         return 0.0 if shifted < 0 else 1.0
     return NORMAL.cdf(bias + shifted / scale)
+
+
+_LIMITS = (-1.0, 1.0)
+
+
+def sign_flip_interval(units: Units, how: Resampling) -> Interval | None:
+    """All mean differences that a sign-flip test does not reject.
+
+    If two versions are exchangeable, each pair's difference is as likely to have the other sign.
+    The test of a mean difference ``δ`` compares ``Σ s (d − δ)`` over random signs ``s`` with
+    ``Σ (d − δ)``. The flipped sum is as large as the observed one iff the mean over the flipped
+    pairs is at most ``δ``; the interval therefore lies between the ``α/2`` and the ``1 − α/2``
+    quantile of the means over random subsets that each pair enters with probability one half. An
+    empty subset bounds nothing. Zero lies outside at most ``α`` of the time, however few pairs
+    differ, where the bootstrap is wrong up to three times as often.
+
+    Args:
+        units: what each pair (or cluster of pairs) adds to ``(Σ difference, how many)``.
+        how: confidence, resamples, seed.
+
+    Returns:
+        None without units.
+
+    Source: Hartigan (1969), Using subsample values as typical values, JASA 64.
+    """
+    count = sum(units.values())
+    if not count:
+        return None
+    if len({round(sums[0] / sums[1], 12) for sums in units}) == 1:
+        (difference, weight), *_ = units
+        return same_value_interval(difference / weight, count, how.confidence, _LIMITS)
+    lows: list[float] = []
+    highs: list[float] = []
+    subsets = flipped_subsets(units, resamples=how.resamples, random=Random(how.seed))
+    for sums in subsets:
+        mean = ratio(sums)
+        # Rounded: thirds that cancel leave 1e-17, which is not a difference.
+        lows.append(_LIMITS[0] if mean is None else round(mean, 12))
+        highs.append(_LIMITS[1] if mean is None else round(mean, 12))
+    # The observed signs are one of the possible ones: resamples + 1 in all.
+    rank = math.floor((1 - how.confidence) / 2 * (how.resamples + 1) + 1e-9)
+    if rank < 1:
+        return Interval(*_LIMITS, how.confidence, "sign-flip", count)
+    low, high = sorted(lows)[rank - 1], sorted(highs)[-rank]
+    return Interval(low, high, how.confidence, "sign-flip", count)

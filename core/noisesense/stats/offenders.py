@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, describe
-from noisesense.results import Result
-from noisesense.sample import Chunk
-from noisesense.scoring import ClaimOutcome, Score
-from noisesense.stats._items import result_in
+from noisesense.scoring.outcomes import ClaimOutcome
+from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.scoring import Score
+from noisesense.verdicts.sample import Chunk
 
 __all__ = ["Offence", "Offender", "offenders"]
 

@@ -9,12 +9,10 @@ from numbers import Real
 from statistics import fmean
 from typing import NamedTuple
 
-from noisesense.definitions import Mode, check_mode
 from noisesense.errors import InputError, PairingError, describe
-from noisesense.results import Result
-from noisesense.stats._items import result_in
-from noisesense.stats._quantiles import t_quantile
-from noisesense.stats.interval import Interval, covering, same_value_interval
+from noisesense.scoring.definitions import Mode, check_mode
+from noisesense.scoring.results import Result, result_in
+from noisesense.stats.interval import Interval, covering, same_value_interval, t_quantile
 from noisesense.stats.pairing import Named, PairedBy, check_pair_by, name_of, pair, same_texts
 
 __all__ = ["PoweredMean", "prediction_powered", "prediction_powered_mean"]

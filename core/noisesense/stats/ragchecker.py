@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from noisesense.errors import InputError
-from noisesense.results import Result
-from noisesense.scoring import ClaimOutcome, Score
-from noisesense.stats._items import score_in
+from noisesense.scoring.outcomes import ClaimOutcome
+from noisesense.scoring.results import Result, score_in
+from noisesense.scoring.scoring import Score
 
 __all__ = ["ragchecker_aggregates"]
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from noisesense.definitions import DefinitionName, Mode
 from noisesense.errors import InputError, describe
-from noisesense.judge import Usage
-from noisesense.results import Result
-from noisesense.scoring import Partition, Score, Undetermined
-from noisesense.stats._items import result_in
-from noisesense.stats._quantiles import quantile_of_counts
-from noisesense.stats._resampling import Units
-from noisesense.stats._tally import Distribution, ModeTally, cells_of, undetermined_cells
-from noisesense.stats._warnings import mode_warnings, run_warnings
+from noisesense.judging.protocol import Usage
+from noisesense.scoring.definitions import DefinitionName, Mode
+from noisesense.scoring.outcomes import Partition
+from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.scoring import Score, Undetermined
 from noisesense.stats.interval import (
     Interval,
     Resampling,
+    Units,
     bootstrap_interval,
     covering,
+    quantile_of_counts,
     ratio,
 )
 from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
-from noisesense.stats.summary import ModeSummary, Summary
+from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
+from noisesense.stats.tally import Distribution, ModeTally, cells_of, undetermined_cells
 
 __all__ = ["QUANTILES", "Tally", "summarize"]
 

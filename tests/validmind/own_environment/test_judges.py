@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import validmind as vm
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from validmind.ai import utils
 
-import validmind as vm
 from noisesense import (
     InputError,
     JudgeError,

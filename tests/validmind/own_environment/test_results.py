@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import validmind as vm
 from plotly.basedatatypes import BaseFigure
 from plotly.graph_objects import Figure
 
-import validmind as vm
 from noisesense import InputError, ModeSummary, Sample, Verdicts, score, summarize, write_recording
-from noisesense.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 from noisesense.fixtures import reference_examples
+from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 from noisesense_adapters.validmind import TEST_ID, NoiseSensitivity
 from support.tables import Shape, random_pairs
 

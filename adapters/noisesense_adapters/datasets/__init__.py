@@ -1,0 +1,1 @@
+"""Datasets of many kinds, read as samples, scored, and written as results."""

@@ -1,0 +1,105 @@
+"""A judge from the name of a model."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from noisesense import LLMJudge, StructuredLLM, VerdictStore
+from noisesense.errors import (
+    InputError,
+    JudgeError,
+    MissingExtraError,
+    NoiseSenseError,
+    describe,
+)
+from noisesense.judging.llm import Plan
+from noisesense_adapters.toolbox.extras import needs_extra
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+__all__ = ["model_judge"]
+
+
+def model_judge(
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key_env: str | None = None,
+    temperature: float | None = None,
+    plan: str = "lazy",
+    votes: int = 1,
+    concurrency: int = 16,
+    store: str | os.PathLike[str] | None = None,
+) -> LLMJudge:
+    """A judge over ``provider:model``.
+
+    ``openai:…`` is asked through the package `openai`, at OpenAI or any endpoint that speaks its
+    protocol; every other provider through LangChain, as its ``init_chat_model`` names them.
+
+    Args:
+        model: e.g. ``"openai:gpt-4.1-mini"`` or ``"anthropic:claude-sonnet-4-5"``.
+        base_url: of the endpoint, if it is not the provider's own.
+        api_key_env: the name of the environment variable with the key; by default the
+            provider's own variable.
+        temperature: by default the model's own.
+        plan: see `noisesense.LLMJudge`.
+        votes: likewise.
+        concurrency: calls at once.
+        store: a file that keeps every call, so that none is paid for twice.
+
+    Raises:
+        InputError: no ``provider:model``, an unknown provider, or an argument out of range.
+        JudgeError: the key's variable is not set, or the provider's client refuses its settings.
+        MissingExtraError: the provider's package is not installed.
+    """
+    provider, colon, name = model.partition(":")
+    if not (provider and colon and name):
+        hint = "for instance openai:gpt-4.1-mini"
+        raise InputError("provider:model", describe(model), where="judge", hint=hint)
+    key = None if api_key_env is None else _key(api_key_env)
+    settings: dict[str, Any] = {"base_url": base_url, "api_key": key, "temperature": temperature}
+    given = {name: value for name, value in settings.items() if value is not None}
+    llm = _openai(name, given) if provider == "openai" else _langchain(provider, name, given)
+    kept = None if store is None else VerdictStore(store)
+    return LLMJudge(
+        llm, plan=cast("Plan", plan), votes=votes, max_concurrency=concurrency, store=kept
+    )
+
+
+def _key(variable: str) -> str:
+    key = os.environ.get(variable)
+    if not key:
+        # The name is not shown: a key may stand where its name belongs.
+        raise JudgeError("the environment variable that api_key_env names is not set")
+    return key
+
+
+def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
+    with needs_extra("openai"):
+        from noisesense_adapters.openai import OpenAILLM
+    sent = {name: settings.pop(name) for name in ("temperature",) if name in settings}
+    return OpenAILLM(model, params=sent, **settings)
+
+
+def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:
+    from noisesense_adapters.langchain import LangChainLLM
+
+    with needs_extra("report", "langchain"):
+        init_chat_model: Any = import_module("langchain.chat_models").init_chat_model
+    failure: NoiseSenseError
+    try:
+        chat: BaseChatModel = init_chat_model(model, model_provider=provider, **settings)
+    except ImportError as error:
+        failure = MissingExtraError(str(error))  # LangChain's, which names the package
+    except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
+        if isinstance(error, ValueError) and str(error).startswith("Unsupported provider"):
+            failure = InputError("a provider LangChain knows", describe(provider), where="judge")
+        else:
+            problem = f"no client for {provider}:{model} ({type(error).__name__})"
+            failure = JudgeError(f"{problem}. Hint: is the variable of its API key set?")
+    else:
+        return LangChainLLM(chat)
+    raise failure

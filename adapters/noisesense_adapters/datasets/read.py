@@ -1,0 +1,321 @@
+"""`read_rows`: from a path to rows; the file's name tells its kind, its first rows the schema."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, cast
+
+from noisesense import RecordedJudge, Sample, Verdicts
+from noisesense.errors import InputError, describe
+from noisesense.jsonl import as_path
+from noisesense.scoring.results import ResultLine
+from noisesense_adapters.datasets.files import (
+    arrow_rows,
+    count_lines,
+    count_parquet,
+    csv_rows,
+    document_rows,
+    folder_files,
+    jsonl_rows,
+    parquet_rows,
+)
+from noisesense_adapters.datasets.rows import (
+    FIELDS,
+    BadRow,
+    Column,
+    Raw,
+    Read,
+    Row,
+    name_of,
+    pick,
+    recognize,
+    without_nulls,
+)
+from noisesense_adapters.promptfoo.sample import Inputs, as_object
+from noisesense_adapters.ragchecker import read_result
+
+__all__ = [
+    "count_rows",
+    "is_checked",
+    "is_promptfoo",
+    "is_result",
+    "promptfoo_reader",
+    "read_checked",
+    "read_result_line",
+    "read_rows",
+]
+
+_FIELDS = frozenset(ResultLine.model_fields)
+
+
+def is_result(row: Mapping[str, Any]) -> bool:
+    """Is this a line of a results file or of a recording?"""
+    return row.keys() <= _FIELDS and ("sample" in row or "verdicts" in row)
+
+
+def read_result_line(row: Mapping[str, Any], place: str) -> Row:
+    """One line. Raises `InputError`."""
+    line = ResultLine.model_validate(without_nulls(row))
+    sample, verdicts = line.sample, line.verdicts
+    name = line.id if sample is None or line.id is not None else sample.key
+    if name is None:
+        raise InputError("the field 'id'", "neither an id nor a sample")
+    if sample is not None and verdicts is not None:
+        verdicts = verdicts.beside(sample)
+    return Row(place, name, line.cluster, sample, verdicts, line)
+
+
+def is_checked(row: Mapping[str, Any]) -> bool:
+    """Has RAGChecker's checker been over this result?"""
+    return {"response_claims", "gt_answer"} <= row.keys()
+
+
+def read_checked(row: Mapping[str, Any], place: str) -> Row:
+    """One result. Raises `InputError`."""
+    number = int(place.rpartition(" ")[2])
+    result = read_result(row, number=number)
+    return Row(place, result.query_id, sample=result.sample, verdicts=result.verdicts)
+
+
+_Json = dict[str, Any]
+
+
+def is_promptfoo(row: Mapping[str, Any]) -> bool:
+    """Is this one of the results that ``promptfoo eval -o`` writes?"""
+    return {"testCase", "testIdx", "promptIdx", "vars"} <= row.keys()
+
+
+def promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
+    """Reads results. Their texts, labels and verdicts stand where our assertion looks for them.
+
+    Verdicts are those the test was given, or else those that a judge gave in our assertion,
+    which it leaves in its metadata.
+
+    Args:
+        folder: where the results are; paths of recordings may be relative to it.
+        verdicts: read those, too?
+    """
+
+    @cache
+    def recording(path: str) -> RecordedJudge:
+        beside = folder / path
+        return RecordedJudge(beside if beside.exists() else path)
+
+    def found(result: _Json, inputs: Inputs, sample: Sample) -> Verdicts | None:
+        given = inputs.verdicts
+        if given is None:
+            left = [metadata["verdicts"] for metadata in _ours(result) if "verdicts" in metadata]
+            return Verdicts.model_validate(left[0]).beside(sample) if left else None
+        where, value = given
+        if isinstance(value, str):
+            return recording(value.removeprefix("file://")).lookup(sample)
+        try:
+            return Verdicts.model_validate(value).beside(sample)
+        except InputError as error:
+            raise error.within(where) from None
+
+    def read(row: Mapping[str, Any], place: str) -> Row:
+        result = dict(row)
+        response = as_object(result.get("response"))
+        if response.get("output") is None:
+            hint = "the provider failed; see the result's error"
+            raise InputError("the provider's output", "none", hint=hint)
+        context = {"vars": result.get("vars"), "providerResponse": response}
+        inputs = Inputs(response["output"], context, _config(result))
+        sample = Sample.model_validate(inputs.sample)
+        given = found(result, inputs, sample) if verdicts else None
+        return Row(place, _id(result), None, sample, given)
+
+    return read
+
+
+def _id(result: _Json) -> str:
+    """The same for the same test, prompt and provider in another run."""
+    provider = as_object(result.get("provider"))
+    name = provider.get("label") or provider.get("id") or "provider"
+    return f"test {result['testIdx']}, prompt {result['promptIdx']}, {name}"
+
+
+def _components(result: _Json) -> Iterator[_Json]:
+    found = as_object(result.get("gradingResult")).get("componentResults")
+    return map(as_object, found or ())
+
+
+def _ours(result: _Json) -> Iterator[_Json]:
+    """The metadata of our assertions."""
+    found = (as_object(component.get("metadata")) for component in _components(result))
+    return (metadata for metadata in found if "noiseSensitivity" in metadata)
+
+
+def _config(result: _Json) -> _Json:
+    """Of our assertion; of the first Python one with a config where ours gave no score."""
+    scored = (c for c in _components(result) if "noiseSensitivity" in as_object(c.get("metadata")))
+    asserted = as_object(result.get("testCase")).get("assert") or ()
+    python = (a for a in map(as_object, asserted) if a.get("type") == "python")
+    candidates = [*(as_object(c.get("assertion")) for c in scored), *python]
+    configs = [as_object(candidate.get("config")) for candidate in candidates]
+    return next((config for config in configs if config), as_object(None))
+
+
+_LOOKED_AT = 20
+_NAMES = ("id", "cluster")
+_KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
+    ".jsonl": jsonl_rows,
+    ".ndjson": jsonl_rows,
+    ".csv": csv_rows,
+    ".tsv": csv_rows,
+    ".parquet": parquet_rows,
+    ".arrow": arrow_rows,
+    ".json": document_rows,
+}
+
+
+def read_rows(
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Column] | None = None,
+    *,
+    verdicts: bool = True,
+) -> Iterator[Row | BadRow]:
+    """The samples of a dataset, one by one.
+
+    JSON lines, CSV, Parquet, Arrow and folders of Hugging Face datasets are read in a stream,
+    JSON documents whole (lists of rows, Promptfoo's results, DeepEval's test runs, RAGChecker's
+    inputs and outputs). The columns of ragas, DeepEval and RAGChecker are known by their names,
+    and so are lines of recordings and of results. A row that cannot be read becomes a `BadRow`;
+    the others are not touched by it.
+
+    Chunks are texts or objects, of which the text (``text``, ``context``, ``page_content`` or
+    ``content``), the id (``id``, ``doc_id`` or ``source``) and ``relevant``, a label, are read.
+
+    Args:
+        path: a file or folder.
+        columns: where what is named otherwise stands: ``response``, ``reference``,
+            ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` as a
+            column's name, a dotted path into a column of objects, or a function of the row.
+        verdicts: read those in the file, too? If not, broken ones spoil nothing.
+
+    Raises:
+        InputError: nothing there, an empty file, an unknown kind, another encoding, or columns
+            that are not known.
+    """
+    path, columns = as_path(path), dict(columns or {})
+    for field in columns:
+        if field not in FIELDS:
+            raise InputError(f"one of {', '.join(FIELDS)}", repr(field), where="columns")
+    rows = _raw_rows(path)
+    first = list(islice(rows, _LOOKED_AT))
+    if not first:
+        raise InputError("at least one row", "an empty file", where=str(path))
+    if not verdicts:
+        columns.pop("verdicts", None)
+    read = _reader(path, first, columns, verdicts=verdicts)
+    return (_row(raw, read, columns, verdicts=verdicts) for raw in chain(first, rows))
+
+
+def count_rows(path: str | os.PathLike[str]) -> int | None:
+    """How many rows there are, more or less; None if only reading it whole would tell."""
+    path = as_path(path)
+    if path.is_dir():
+        files, read = folder_files(path)
+        return sum(map(count_parquet, files)) if read is parquet_rows else None
+    if not path.is_file():
+        return None
+    kind = _KINDS.get(path.suffix.lower())
+    if kind is jsonl_rows:
+        return count_lines(path)
+    if kind is csv_rows:
+        return sum(1 for _ in csv_rows(path))
+    return count_parquet(path) if kind is parquet_rows else None
+
+
+def _raw_rows(path: Path) -> Iterator[Raw]:
+    if path.is_dir():
+        files, read = folder_files(path)
+        return chain.from_iterable(map(read, files))
+    kind = _KINDS.get(path.suffix.lower())
+    if kind is None:
+        raise InputError(f"a file ending in {', '.join(_KINDS)}", repr(path.name), where="input")
+    if not path.exists():
+        raise InputError("a readable file", "no such file", where=str(path))
+    return kind(path)
+
+
+def _reader(
+    path: Path, first: list[Raw], columns: Mapping[str, Column], *, verdicts: bool
+) -> Read:
+    """How to read the rows. Raises `InputError`."""
+    objects = [row for row in map(_object, first) if row is not None]
+    if not objects:
+        place, data = first[0]
+        error = data if isinstance(data, InputError) else None
+        raise (error or InputError("an object", describe(data))).within(f"{path.parent / place}")
+    mapped = {name: column for name, column in columns.items() if name not in _NAMES}
+    for column in columns.values():
+        _check_column(path, objects, column)
+    if not mapped:
+        special = _special(path, objects, verdicts=verdicts)
+        if special is not None:
+            return special
+    names = dict.fromkeys(name for row in objects for name in row)
+    try:
+        return recognize(names, mapped)
+    except InputError as error:
+        raise error.within(str(path)) from None
+
+
+def _object(raw: Raw) -> Mapping[str, Any] | None:
+    data = raw.data
+    return cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else None
+
+
+def _special(path: Path, objects: Iterable[Mapping[str, Any]], *, verdicts: bool) -> Read | None:
+    """The reader of rows that hold more than columns."""
+    readers: list[tuple[Callable[[Mapping[str, Any]], bool], Read]] = [
+        (is_result, read_result_line),
+        (is_checked, read_checked),
+        (is_promptfoo, promptfoo_reader(path.parent, verdicts=verdicts)),
+    ]
+    return next((read for fits, read in readers if any(map(fits, objects))), None)
+
+
+def _check_column(path: Path, objects: list[Mapping[str, Any]], column: Column) -> None:
+    """Of a column that no row has one error is enough."""
+    problem: InputError | None = None
+    for row in objects:
+        try:
+            pick(row, column)
+        except InputError as error:
+            problem = problem or error
+        else:
+            return
+    if problem is not None:
+        raise problem.within(str(path))
+
+
+def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
+    place, data = raw
+    name = place
+    try:
+        if isinstance(data, InputError):
+            raise data
+        if not isinstance(data, Mapping):
+            raise InputError("an object", describe(data))
+        fields = cast("Mapping[str, Any]", data)
+        given = {field: _name(fields, columns[field]) for field in _NAMES if field in columns}
+        name = given.get("id") or name_of(fields, ("id",)) or place
+        if not verdicts:
+            fields = {field: value for field, value in fields.items() if field != "verdicts"}
+        row = read(fields, place)
+    except InputError as error:
+        return BadRow(place, name, error.within(place))
+    return row._replace(id=given.get("id") or row.id, cluster=given.get("cluster") or row.cluster)
+
+
+def _name(row: Mapping[str, Any], column: Column) -> str:
+    """As text; empty where the row holds nothing."""
+    value = pick(row, column)
+    return "" if value is None else str(value)

@@ -1,0 +1,161 @@
+"""From rows to results, without asking anybody."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+
+from noisesense import RecordedJudge, Verdicts, score
+from noisesense.errors import InputError, NoiseSenseError
+from noisesense.scoring.definitions import DefinitionName, check_definition
+from noisesense.scoring.results import Result, ResultLine
+from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
+from noisesense_adapters.datasets.read import read_rows
+from noisesense_adapters.datasets.rows import BadRow, Column, Row
+
+__all__ = ["check_choices", "given_results", "results_of", "unscored"]
+
+_LOOKED_AT = 20
+_NOTHING_SAID = ResultLine()
+
+
+def results_of(
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, Column] | None = None,
+    definition: DefinitionName | None = None,
+    empty: Empty | None = None,
+    undetermined: Undetermined | None = None,
+    on_error: Callable[[InputError], None] | None = None,
+) -> Iterator[Result]:
+    """The results in a file, one by one, from the verdicts that are in it.
+
+    Reads all that `noisesense_adapters.io.read_rows` reads: results (JSON lines or Parquet),
+    recordings, RAGChecker's and Promptfoo's files, and tables with a column of verdicts. A row
+    that cannot be read or scored is a result with an error.
+
+    Args:
+        path: the file.
+        columns: as `read_rows` takes them.
+        definition: scores under this definition; by default under that of each result's line,
+            ``"ragas"`` where none is named.
+        empty: likewise, for samples without response claims.
+        undetermined: likewise, for verdicts that the judge left open.
+        on_error: is given the error of each row that cannot be read.
+
+    Raises:
+        InputError: as `read_rows`, an argument, or no verdicts in the file.
+    """
+    check_choices(definition, empty, undetermined)
+    rows = read_rows(path, columns)
+    if on_error is not None:
+        rows = _reported(rows, on_error)
+    return given_results(rows, definition=definition, empty=empty, undetermined=undetermined)
+
+
+def check_choices(
+    definition: DefinitionName | None, empty: Empty | None, undetermined: Undetermined | None
+) -> None:
+    """Raise `InputError` for a choice that no sample could be scored by."""
+    if definition is not None:
+        check_definition(definition)
+    if empty is not None:
+        check_empty(empty)
+    if undetermined is not None:
+        check_undetermined(undetermined)
+
+
+def _reported(
+    rows: Iterator[Row | BadRow], on_error: Callable[[InputError], None]
+) -> Iterator[Row | BadRow]:
+    for row in rows:
+        if isinstance(row, BadRow):
+            on_error(row.error)
+        yield row
+
+
+def given_results(
+    rows: Iterator[Row | BadRow],
+    *,
+    recording: RecordedJudge | None = None,
+    definition: DefinitionName | None = None,
+    empty: Empty | None = None,
+    undetermined: Undetermined | None = None,
+) -> Iterator[Result]:
+    """The rows' results, by their own verdicts or by those of a recording.
+
+    Raises:
+        InputError: no recording, and none of the first rows has verdicts.
+    """
+    if recording is None:
+        first = list(islice(rows, _LOOKED_AT))
+        _check_verdicts(first)
+        rows = chain(first, rows)
+    return (_result(row, recording, definition, empty, undetermined) for row in rows)
+
+
+def _check_verdicts(rows: Iterable[Row | BadRow]) -> None:
+    found = [row for row in rows if isinstance(row, Row)]
+    if found and not any(row.verdicts or (row.line and row.line.error) for row in found):
+        raise InputError(
+            "verdicts in the file, a recording of them, or a judge",
+            "only texts",
+            where=found[0].place,
+            hint="--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge=",
+        )
+
+
+def _result(
+    row: Row | BadRow,
+    recording: RecordedJudge | None,
+    definition: DefinitionName | None,
+    empty: Empty | None,
+    undetermined: Undetermined | None,
+) -> Result:
+    if isinstance(row, BadRow):
+        return unscored(row, row.error)
+    line = row.line if row.line is not None and recording is None else _NOTHING_SAID
+    scored = None
+    if line.error is None:  # else it had failed already
+        try:
+            verdicts = _verdicts(row, recording)
+            scored = score(
+                verdicts,
+                definition=definition or line.definition,
+                empty=empty or line.empty,
+                undetermined=undetermined or line.undetermined,
+            )
+        except InputError as error:
+            return unscored(row, error.within(row.place))
+        except NoiseSenseError as error:
+            return unscored(row, error)
+    return Result(
+        id=row.id,
+        score=scored,
+        error=line.error,
+        sample=row.sample,
+        cluster=row.cluster,
+        unanswered=line.unanswered,
+        usage=line.usage,
+        judge=line.judge,
+    )
+
+
+def _verdicts(row: Row, recording: RecordedJudge | None) -> Verdicts:
+    if recording is not None:
+        if row.sample is None:
+            raise InputError("texts to find in the recording", "only verdicts")
+        return recording.lookup(row.sample)
+    if row.verdicts is None:
+        raise InputError("verdicts", "none")
+    return row.verdicts
+
+
+def unscored(row: Row | BadRow, error: NoiseSenseError) -> Result:
+    """The result of a row that has no score; the error begins with the row's place."""
+    message = str(error)
+    if not message.startswith(row.place):
+        message = f"{row.place}: {message}"
+    sample, cluster = (row.sample, row.cluster) if isinstance(row, Row) else (None, None)
+    return Result(row.id, error=message, sample=sample, cluster=cluster)

@@ -1,0 +1,327 @@
+"""Rows of a dataset: which column holds what, and values as tables hold them."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import tokenize
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+from noisesense import Sample, Verdicts
+from noisesense.errors import InputError, describe
+from noisesense.scoring.results import ResultLine
+
+__all__ = [
+    "FIELDS",
+    "BadRow",
+    "Column",
+    "ColumnReader",
+    "Raw",
+    "Read",
+    "Row",
+    "chunks_of",
+    "name_of",
+    "parsed",
+    "pick",
+    "recognize",
+    "without_nulls",
+]
+
+
+class Row(NamedTuple):
+    """A row that could be read."""
+
+    place: str
+    """File and line or row number."""
+    id: str
+    """Names the sample in results: from the file, or else the content's own key."""
+    cluster: str | None = None
+    sample: Sample | None = None
+    """None where the texts are not known or do not make a sample, and only verdicts are there."""
+    verdicts: Verdicts | None = None
+    """With their chunks filled in; None if the dataset has none."""
+    line: ResultLine | None = None
+    """All that the line of a results file or of a recording says."""
+
+
+class BadRow(NamedTuple):
+    """A row that could not be read; the others are not touched by it."""
+
+    place: str
+    id: str
+    """As in the file if that much could be read, else the place."""
+    error: InputError
+
+
+class Raw(NamedTuple):
+    """A row as the file holds it, or the error in its stead."""
+
+    place: str
+    data: Any
+
+
+Read = Callable[[Mapping[str, Any], str], Row]
+"""From a row's data and its place to the row. Raises `InputError`."""
+
+
+_TEXTS = ("text", "context", "page_content", "content")
+_IDS = ("id", "doc_id", "source")
+_MARKED = re.compile(r"deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
+_MEANT = "correct"
+"""The one field of verdicts that is required and may be null."""
+
+
+def parsed(text: str) -> Any:
+    """The value a cell's text stands for: JSON, or as Python prints it (pandas' CSV files).
+
+    Raises:
+        InputError: it is neither.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        if _joins_texts(text):
+            hint = "numpy prints arrays so; write lists, or JSON"
+            raise InputError("commas between the texts of a list", describe(text), hint=hint)
+        return ast.literal_eval(text)
+    except InputError:
+        raise
+    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
+        raise InputError("JSON", describe(text)) from None
+
+
+def _joins_texts(text: str) -> bool:
+    """Are there texts with nothing between them? Python would make one of them."""
+    spaces = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
+    found = tokenize.generate_tokens(io.StringIO(text).readline)
+    kinds = [token.type for token in found if token.type not in spaces]
+    return (tokenize.STRING, tokenize.STRING) in pairwise(kinds)
+
+
+def chunks_of(value: Any, separator: str = "") -> list[Any]:
+    """Retrieved contexts as a sample takes them.
+
+    Args:
+        value: a list (of texts or objects), or the text of one.
+        separator: between the chunks of a text that is no list; empty: such a text is an error.
+
+    Raises:
+        InputError: no list.
+    """
+    if isinstance(value, str):
+        if separator and not value.lstrip().startswith("["):
+            value = value.split(separator)
+        else:
+            value = parsed(value)
+    elif hasattr(value, "tolist"):  # an array of numpy's
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        raise InputError("a list of chunks", describe(value))
+    return [_chunk(item) for item in cast("list[object]", value)]
+
+
+def _chunk(item: Any) -> Any:
+    """A chunk's text, id and label; what else an object holds (a rank, say) is left out."""
+    if isinstance(item, str):
+        marked = _MARKED.fullmatch(item)
+        return marked.groupdict() if marked else item
+    if not isinstance(item, Mapping):
+        return item
+    chunk = cast("Mapping[str, Any]", item)
+    text = next((name for name in _TEXTS if chunk.get(name) is not None), None)
+    if text is None:
+        known = ", ".join(map(repr, _TEXTS))
+        raise InputError(f"a chunk's text as one of {known}", f"only {', '.join(chunk)}")
+    found = next((chunk[name] for name in _IDS if chunk.get(name) is not None), None)
+    return {
+        "text": chunk[text],
+        "id": None if found is None else str(found),
+        "relevant": chunk.get("relevant"),
+    }
+
+
+def without_nulls(value: Any) -> Any:
+    """Data in the published form as it was before a table filled absent fields with nulls."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value).items()
+        return {k: without_nulls(v) for k, v in fields if v is not None or k == _MEANT}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in cast("list[object]", value)]
+    return value
+
+
+Column = str | Callable[[Mapping[str, Any]], Any]
+"""A column's name, a dotted path into a column that holds an object, or a function of the row."""
+
+_NEEDED = ("response", "reference", "retrieved_contexts")
+FIELDS = (*_NEEDED, "user_input", "verdicts", "id", "cluster")
+"""What a column can be mapped to."""
+
+_NAME_COLUMNS = ("id", "query_id", "name")
+
+
+class Schema(NamedTuple):
+    """How a framework names the columns."""
+
+    framework: str
+    response: str
+    reference: str
+    retrieved_contexts: str
+    user_input: str
+    separator: str = ""
+    """Between the chunks in one cell."""
+
+
+_SCHEMAS = (
+    Schema("ragas", "response", "reference", "retrieved_contexts", "user_input"),
+    Schema("ragas before 0.2", "answer", "ground_truth", "contexts", "question"),
+    Schema("DeepEval", "actual_output", "expected_output", "retrieval_context", "input", "|"),
+    Schema("DeepEval", "actualOutput", "expectedOutput", "retrievalContext", "input"),
+    Schema("RAGChecker", "response", "gt_answer", "retrieved_context", "query"),
+)
+
+
+@dataclass(frozen=True)
+class ColumnReader:
+    """Reads rows of one schema.
+
+    Attributes:
+        schema: where what is not overridden stands.
+        overrides: where the user says it stands.
+    """
+
+    schema: Schema
+    overrides: Mapping[str, Column]
+
+    def __call__(self, row: Mapping[str, Any], place: str) -> Row:
+        """One row. Raises `InputError`."""
+        texts = {name: self._needed(row, name) for name in _NEEDED}
+        try:
+            contexts = chunks_of(texts["retrieved_contexts"], self.schema.separator)
+        except InputError as error:
+            raise error.within("retrieved_contexts") from None
+        user_input = self._optional(row, "user_input", self.schema.user_input)
+        sample = Sample.model_validate(
+            {**texts, "retrieved_contexts": contexts, "user_input": user_input or ""}
+        )
+        return Row(
+            place,
+            name_of(row, _NAME_COLUMNS) or sample.key,
+            name_of(row, ("cluster",)),
+            sample,
+            _verdicts(self._optional(row, "verdicts", "verdicts"), sample),
+        )
+
+    def _needed(self, row: Mapping[str, Any], field: str) -> Any:
+        return pick(row, self.overrides.get(field, getattr(self.schema, field)))
+
+    def _optional(self, row: Mapping[str, Any], field: str, name: str) -> Any:
+        column = self.overrides.get(field)
+        return row.get(name) if column is None else pick(row, column)
+
+
+def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
+    if value is None or value == "":
+        return None
+    try:
+        data = parsed(value) if isinstance(value, str) else value
+        return Verdicts.model_validate(without_nulls(data)).beside(sample)
+    except InputError as error:
+        raise error.within("verdicts") from None
+
+
+def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
+    """The first of the columns that holds something, as text."""
+    found = (row.get(column) for column in columns)
+    return next((str(value) for value in found if value not in (None, "")), None)
+
+
+def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnReader:
+    """A reader for columns of these names.
+
+    Raises:
+        InputError: the columns of no known schema are all there or overridden.
+    """
+    present = list(names)
+
+    def missing(schema: Schema) -> list[str]:
+        return [
+            field
+            for field in _NEEDED
+            if field not in overrides and getattr(schema, field) not in present
+        ]
+
+    # Where several fit, the one whose question is there, too.
+    best = min(_SCHEMAS, key=lambda s: (len(missing(s)), s.user_input not in present))
+    lacking = missing(best)
+    if not lacking:
+        return ColumnReader(best, overrides)
+    if len(lacking) == len(_NEEDED):
+        expected = "the columns of ragas, DeepEval, Promptfoo or RAGChecker, or of a recording"
+    else:
+        columns = " and ".join(repr(getattr(best, field)) for field in lacking)
+        expected = f"{columns} beside the other columns of {best.framework}"
+    field = lacking[0]
+    raise InputError(
+        expected,
+        f"only {', '.join(map(repr, present))}" if present else "no columns",
+        hint=f"say where to find it: --map {field}=COLUMN, in Python columns={{{field!r}: …}}",
+    )
+
+
+def pick(row: Mapping[str, Any], column: Column) -> Any:
+    """The value of a column in a row.
+
+    Raises:
+        InputError: the row has no such column, or the path leads nowhere.
+    """
+    if callable(column):
+        return _computed(row, column)
+    if column in row:
+        return row[column]
+    value: Any = row
+    walked: list[str] = []
+    for part in column.split("."):
+        inner = _step(value, part)
+        if inner is None:
+            raise InputError(f"a column {column!r}", _found(value, ".".join(walked)))
+        (value,) = inner
+        walked.append(part)
+    return value
+
+
+def _found(value: Any, column: str) -> str:
+    """What is there instead, as far as the path leads."""
+    found = describe(value)
+    if isinstance(value, Mapping):
+        names = cast("Mapping[str, Any]", value)
+        found = f"only {', '.join(map(repr, names))}" if names else "nothing"
+    return f"{found} in {column!r}" if column else found
+
+
+def _computed(row: Mapping[str, Any], column: Callable[[Mapping[str, Any]], Any]) -> Any:
+    try:
+        return column(row)
+    except Exception as error:  # whatever it is, it costs this row only
+        got = f"{type(error).__name__}: {error}"
+        raise InputError("a row that the given function can read", got) from error
+
+
+def _step(value: Any, part: str) -> tuple[Any] | None:
+    """One step of a dotted path: into an object (or the text of one), or to a list's item."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        value = parsed(value)
+    if isinstance(value, Mapping):
+        inner = cast("Mapping[str, Any]", value)
+        return (inner[part],) if part in inner else None
+    if isinstance(value, list) and part.isdecimal():
+        items = cast("list[object]", value)
+        return (items[int(part)],) if int(part) < len(items) else None
+    return None

@@ -1,0 +1,154 @@
+"""A DeepEval test case as a sample, with the labels and verdicts it may carry."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, cast
+
+from deepeval.errors import MissingTestCaseParamsError
+from deepeval.test_case import LLMTestCase
+
+from noisesense import InputError, Sample, Verdicts
+from noisesense.errors import describe
+
+__all__ = ["given_verdicts", "place_of", "sample_of", "verdicts_of"]
+
+VERDICTS = "verdicts"
+LABELS = "chunk_labels"
+_NEEDED = ("actual_output", "expected_output", "retrieval_context")
+
+Labels = Mapping[str, bool | None]
+
+
+def place_of(test_case: LLMTestCase) -> str:
+    """What errors call the test case: its name, or its input."""
+    return f"test case {describe(test_case.name or test_case.input)}"
+
+
+def sample_of(test_case: Any, metric_name: str, labels: Labels | None) -> Sample:
+    """The test case in core's words.
+
+    A chunk's label is taken from ``metadata["chunk_labels"]`` (one of true, false, null for each
+    item of ``retrieval_context``), else from ``labels`` by the chunk's source or text.
+
+    Raises:
+        MissingTestCaseParamsError: a field is None or empty.
+        InputError: not an `LLMTestCase`, images in it, or labels that do not fit.
+    """
+    if not isinstance(test_case, LLMTestCase):
+        raise InputError("an LLMTestCase", type(test_case).__name__, where="test case")
+    missing = [name for name in _NEEDED if _is_empty(getattr(test_case, name))]
+    if missing:
+        raise MissingTestCaseParamsError(
+            f"{' and '.join(map(repr, missing))} cannot be None or empty "
+            f"for the '{metric_name}' metric"
+        )
+    if test_case.multimodal:
+        raise InputError("a test case of texts", "one with images", where=place_of(test_case))
+    try:
+        return Sample.model_validate(
+            {
+                "user_input": test_case.input,
+                "response": test_case.actual_output,
+                "reference": test_case.expected_output,
+                "retrieved_contexts": _chunks(test_case, labels),
+            }
+        )
+    except InputError as error:
+        raise error.within(place_of(test_case)) from None
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip()) or value == []
+
+
+def _chunks(test_case: LLMTestCase, labels: Labels | None) -> Any:
+    """The contexts as core reads them; what they should not be is left for core to refuse."""
+    items = _listed(test_case.retrieval_context)
+    if items is None:
+        return test_case.retrieval_context
+    given = _labels_beside(test_case, len(items))
+    return [_chunk(item, given[j] if given else None, labels) for j, item in enumerate(items)]
+
+
+def _chunk(item: Any, given: Any, labels: Labels | None) -> Any:
+    """DeepEval has `RetrievedContextData(context, source)` beside plain strings."""
+    text, source = getattr(item, "context", item), getattr(item, "source", None)
+    if not isinstance(text, str):
+        return text
+    label = given
+    if label is None and labels:
+        label = labels.get(source or text, labels.get(text))
+    return {"text": text, "id": source, "relevant": label}
+
+
+def _labels_beside(test_case: LLMTestCase, count: int) -> list[Any] | None:
+    labels = _metadata(test_case).get(LABELS)
+    if labels is None:
+        return None
+    where, given = f"metadata[{LABELS!r}]", _listed(labels)
+    if given is None:
+        raise InputError("a list of true, false or null", describe(labels), where=where)
+    if len(given) != count:
+        raise InputError(
+            f"{count} labels, one for each item of retrieval_context", str(len(given)), where=where
+        )
+    return given
+
+
+def _listed(value: object) -> list[Any] | None:
+    return list(cast("list[Any]", value)) if isinstance(value, (list, tuple)) else None
+
+
+def verdicts_of(test_case: LLMTestCase, sample: Sample) -> Verdicts | None:
+    """The verdicts in ``metadata["verdicts"]``, in the published form; None if there are none.
+
+    Raises:
+        InputError: they are malformed or do not fit the test case.
+    """
+    given = _metadata(test_case).get(VERDICTS)
+    if given is None:
+        return None
+    try:
+        return Verdicts.model_validate(given).beside(sample)
+    except InputError as error:
+        raise error.within(f"{place_of(test_case)}, metadata[{VERDICTS!r}]") from None
+
+
+def _metadata(test_case: LLMTestCase) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", getattr(test_case, "metadata", None) or {})
+
+
+_REMEMBERED = 1_000
+
+_lock = threading.Lock()
+# The runner measures with copies of the metric, so what was used where is kept beside them. The
+# object is kept with its id, which stays its own as long as it is here.
+_used_for: OrderedDict[int, tuple[object, str]] = OrderedDict()
+
+
+def given_verdicts(given: Any, sample: Sample) -> Verdicts:
+    """The constructor's ``verdicts`` beside the sample.
+
+    Raises:
+        InputError: malformed, of other chunks, or already used for another sample: scoring that
+            one with them would give a number that means nothing.
+    """
+    with _lock:
+        _, key = _used_for.setdefault(id(given), (given, sample.key))
+        if len(_used_for) > _REMEMBERED:
+            _used_for.popitem(last=False)
+    if key != sample.key:
+        raise InputError(
+            "one test case, the one they were given for",
+            "a second test case",
+            where="verdicts",
+            hint='put each test case\'s own into its metadata["verdicts"], '
+            "or give a recording of all: judge=RecordedJudge(…)",
+        )
+    try:
+        return Verdicts.model_validate(given).beside(sample)
+    except InputError as error:
+        raise error.within("verdicts") from None

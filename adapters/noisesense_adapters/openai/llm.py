@@ -1,0 +1,272 @@
+"""`OpenAILLM`: structured replies from an OpenAI-compatible chat-completions endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel
+
+from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
+from noisesense.judging.protocol import Usage
+from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.failures import judge_error, status_of
+from noisesense_adapters.toolbox.identity import endpoint, identity
+from noisesense_adapters.toolbox.replies import json_form, read_reply, spelled_out
+from noisesense_adapters.toolbox.running import in_thread
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, OpenAI
+
+__all__ = ["OpenAILLM", "Send", "sender"]
+
+Send = Callable[[dict[str, Any]], Awaitable[object]]
+_Key = tuple[asyncio.AbstractEventLoop, Hashable]
+
+_lock = threading.RLock()  # letting go of a lifetime may end it there and then
+_open: dict[_Key, tuple[AsyncOpenAI, AsyncGenerator[AsyncOpenAI, None]]] = {}
+
+
+def sender(client: AsyncOpenAI | OpenAI | None, **settings: Any) -> Send:
+    """What sends a request: through the user's client, or one made from the settings.
+
+    A sync client works in threads. An async one is copied for each loop, so that it works in
+    several; with an HTTP client of the user's (a proxy, certificates), which a copy would lack,
+    it is used as it is.
+    """
+    if client is None:
+        return _through(lambda: _settled(settings), lambda: _new_client(settings))
+    with needs_extra("openai"):
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+    if not isinstance(client, AsyncOpenAI):
+        create: Callable[..., object] = client.chat.completions.create
+        return lambda request: in_thread(partial(create, **request))
+    if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
+        return _through_one(client)
+    return _through(lambda: client, lambda: client.copy(http_client=DefaultAsyncHttpxClient()))
+
+
+def _through(what: Callable[[], Hashable], make: Callable[[], AsyncOpenAI]) -> Send:
+    async def send(request: dict[str, Any]) -> object:
+        return await _through_one(await _client(what(), make))(request)
+
+    return send
+
+
+def _through_one(client: AsyncOpenAI) -> Send:
+    create: Any = client.chat.completions.create
+    return lambda request: create(**request)
+
+
+async def _client(what: Hashable, make: Callable[[], AsyncOpenAI]) -> AsyncOpenAI:
+    """The running loop's client for ``what``, closed with the loop; made if it is not there."""
+    key = asyncio.get_running_loop(), what
+    with _lock:
+        held = _open.get(key)
+    if held is not None:
+        return held[0]
+    # A generator left suspended is closed by whoever ends the loop (`asyncio.run` does, in
+    # `shutdown_asyncgens`): the one moment at which connections can still be closed. It is kept
+    # here and not by the model object, which may be gone by then.
+    lifetime = _lifetime(key, make())
+    client = await anext(lifetime)
+    with _lock:
+        for other in [other for other in _open if other[0].is_closed()]:
+            del _open[other]
+        _open[key] = client, lifetime
+    return client
+
+
+async def _lifetime(key: _Key, client: AsyncOpenAI) -> AsyncGenerator[AsyncOpenAI, None]:
+    try:
+        yield client
+    finally:
+        with _lock:
+            _open.pop(key, None)
+        # Where nobody ended the loop (nest_asyncio never does), this is the collector's doing:
+        # nothing can be awaited any more, and the connections go with the process.
+        if _running() is key[0]:
+            await client.close()
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _settled(settings: dict[str, Any]) -> Hashable:
+    """The settings, with those that the client takes from the environment."""
+    from_environment = (os.environ.get(name) for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"))
+    return (*settings.items(), *from_environment)
+
+
+def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
+    with needs_extra("openai"):
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
+    try:
+        # The client's own, once collected, would close itself in whichever loop runs by then.
+        return AsyncOpenAI(**settings, http_client=DefaultAsyncHttpxClient())
+    except OpenAIError:
+        pass
+    raise JudgeError(
+        "no API key. Hint: set the environment variable OPENAI_API_KEY or give api_key; "
+        "an endpoint without keys takes any text"
+    )
+
+
+S = TypeVar("S", bound=BaseModel)
+
+_FORMS = ("json_schema", "json_object", "text")  # from the strictest to what all endpoints know
+_TIMEOUT, _MAX_RETRIES = 60.0, 2
+_FORM_REFUSED = (400, 422)
+
+
+class OpenAILLM:
+    """A `StructuredLLM` over ``openai.AsyncOpenAI``.
+
+    A request is tried at most ``max_retries + 1`` times, by the client itself, which honours
+    ``Retry-After``. An endpoint that refuses structured output is asked for a JSON object, then
+    for plain text with the form spelled out; the form it took is remembered.
+
+    Args:
+        model: the model's name at the endpoint.
+        client: an ``AsyncOpenAI`` or ``OpenAI`` (also Azure's) to use with its own settings, in
+            place of those below; a sync one is asked in threads. Closing it stays with you.
+        base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
+        api_key: default ``OPENAI_API_KEY``.
+        timeout: seconds a request may take, default 60.
+        max_retries: further requests after a 408, 409, 429, 5xx, a timeout or a lost
+            connection, default 2.
+        params: sent with every request: ``{"temperature": 0}``, ``{"extra_body": …}``.
+
+    Raises:
+        InputError: no name, or both a client and what makes one.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: AsyncOpenAI | OpenAI | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(model, str) or not model.strip():
+            got = "an empty text" if isinstance(model, str) else type(model).__name__
+            raise InputError("a model's name", got, where="model")
+        settings = (base_url, api_key, timeout, max_retries)
+        if client is not None and settings != (None, None, None, None):
+            raise InputError(
+                "either a client or base_url, api_key, timeout and max_retries",
+                "both",
+                where="OpenAILLM",
+                hint="client.with_options(timeout=…, max_retries=…) changes a client's",
+            )
+        self.model = model
+        self._address = base_url or (str(client.base_url) if client is not None else "")
+        self._params = dict(params or {})
+        self._query = getattr(client, "default_query", None)  # Azure's version of its interface
+        self._send = sender(
+            client,
+            base_url=base_url,
+            api_key=api_key,
+            timeout=_TIMEOUT if timeout is None else timeout,
+            max_retries=_MAX_RETRIES if max_retries is None else max_retries,
+        )
+        self._form = 0
+
+    def __repr__(self) -> str:
+        return f"OpenAILLM({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The model, with its endpoint if it is not OpenAI's own."""
+        parts = urlsplit(self._address)
+        host = parts.netloc.rpartition("@")[2]  # without credentials
+        return f"{self.model} at {host}{parts.path.rstrip('/')}" if host else self.model
+
+    @property
+    def identity(self) -> str:
+        """What the answers depend on beside the model's name: endpoint and ``params``; no key."""
+        address = self._address or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        return identity(
+            model=self.model,
+            endpoint=endpoint(address),
+            params=self._params,
+            query=self._query,
+        )
+
+    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        """The reply as an instance of ``schema``, and what it cost.
+
+        Raises:
+            ReplyError: a reply that is empty, refused, cut short, or does not fit.
+            JudgeError: no key, the key or the request refused, no reply after the retries.
+            MissingExtraError: the package ``openai`` is not installed.
+        """
+        for form in range(self._form, len(_FORMS)):
+            try:
+                completion = await self._send(self._request(prompt, schema, _FORMS[form]))
+            except NoiseSenseError:
+                raise
+            except ValueError:
+                failure: JudgeError = ReplyError(
+                    "the endpoint's reply is not JSON", Usage(calls=1)
+                )
+            except Exception as error:  # noqa: BLE001 - other people's exceptions hold headers
+                if getattr(error, "code", None) == "json_validate_failed":
+                    # Groq's 400 for a reply of the model that does not fit the form.
+                    failure = ReplyError("the endpoint found the reply unfit", Usage(calls=1))
+                elif status_of(error) in _FORM_REFUSED and form + 1 < len(_FORMS):
+                    continue
+                else:
+                    failure = judge_error(error, self.name)
+            else:
+                self._form = max(self._form, form)
+                return _read(completion, schema)
+            raise failure
+        raise AssertionError("the last form returns or raises")
+
+    def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
+        request: dict[str, Any] = {"model": self.model, **self._params}
+        if form == "json_schema":
+            asked = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
+            request["response_format"] = {"type": form, "json_schema": asked}
+        else:
+            prompt = spelled_out(prompt, schema)
+            if form == "json_object":
+                request["response_format"] = {"type": form}
+        request["messages"] = [{"role": "user", "content": prompt}]
+        return request
+
+
+def _read(completion: Any, schema: type[S]) -> tuple[S, Usage]:
+    counted = getattr(completion, "usage", None)
+    usage = Usage(
+        calls=1,
+        input_tokens=getattr(counted, "prompt_tokens", None) or 0,
+        output_tokens=getattr(counted, "completion_tokens", None) or 0,
+    )
+    choices: Any = getattr(completion, "choices", None)
+    message = getattr(choices[0], "message", None) if choices else None
+    if message is None:
+        raise ReplyError("the endpoint's reply is no chat completion", usage)
+    if getattr(message, "refusal", None):
+        raise ReplyError("the model refused to reply", usage)
+    reason = getattr(choices[0], "finish_reason", None)
+    if reason == "length":
+        raise ReplyError("the reply is cut short: the model reached its output limit", usage)
+    if reason == "content_filter":
+        raise ReplyError("the endpoint's content filter took the reply away", usage)
+    content = getattr(message, "content", None)
+    return read_reply(content if isinstance(content, str) else "", schema, usage), usage

@@ -1,1 +1,0 @@
-"""The peers' own metrics, fed with given verdicts: what our figures are compared with."""

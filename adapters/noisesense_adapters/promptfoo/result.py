@@ -1,0 +1,175 @@
+"""A score in the form Promptfoo takes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
+from noisesense.scoring.definitions import MODES
+from noisesense.scoring.gate import GateOutcome
+from noisesense.scoring.outcomes import ClaimOutcome
+from noisesense.scoring.scoring import Score
+from noisesense_adapters.promptfoo.settings import Settings
+
+if TYPE_CHECKING:
+    from noisesense.judging.protocol import Judgement, Usage
+
+__all__ = ["as_failure", "as_result"]
+
+_NO_THIRD_OUTCOME = (
+    "Shown as failed, since an assertion has no third outcome: this says nothing of the answer."
+)
+
+
+def as_result(score: Score, settings: Settings, judged: Judgement | None) -> dict[str, Any]:
+    """What the assertion returns. What is undefined or undetermined has no named score."""
+    mode = settings.mode
+    gate = score.gate(mode, settings.max_noise)
+    result: dict[str, Any] = {
+        "pass": gate == "pass",
+        "score": _certain_robustness(score, settings, gate),
+        "reason": f"{score.reason(mode)} {_outcome(score, settings, gate)}",
+        "namedScores": {
+            f"{settings.name}_{each}": value
+            for each in MODES
+            if (value := score.value(each)) is not None
+        },
+        "componentResults": [_component(score, claim, settings) for claim in score.claims],
+        "metadata": _metadata(score, settings, gate, judged),
+    }
+    if judged is not None:
+        result["tokensUsed"] = _tokens(judged.usage)
+    return _writable(result)
+
+
+def as_failure(error: NoiseSenseError) -> dict[str, Any]:
+    """What the assertion returns if there is no score: why, and nothing that counts as one."""
+    also = " and is undetermined" if isinstance(error, JudgeError) else ""
+    result: dict[str, Any] = {
+        "pass": False,
+        "score": 0.0,
+        "reason": f"Noise sensitivity could not be computed{also}: {error} ({_NO_THIRD_OUTCOME})",
+        "metadata": {"status": "undetermined" if isinstance(error, ReplyError) else "error"},
+    }
+    usage: Any = getattr(error, "usage", None)
+    if usage is not None:
+        result["tokensUsed"] = _tokens(usage)
+    return _writable(result)
+
+
+def _certain_robustness(score: Score, settings: Settings, gate: GateOutcome) -> float:
+    """The share of claims that certainly do not count; 0 where there is neither value nor pass.
+
+    By the upper bound, whatever ``undetermined`` chose: Promptfoo's thresholds are gates, too.
+    """
+    if score.value(settings.mode) is None and gate != "pass":
+        return 0.0
+    return replace(score, undetermined="high").robustness(settings.mode) or 0.0
+
+
+def _outcome(score: Score, settings: Settings, gate: GateOutcome) -> str:
+    limit = f"{settings.max_noise:g}"
+    if gate == "pass":
+        return f"At most {limit} passes."
+    if gate == "fail":
+        return f"Above {limit}."
+    if gate == "undecided":
+        return f"Whether it is at most {limit} is undecided. {_NO_THIRD_OUTCOME}"
+    hint = "" if score.claims else " config.empty: zero would pass it as free of noise."
+    return f"{_NO_THIRD_OUTCOME}{hint}"
+
+
+def _component(score: Score, claim: ClaimOutcome, settings: Settings) -> dict[str, Any]:
+    counted = getattr(claim, settings.mode)
+    return {
+        "pass": counted is False,
+        "score": 1.0 if counted is False else 0.0,
+        "reason": claim.sentence,
+        # Without one of its own Promptfoo takes it for the parent's, with its metric.
+        "assertion": {"type": "python", "value": f"claim {claim.index}"},
+    }
+
+
+def _metadata(
+    score: Score, settings: Settings, gate: GateOutcome, judged: Judgement | None
+) -> dict[str, Any]:
+    status = score.status(settings.mode)
+    claims = score.claims
+    incorrect = [claim for claim in claims if claim.correct is False]
+    counted = [claim for claim in claims if getattr(claim, settings.mode)]
+    metadata = {
+        # As the unmerged assertion names them.
+        "mode": settings.mode,
+        "totalClaims": len(claims),
+        "incorrectClaimsCount": len(incorrect),
+        "noiseInfluencedClaimsCount": len(counted),
+        "incorrectClaims": [claim.text for claim in incorrect],
+        "noiseInfluencedClaims": [claim.text for claim in counted],
+        "claimAnalyses": [_analysis(score, claim) for claim in claims],
+        # Ours.
+        "status": "scored" if status == "determined" else status,
+        "gate": gate,
+        "definition": score.definition,
+        "maxNoise": settings.max_noise,
+        "noiseSensitivity": {mode: score.value(mode) for mode in MODES},
+        "bounds": {mode: score.bounds(mode) for mode in MODES},
+        "partition": score.partition._asdict(),
+        "chunkRelevance": score.chunk_relevance,
+    }
+    if score.undetermined != "none":
+        metadata["undetermined"] = score.undetermined
+    if judged is not None:
+        usage = judged.usage
+        metadata["judge"] = {
+            "calls": usage.calls,
+            "cachedCalls": usage.cached_calls,
+            "reasks": usage.reasks,
+            "unanswered": judged.unanswered,
+        }
+        # In the form that `verdicts` takes, so that what was paid for can be used again.
+        metadata["verdicts"] = judged.verdicts.model_dump(
+            mode="json", exclude_defaults=True, exclude={"chunks"}
+        )
+    return metadata
+
+
+def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
+    analysis: dict[str, Any] = {
+        "claim": claim.text,
+        "isCorrect": claim.correct,
+        "category": claim.category,
+    }
+    source, chunks = _source(score, claim), score.verdicts.chunks
+    if source is not None:
+        analysis["sourceChunk"] = {
+            "index": source,
+            "text": chunks[source].text if chunks else "",
+            "relevant": score.chunk_relevance[source],
+        }
+    return analysis
+
+
+def _source(score: Score, claim: ClaimOutcome) -> int | None:
+    """The first chunk that entails an incorrect claim; None if an earlier one may."""
+    entailing = score.verdicts.response_claims[claim.index].entailed_by
+    if claim.correct is not False or not entailing:
+        return None
+    first = min((*entailing, *claim.undetermined_chunks))
+    return first if first in entailing else None
+
+
+def _writable(result: dict[str, Any]) -> dict[str, Any]:
+    """As JSON has it. Promptfoo's wrapper writes UTF-8, which halves of surrogate pairs lack."""
+    text = json.dumps(result, ensure_ascii=False)
+    return cast("dict[str, Any]", json.loads(text.encode("utf-8", "replace")))
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    return {
+        "total": usage.input_tokens + usage.output_tokens,
+        "prompt": usage.input_tokens,
+        "completion": usage.output_tokens,
+        "numRequests": usage.calls,
+    }

@@ -1,0 +1,101 @@
+"""A row of a ragas dataset as a sample, with the labels or verdicts it may carry.
+
+ragas' contexts are plain strings and its rows have no free columns; ``rubrics``, texts by name,
+is the one place for more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from noisesense.errors import InputError, describe
+from noisesense.verdicts.sample import Chunk, Sample
+from noisesense.verdicts.verdicts import Verdicts
+
+__all__ = ["FIELDS", "VerdictsInRows", "read_row", "row_place", "rubrics"]
+
+FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
+_LABELS, _VERDICTS = "noisesense_labels", "noisesense_verdicts"
+
+
+def rubrics(
+    *, labels: Sequence[bool | None] | None = None, verdicts: Verdicts | None = None
+) -> dict[str, str]:
+    """What to put into a row's ``rubrics`` (beside other entries) so that our metric reads it.
+
+    Args:
+        labels: is each context relevant? ``None`` leaves it to the verdicts.
+        verdicts: taken instead of asking a judge.
+    """
+    entries: dict[str, str] = {}
+    if labels is not None:
+        entries[_LABELS] = json.dumps(list(labels))
+    if verdicts is not None:
+        entries[_VERDICTS] = verdicts.model_dump_json(exclude_defaults=True)
+    return entries
+
+
+class VerdictsInRows:
+    """The judge for datasets whose every row carries its verdicts (see `rubrics`)."""
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        """Only asked where a row carries none. Raises `InputError`."""
+        raise InputError(
+            f"verdicts in {_place(_VERDICTS)}",
+            "none",
+            where=row_place(sample.model_dump()),
+            hint="put them there with rubrics(verdicts=…), or give the metric a judge or llm",
+        )
+
+
+def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
+    """The row's sample, and its verdicts if it carries any.
+
+    Raises:
+        InputError: names the row by its question, and the field.
+    """
+    entries = cast("Mapping[str, str]", row.get("rubrics") or {})
+    try:
+        sample = Sample.model_validate({name: row.get(name) for name in FIELDS})
+        if _LABELS in entries:
+            sample = _labelled(sample, entries[_LABELS])
+        return sample, _verdicts(sample, entries[_VERDICTS]) if _VERDICTS in entries else None
+    except InputError as error:
+        raise error.within(row_place(row)) from None
+
+
+def _labelled(sample: Sample, text: str) -> Sample:
+    contexts = sample.retrieved_contexts
+    wanted = f"a JSON list of true, false or null, one for each of {len(contexts)} contexts"
+    try:
+        read: object = json.loads(text)
+    except ValueError:
+        read = None
+    labels = cast("list[object]", read) if isinstance(read, list) else []
+    if len(labels) != len(contexts):
+        raise InputError(wanted, describe(text), where=_place(_LABELS))
+    chunks: list[Chunk] = []
+    for j, (chunk, label) in enumerate(zip(contexts, labels, strict=True)):
+        if label is not None and not isinstance(label, bool):
+            raise InputError(wanted, describe(label), where=f"{_place(_LABELS)}, chunk {j}")
+        known = chunk.relevant if label is None else label
+        chunks.append(Chunk(text=chunk.text, relevant=known, id=chunk.id))
+    return sample.model_copy(update={"retrieved_contexts": tuple(chunks)})
+
+
+def _verdicts(sample: Sample, text: str) -> Verdicts:
+    try:
+        return Verdicts.model_validate_json(text).beside(sample)
+    except InputError as error:
+        raise error.within(_place(_VERDICTS)) from None
+
+
+def _place(name: str) -> str:
+    return f"rubrics[{name!r}]"
+
+
+def row_place(row: Mapping[str, Any]) -> str:
+    """The row as errors name it: by its question, or else its response."""
+    return f"row {describe(row.get('user_input') or row.get('response'))}"

@@ -1,0 +1,170 @@
+"""The report: figures, plots and samples put into one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from noisesense import Offender, Result, Summary, Tally, __version__, offenders, read_results
+from noisesense.jsonl import as_path, to_json, write_whole
+from noisesense.scoring.definitions import DEFINITIONS, MODES
+from noisesense_adapters.report.plots import plots
+from noisesense_adapters.report.samples import Samples
+from noisesense_adapters.report.words import (
+    KINDS,
+    MODE_WORDS,
+    NO_VALUES,
+    extent,
+    headline,
+    left_out,
+)
+
+__all__ = ["Collected", "Results", "collect", "opened", "source_name", "write_report"]
+
+Results = Iterable[Result] | str | os.PathLike[str]
+
+_DOCUMENTS, _CLAIMS_EACH = 25, 20
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A run as the page shows it."""
+
+    summary: Summary
+    samples: Samples
+    offenders: tuple[Offender, ...]
+    judges: tuple[str, ...]
+
+
+def opened(results: Results) -> Iterable[Result]:
+    """The results; those of a file are read one by one."""
+    return read_results(results) if isinstance(results, (str, os.PathLike)) else results
+
+
+def source_name(results: Results) -> str:
+    """The name of the file they come from, if they come from one."""
+    if not isinstance(results, (str, os.PathLike)):
+        return ""
+    return os.path.basename(os.fspath(results))  # noqa: PTH119
+
+
+def collect(results: Results, *, confidence: float) -> Collected:
+    """Read the results once. Of each sample its row and its detail are kept, as JSON text."""
+    tally, samples, judges = Tally(), Samples(), dict[str, None]()
+
+    def seen() -> Iterator[Result]:
+        for result in opened(results):
+            tally.add(result)
+            samples.add(result)
+            if result.judge is not None:
+                judges[result.judge] = None
+            yield result
+
+    ranked = offenders(seen(), top=_DOCUMENTS, examples=_CLAIMS_EACH)
+    return Collected(tally.summary(confidence=confidence), samples, ranked, tuple(judges))
+
+
+_PAGE = Path(__file__).parent / "page"
+_SCRIPTS = ("detail.js", "table.js")
+
+
+def write_report(
+    results: Results,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    confidence: float = 0.95,
+) -> Path:
+    """One HTML file with everything in it; a browser opens it without a network.
+
+    It shows both modes' figures with intervals, bounds, warnings and signs of high risk,
+    histograms, box plots, the partition, the documents that mislead, and a table of the samples
+    that opens to claims and chunks. The same results give the same bytes (with the same
+    matplotlib).
+
+    Args:
+        results: results, or the path of a file that `noisesense.read_results` reads. Read once;
+            memory grows with the texts.
+        path: where the report goes; the file appears whole or not at all.
+        title: its heading; by default ``Noise sensitivity``.
+        confidence: of the intervals.
+
+    Returns:
+        The path.
+
+    Raises:
+        InputError: results of several definitions, a number out of range, or a report that
+            cannot be written.
+        RecordingError: a file that cannot be read.
+    """
+    run = collect(results, confidence=confidence)
+    summary, samples = run.summary, run.samples
+    style = _source("report.css")
+    scripts = [_source(name) for name in _SCRIPTS]
+    environment = Environment(
+        loader=FileSystemLoader(_PAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template("report.html").render(
+        title=title or "Noise sensitivity",
+        source=source_name(results),
+        version=__version__,
+        summary=summary,
+        modes=[found for mode in MODES if (found := summary.mode(mode))],
+        mode_words=MODE_WORDS,
+        definition=DEFINITIONS[summary.definition] if summary.definition else None,
+        headline=headline(summary),
+        kinds=KINDS,
+        no_values=NO_VALUES,
+        extent=extent,
+        left_out=left_out,
+        plots=plots(summary),
+        offenders=run.offenders,
+        judges=run.judges,
+        policy=_policy(style, scripts),
+        style=Markup(style),
+        scripts=[Markup(script) for script in scripts],
+        rows=_data([to_json(samples.rows)]),
+        details=_data(samples.details),
+        texts=_data(map(to_json, samples.texts)),
+    )
+    # Half of a surrogate pair, as a broken tokenizer leaves it, has no UTF-8.
+    write_whole(as_path(path), [page.encode("utf-8", "replace").decode().rstrip("\n")])
+    return Path(path)
+
+
+def _source(name: str) -> str:
+    """A file of the page, as it stands between the tags."""
+    return "\n" + (_PAGE / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, scripts: Iterable[str]) -> str:
+    """Nothing may be fetched, and no style or script may run but the page's own."""
+    allowed = " ".join(map(_hash, scripts))
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {allowed}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+
+
+def _data(lines: Iterable[str]) -> Markup:
+    """JSON lines that no text can leave: neither a tag nor an entity is left in them."""
+    return Markup("\n".join(lines).translate(_ESCAPES))

@@ -1,0 +1,119 @@
+"""The picture: the plots of a run in one PNG, for papers and slides."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from noisesense import Partition, Summary, summarize
+from noisesense.errors import InputError
+from noisesense.jsonl import as_path
+from noisesense_adapters.report.page import Results, opened
+from noisesense_adapters.report.plots import (
+    PAPER,
+    box_plot,
+    drawing,
+    histogram,
+    partition_bar,
+    shown,
+)
+from noisesense_adapters.report.words import KINDS, NO_VALUES, boxes_caption, extent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["write_png"]
+
+# matplotlib's own types leave its keyword arguments open:
+# pyright: reportUnknownMemberType=false
+
+
+def write_png(
+    results: Results,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    confidence: float = 0.95,
+    dpi: int = 200,
+) -> Path:
+    """Histograms and box plots of both modes and the partition, as one PNG.
+
+    The same results give the same bytes (with the same matplotlib).
+
+    Args:
+        results: results, or the path of a file that `noisesense.read_results` reads.
+        path: where the picture goes.
+        title: above the plots; by default there is none.
+        confidence: of the intervals named beside the means.
+        dpi: dots per inch; the picture is 8 inches wide.
+
+    Raises:
+        InputError: results of several definitions, a number out of range, or a picture that
+            cannot be written.
+        RecordingError: a file that cannot be read.
+    """
+    target = as_path(path)
+    summary = summarize(opened(results), confidence=confidence)
+    with drawing():
+        figure = _figure(summary, title)
+        try:
+            figure.savefig(target, format="png", dpi=dpi, metadata={"Software": None})
+        except OSError as error:
+            got = error.strerror or type(error).__name__
+            raise InputError("a file that can be written", got, where=str(target)) from error
+    return target
+
+
+def _figure(summary: Summary, title: str | None) -> Figure:
+    modes = list(shown(summary))
+    figure = Figure(figsize=(8, 6.2 if modes else 2.2), layout="constrained", facecolor="white")
+    if title:
+        figure.suptitle(title, color=PAPER.ink, weight="bold", parse_math=False)
+    if not modes:
+        figure.text(0.5, 0.5, NO_VALUES, ha="center", color=PAPER.ink)
+        return figure
+    top, middle, bottom = figure.subfigures(3, 1, squeeze=False, height_ratios=[3, 1.9, 1.3])[:, 0]
+    axes = top.subplots(1, len(modes), squeeze=False)[0]
+    for ax, mode in zip(axes, modes, strict=True):
+        histogram(ax, mode, PAPER)
+        about = f"mean {extent(mode.bounds)}" if mode.bounds else "no mean"
+        if mode.interval:
+            low, high, level, *_ = mode.interval
+            about += f", {level:.0%} interval {low:.3f} to {high:.3f}"
+        ax.set_title(f"{mode.mode}\n{about}", color=PAPER.ink, fontsize=10)
+    boxed = [mode for mode in modes if mode.distribution]
+    if boxed:
+        boxes = middle.subplots()
+        box_plot(boxes, boxed, PAPER)
+        boxes.set_title(boxes_caption(boxed), color=PAPER.ink, fontsize=10, wrap=True)
+    else:
+        middle.text(0.5, 0.5, NO_VALUES, ha="center", color=PAPER.ink)
+    _with_legend(bottom.subplots(), summary.partition)
+    return figure
+
+
+def _with_legend(ax: Axes, partition: Partition) -> None:
+    partition_bar(ax, partition, PAPER)
+    handles = [
+        Patch(
+            facecolor="none" if kind == "undetermined" else getattr(PAPER, kind),
+            edgecolor=getattr(PAPER, kind),
+            hatch="////" if kind == "undetermined" else None,
+            label=f"{KINDS[kind].name} {count:,}",
+        )
+        for kind, count in partition._asdict().items()
+        if count
+    ]
+    ax.set_title(f"{partition.total:,} response claims", color=PAPER.ink, fontsize=10)
+    ax.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        ncols=len(handles),
+        frameon=False,
+        fontsize=8.5,
+    )

@@ -1,0 +1,126 @@
+"""What the page says of a run."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from noisesense import ModeSummary, Partition, Summary
+from noisesense.scoring.definitions import Mode
+from noisesense.stats.interval import quantile_of_counts
+
+__all__ = [
+    "KINDS",
+    "MODE_WORDS",
+    "NO_VALUES",
+    "Kind",
+    "box_words",
+    "boxes_caption",
+    "extent",
+    "headline",
+    "histogram_words",
+    "left_out",
+]
+
+NO_VALUES = "No sample has a value: there is nothing to draw."
+
+MODE_WORDS: dict[Mode, str] = {
+    "relevant": "Wrong although the right document was there: claims a relevant chunk misled.",
+    "irrelevant": "Wrong because of a document that does not help: claims noise misled.",
+}
+
+
+class Kind(NamedTuple):
+    """A part of the partition."""
+
+    name: str
+    words: str
+
+
+KINDS = {
+    "correct": Kind("correct", "entailed by the reference"),
+    "relevant": Kind("relevant noise", "incorrect, entailed by a relevant chunk"),
+    "irrelevant": Kind("irrelevant noise", "incorrect, entailed by irrelevant chunks only"),
+    "hallucination": Kind("hallucination", "incorrect, entailed by no chunk"),
+    "undetermined": Kind("undetermined", "the judge left open of which kind it is"),
+}
+
+
+class Headline(NamedTuple):
+    """The one message, and what it is made of."""
+
+    message: str
+    rest: str
+
+
+def headline(summary: Summary) -> Headline:
+    """How many claims the retrieved chunks misled. Does not depend on the definition."""
+    kinds = summary.partition
+    if not kinds.total:
+        return Headline("No response claims were judged", "There is nothing to count.")
+    noisy = kinds.relevant + kinds.irrelevant
+    amount, one = f"{noisy:,}", noisy == 1
+    if kinds.undetermined:
+        amount, one = f"{noisy:,} to {noisy + kinds.undetermined:,}", False
+    verb, source = ("is", "comes") if one else ("are", "come")
+    message = f"{amount} of {_claims(kinds)} {verb} incorrect and {source} from a retrieved chunk"
+    rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
+    if kinds.hallucination:
+        stand = (
+            "is incorrect and stands" if kinds.hallucination == 1 else "are incorrect and stand"
+        )
+        rest.append(f"{kinds.hallucination:,} more {stand} in no chunk")
+    if kinds.undetermined:
+        rest.append(f"the judge left {kinds.undetermined:,} open")
+    return Headline(message, "; ".join(rest) + ".")
+
+
+def _claims(kinds: Partition) -> str:
+    return f"{kinds.total:,} claim" if kinds.total == 1 else f"{kinds.total:,} claims"
+
+
+def extent(bounds: tuple[float, float], digits: int = 3) -> str:
+    """A figure that lies between two bounds: one number where they meet."""
+    low, high = (f"{end:.{digits}f}" for end in bounds)
+    return low if bounds[0] == bounds[1] else f"{low} to {high}"
+
+
+def histogram_words(mode: ModeSummary, counts: list[int]) -> str:
+    """The text alternative of a histogram."""
+    bins = [f"{i / 10:.1f} to {(i + 1) / 10:.1f}: {n}" for i, n in enumerate(counts) if n]
+    if open_ones := left_out(mode):
+        bins.append(f"undetermined: {open_ones}")
+    samples = mode.determined + mode.undetermined
+    return f"Histogram, {mode.mode} mode, {samples} samples by value. {'; '.join(bins)}."
+
+
+def left_out(mode: ModeSummary) -> int:
+    """Samples without a value to draw, since the judge left it open."""
+    samples = mode.determined + mode.undetermined
+    return samples - sum(times for _, times in mode.distribution)
+
+
+def box_words(modes: list[ModeSummary]) -> str:
+    """The text alternative of the box plots."""
+    return f"Box plots. {'; '.join(map(_box, modes))}."
+
+
+def _box(mode: ModeSummary) -> str:
+    at = partial(quantile_of_counts, mode.distribution)
+    mean = "" if mode.mean is None else f"mean {mode.mean:.2f}, "
+    missing = left_out(mode)
+    open_ones = f", without {missing} undetermined" if missing else ""
+    return (
+        f"{mode.mode}{open_ones}: lowest {at(0):.2f}, lower quartile {at(0.25):.2f}, "
+        f"median {at(0.5):.2f}, {mean}upper quartile {at(0.75):.2f}, highest {at(1):.2f}"
+    )
+
+
+def boxes_caption(modes: list[ModeSummary]) -> str:
+    """What the box plots show, and which samples they cannot."""
+    mean = ", mean (◆)" if any(not left_out(mode) for mode in modes) else ""
+    caption = f"Quartiles{mean} and samples further than 1.5 quartile distances (○)"
+    missing = [f"{count:,} {mode.mode}" for mode in modes if (count := left_out(mode))]
+    if not missing:
+        return caption
+    return f"{caption}, of determined samples; left out as undetermined: {', '.join(missing)}"

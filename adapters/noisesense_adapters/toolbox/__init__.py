@@ -1,0 +1,1 @@
+"""What the adapters share: one place for each of a host's chores."""

@@ -1,0 +1,125 @@
+"""Running coroutines from blocking code, and blocking clients from event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from functools import partial
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import Runnable, RunnableConfig
+
+__all__ = ["ask", "ask_either", "in_thread", "is_about_loops", "run_blocking"]
+
+T = TypeVar("T")
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """As `asyncio.to_thread`, but for any number at once, and no exit waits for a thread."""
+    done: Future[T] = Future()
+    # With the context, in which frameworks keep the callbacks of whoever calls us.
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        if done.set_running_or_notify_cancel():
+            try:
+                done.set_result(context.run(call))
+            except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+                done.set_exception(error)
+
+    threading.Thread(target=run, name="noisesense-ask", daemon=True).start()
+    return await asyncio.wrap_future(done)
+
+
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """``asyncio.run(work)``, in a thread if this one's loop is busy waiting for us.
+
+    An interrupt cancels the work, waits until it has cleaned up, and is raised.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    done: Future[T] = Future()
+    cancel: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
+
+    async def cancellable() -> T:
+        task = asyncio.ensure_future(work)
+        cancel.set_result((asyncio.get_running_loop(), task))
+        return await task
+
+    def run() -> None:
+        try:
+            done.set_result(asyncio.run(cancellable()))
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+            done.set_exception(error)
+
+    thread = Thread(target=run, name="noisesense-scoring")
+    thread.start()
+    try:
+        return done.result()
+    except BaseException:
+        if thread.is_alive():
+            loop, task = cancel.result()
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                loop.call_soon_threadsafe(task.cancel)
+        raise
+    finally:
+        thread.join()
+
+
+# What asyncio says of another loop's connection. "no running event loop" is not among them: that
+# is in the context of whatever fails below an `asyncio.run` that stands in the handler of the
+# question whether a loop is running, as in ragas' `score()`.
+_OF_ANOTHER_LOOP = ("Event loop is closed", "different loop", "different event loop")
+
+_lock = threading.Lock()
+_first: weakref.ref[asyncio.AbstractEventLoop] | None = None
+
+
+async def ask(model: Runnable[Any, Any], prompt: str, config: RunnableConfig | None) -> Any:
+    """``ainvoke`` in the first event loop that asks, ``invoke`` in a thread in any other.
+
+    LangChain shares the connections of its async clients between model objects and keeps them
+    for good, but they belong to the loop that opened them: in another loop a request goes out,
+    is paid for, and its reply is lost. Sync clients have no such bond.
+    """
+    return await ask_either(
+        partial(model.ainvoke, prompt, config=config),
+        partial(model.invoke, prompt, config=config),
+    )
+
+
+async def ask_either(asking: Callable[[], Awaitable[T]], blocking: Callable[[], T]) -> T:
+    """``asking`` in the first event loop that asks LangChain, ``blocking`` in a thread else."""
+    if _is_first(asyncio.get_running_loop()):
+        try:
+            return await asking()
+        except Exception as error:
+            if not is_about_loops(error):
+                raise
+    return await in_thread(blocking)
+
+
+def _is_first(loop: asyncio.AbstractEventLoop) -> bool:
+    global _first
+    with _lock:
+        if _first is None:
+            _first = weakref.ref(loop)
+        return _first() is loop
+
+
+def is_about_loops(error: BaseException | None) -> bool:
+    """Is it a connection that the user's own code left behind in a loop of before?"""
+    while error is not None:
+        if isinstance(error, RuntimeError) and any(w in str(error) for w in _OF_ANOTHER_LOOP):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

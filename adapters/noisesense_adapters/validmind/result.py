@@ -1,0 +1,123 @@
+"""Results in ValidMind's terms: tables, figures and raw data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from noisesense import ModeSummary, Result, Summary
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.validmind.host import express, pandas, vm
+
+__all__ = ["figures", "raw_data", "tables"]
+
+_UNDEFINED, _UNDETERMINED = "undefined", "undetermined"
+
+
+def tables(summary: Summary, modes: Sequence[ModeSummary]) -> dict[str, list[dict[str, Any]]]:
+    """A row for each mode in the first table, and for each of its signs in the second."""
+    return {
+        "Aggregate Scores": [_aggregates(summary, mode) for mode in modes],
+        "Signs of High Risk": [
+            {
+                "Mode": mode.mode,
+                "Sign": sign.name,
+                "Present": {True: "yes", False: "no", None: _missing(mode)}[sign.present],
+                "Figure": _shown(sign.figure, mode),
+                "Threshold": sign.threshold,
+                "In Words": sign.sentence,
+            }
+            for mode in modes
+            for sign in mode.signs
+        ],
+    }
+
+
+def _aggregates(summary: Summary, mode: ModeSummary) -> dict[str, Any]:
+    return {
+        "Mode": mode.mode,
+        "Definition": summary.definition,
+        # Names and order as in ValidMind's test. Count is of all samples there, too.
+        "Mean Score": _shown(mode.mean, mode),
+        "Median Score": _shown(mode.median, mode),
+        "Max Score": _shown(mode.maximum, mode),
+        "Min Score": _shown(mode.minimum, mode),
+        "Standard Deviation": _shown(mode.stdev, mode),
+        "Count": summary.samples,
+        "Mean Low": _UNDEFINED if mode.bounds is None else mode.bounds[0],
+        "Mean High": _UNDEFINED if mode.bounds is None else mode.bounds[1],
+        "Undetermined": mode.undetermined,
+        "Undefined": mode.undefined,
+        "Failed": summary.failed,
+        "Undetermined Claims": mode.undetermined_claims,
+    }
+
+
+def _shown(figure: float | None, mode: ModeSummary) -> float | str:
+    return _missing(mode) if figure is None else figure
+
+
+def _missing(mode: ModeSummary) -> str:
+    """Why a figure is none: nothing to measure, or it hangs on what the judge left open."""
+    return _UNDETERMINED if mode.undetermined else _UNDEFINED
+
+
+def figures(
+    results: Sequence[Result], summary: Summary, modes: Sequence[ModeSummary]
+) -> tuple[Any, Any]:
+    """Histogram and box plot of the values, with a trace for each mode.
+
+    The title says how many samples are undetermined, and that they are left out or what they
+    count as.
+    """
+    points = [
+        (value, mode.mode)
+        for mode in modes
+        for result in results
+        if result.score is not None and (value := result.score.value(mode.mode)) is not None
+    ]
+    data = pandas.DataFrame(points, columns=["Score", "Mode"])
+    shown = {"x": "Score", "color": "Mode", "range_x": [-0.05, 1.05]}
+    names = " and ".join(mode.mode for mode in modes)
+    left_open = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
+    how = {"none": "left out", "low": "as no noise", "high": "as noise"}[summary.undetermined]
+    note = f", undetermined {how}: {', '.join(left_open)}" if left_open else ""
+    histogram = express.histogram(
+        data, nbins=10, barmode="group", title=f"Noise Sensitivity ({names}){note}", **shown
+    )
+    box = express.box(
+        data, y="Mode", title=f"Noise Sensitivity Distribution ({names}){note}", **shown
+    )
+    return histogram, box
+
+
+def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
+    """Each sample with both modes' scores, bounds and reasons, and everything summed up.
+
+    ``evaluation_results`` has the dataset's index. NaN is no score: ``…_status`` says whether it
+    is undetermined, with the bounds it lies in, or undefined. A sample that failed has an
+    ``error``.
+    """
+    table = pandas.DataFrame([_texts(result) for result in results], index=dataset._df.index)
+    scores = [result.score for result in results]
+    for mode in MODES:
+        name = f"noise_sensitivity_{mode}"
+        values = [None if score is None else score.value(mode) for score in scores]
+        table[name] = pandas.array(values, dtype="float64")
+        table[f"{name}_status"] = [None if s is None else s.status(mode) for s in scores]
+        bounds = [None if s is None else s.bounds(mode) for s in scores]
+        for i, end in enumerate(("low", "high")):
+            table[f"{name}_{end}"] = pandas.array([b and b[i] for b in bounds], dtype="float64")
+        table[f"{name}_reason"] = [None if s is None else s.reason(mode) for s in scores]
+    table["error"] = [result.error for result in results]
+    return vm.RawData(
+        evaluation_results=table, dataset=dataset.input_id, summary=summary.to_dict()
+    )
+
+
+def _texts(result: Result) -> dict[str, Any]:
+    names = ("user_input", "retrieved_contexts", "response", "reference")
+    if result.sample is None:
+        return dict.fromkeys(names)
+    texts = {name: getattr(result.sample, name) for name in names}
+    return texts | {"retrieved_contexts": [chunk.text for chunk in texts["retrieved_contexts"]]}

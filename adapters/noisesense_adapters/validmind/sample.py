@@ -1,0 +1,75 @@
+"""The rows of a ValidMind dataset as samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from noisesense.errors import InputError, describe
+from noisesense_adapters.datasets.rows import BadRow, Column, ColumnReader, Row, pick, recognize
+from noisesense_adapters.validmind.host import pandas
+
+__all__ = ["dataset_rows"]
+
+_OPTIONAL = "user_input"
+
+
+def dataset_rows(dataset: Any, columns: Mapping[str, Column]) -> list[Row | BadRow]:
+    """A row for each of the dataset, named by its index.
+
+    Args:
+        dataset: a ``VMDataset``.
+        columns: for ``response``, ``retrieved_contexts``, ``reference`` and ``user_input`` where
+            it stands. A column ``user_input`` need not be there: no verdict depends on it.
+
+    Raises:
+        InputError: no dataset, no rows, no row that can be read, or a column that is no name
+            and no function.
+    """
+    # With the predictions of models, which its public table leaves out.
+    table = getattr(dataset, "_df", None)
+    if table is None:
+        hint = "vm.init_dataset(dataset=…)"
+        raise InputError("a ValidMind dataset", type(dataset).__name__, where="dataset", hint=hint)
+    for field, column in columns.items():
+        if not isinstance(column, str) and not callable(column):
+            expected = "a column's name, a dotted path or a function of the row"
+            raise InputError(expected, describe(column), where=f"{field}_column")
+    wanted = dict(columns)
+    if wanted[_OPTIONAL] == _OPTIONAL and _OPTIONAL not in table.columns:
+        del wanted[_OPTIONAL]
+    rows = list(_read(dataset.input_id, table, wanted))
+    if not rows:
+        raise InputError("at least one row", "none", where=f"dataset {dataset.input_id!r}")
+    first = rows[0]
+    if isinstance(first, BadRow) and all(isinstance(row, BadRow) for row in rows):
+        raise first.error
+    return rows
+
+
+def _read(name: str, table: Any, columns: Mapping[str, Column]) -> Iterator[Row | BadRow]:
+    reader = recognize(columns, {})
+    for label, cells in table.iterrows():
+        place, label = f"dataset {name!r}, row {label}", str(label)
+        try:
+            yield _row(reader, cells, columns, place)._replace(id=label)
+        except InputError as error:
+            yield BadRow(place, label, error.within(place))
+
+
+def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place: str) -> Row:
+    fields = cast("dict[str, Any]", cells.to_dict())
+    values: dict[str, Any] = {}
+    for field, column in columns.items():
+        try:
+            # A function gets the row as ValidMind gives it, a pandas Series.
+            value = pick(cells if callable(column) else fields, column)
+        except InputError as error:
+            raise error.within(f"{field}_column") from error.__cause__
+        values[field] = None if _is_missing(value) else value
+    return reader(values, place)
+
+
+def _is_missing(value: Any) -> bool:
+    """Is it what pandas has in an empty cell?"""
+    return bool(pandas.api.types.is_scalar(value) and pandas.isna(value))

@@ -1,0 +1,253 @@
+"""`LLMJudge`: the judge over a language model, in as few calls as the score needs; its options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from noisesense.errors import InputError, ReplyError, describe
+from noisesense.judging.calls import (
+    Caller,
+    Case,
+    LoopLimit,
+    RunningTotals,
+    Totals,
+    digest,
+    gather_all,
+    identity_of,
+    model_name,
+)
+from noisesense.judging.plan import Decomposer, Premise, Table, Verifier
+from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget, Prompts
+from noisesense.judging.protocol import Judgement, StructuredLLM, Usage
+from noisesense.judging.store import StoredSample
+from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from noisesense.judging.store import VerdictStore
+
+__all__ = ["LLMJudge", "Plan", "check_judge_options"]
+
+Plan = Literal["lazy", "full"]
+
+
+class LLMJudge:
+    """Verdicts from a language model, in at most C + 3 calls and 3 rounds for C chunks.
+
+    1. The response and the reference are decomposed into claims, at once; the reference only
+       if some chunk has no label.
+    2. The response's claims are checked against the reference.
+    3. Only if some claim is not found correct: each chunk, all at once, is asked for those
+       claims and, if it has no label, for the reference's claims.
+
+    So 3 calls if nothing is wrong (2 with labels), for both modes and every definition. Cells
+    that are never asked are undetermined in the verdicts and cannot change the score.
+    ``plan="full"`` asks for every cell; the score is the same.
+
+    Each call is repeated at most ``max_reasks`` times, and only for what its replies left out.
+    What the score hangs on is asked first, and the last time nothing else while any of it is
+    open: the claims not known to be correct, and the reference's claims as long as none is known
+    to be entailed by an unlabelled chunk. What stays missing is undetermined and counted in
+    `Judgement.unanswered`; with a store, a later run asks for it again, and for nothing else.
+
+    A text beyond the `Budget` takes more
+    calls. A blank chunk entails nothing and is not asked about; equal chunks are asked once.
+
+    Args:
+        llm: the model; each framework's adapter wraps its own.
+        plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to
+            export verdicts for other metrics too.
+        store: keeps every reply, so that a run that was killed resumes without paying twice.
+        max_concurrency: calls at once, over all samples, in each event loop.
+        votes: ask each verdict so often and take what more than half say; none: undetermined.
+            Votes only differ if the model's temperature is above 0 and its host caches nothing.
+        prompts: other instructions.
+        chunks_per_call: more than 1 saves calls, at the price of the model's attention.
+        max_reasks: how often one call is repeated for what is missing.
+        model: the model's name in the store, where ``llm`` has no ``name``. A model of your own
+            should have an ``identity``, too: see `noisesense.StructuredLLM`.
+        budget: when to split.
+
+    Raises:
+        InputError: an argument out of range, or a store and no name for the model.
+    """
+
+    def __init__(
+        self,
+        llm: StructuredLLM,
+        *,
+        plan: Plan = "lazy",
+        store: VerdictStore | None = None,
+        max_concurrency: int = 16,
+        votes: int = 1,
+        prompts: Prompts | None = None,
+        chunks_per_call: int = 1,
+        max_reasks: int = 2,
+        model: str | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        if not callable(getattr(llm, "generate", None)):
+            raise InputError(
+                "an object with `async def generate(prompt, schema)`",
+                type(llm).__name__,
+                where="llm",
+                hint="the adapters wrap their frameworks' own models",
+            )
+        if plan not in get_args(Plan):
+            raise InputError("'lazy' or 'full'", describe(plan), where="plan")
+        if store is not None and not callable(getattr(store, "claim", None)):
+            hint = "store=VerdictStore(path)"
+            raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
+        _whole(max_concurrency, 1, "max_concurrency")
+        _whole(votes, 1, "votes")
+        _whole(chunks_per_call, 1, "chunks_per_call")
+        _whole(max_reasks, 0, "max_reasks")
+        prompts, budget = prompts or DEFAULT_PROMPTS, budget or Budget()
+        self.plan: Plan = plan
+        self.model = model_name(llm, model, needed=store is not None)
+        self.version = prompts.version
+        self._llm, self._store = llm, store
+        self._totals = RunningTotals()
+        self._settings = f"plan={plan} votes={votes} chunks_per_call={chunks_per_call}"
+        caller = Caller(
+            llm, self.model, prompts.version, store, LoopLimit(max_concurrency), self._totals
+        )
+        self._decomposer = Decomposer(caller, prompts, budget, max_reasks)
+        self._verifier = Verifier(caller, prompts, budget, max_reasks, votes, chunks_per_call)
+
+    def __repr__(self) -> str:
+        return f"LLMJudge({self.model!r}, plan={self.plan!r})"
+
+    @property
+    def name(self) -> str:
+        """The model and all that its verdicts depend on: prompts, plan, votes."""
+        return f"{self.model}, {self._settings}, prompts {self.version}"
+
+    @property
+    def usage(self) -> Usage:
+        """What all calls so far have cost, over all samples, threads and event loops."""
+        return self._totals.now.usage
+
+    @property
+    def totals(self) -> Totals:
+        """As `usage`, with the number of samples and of unanswered cells."""
+        return self._totals.now
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        """The verdicts on one sample. Raises as `judge_detailed`."""
+        return (await self.judge_detailed(sample)).verdicts
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        """The verdicts on one sample, and what they cost.
+
+        Raises:
+            ReplyError: no reply had a usable list of the response's claims. Other unusable
+                replies leave cells undetermined; with an unusable list of the reference's
+                claims the relevance of the unlabelled chunks is undetermined.
+            JudgeError: the model could not be asked. Calls that were finished stay in the store.
+            StoreError: the store cannot be read or written.
+        """
+        identity = "" if self._store is None else identity_of(self._llm)
+        case = Case(sample.key, _label(sample), identity)
+        try:
+            table = await self._fill(sample, case)
+        except BaseException:
+            self._totals.add(failed=1)
+            raise
+        verdicts = table.verdicts()
+        self._totals.add(samples=1, unanswered=table.unanswered)
+        if self._store is not None:
+            self._store.put_sample(
+                StoredSample(
+                    sample=sample,
+                    verdicts=verdicts,
+                    model=self.model,
+                    version=self.version,
+                    settings=self._settings,
+                    unanswered=table.unanswered,
+                    identity=digest(identity),
+                )
+            )
+        return Judgement(verdicts, case.usage, table.unanswered)
+
+    async def _fill(self, sample: Sample, case: Case) -> Table:
+        """The plan, step by step."""
+        table = Table(sample, full=self.plan == "full")
+        if table.full:
+            # Every cell is wanted, whatever is correct: the chunks need not wait to hear it.
+            await gather_all([self._response_side(table, case), self._reference_side(table, case)])
+            await gather_all([self._correctness(table, case), self._chunks(table, case)])
+            return table
+        sides = [self._checked_response(table, case)]
+        if table.needs_reference_claims:
+            sides.append(self._reference_side(table, case))
+        await gather_all(sides)
+        await self._chunks(table, case)
+        return table
+
+    async def _checked_response(self, table: Table, case: Case) -> None:
+        await self._response_side(table, case)
+        await self._correctness(table, case)
+
+    async def _response_side(self, table: Table, case: Case) -> None:
+        sample = table.sample
+        table.add_response_claims(
+            await self._decomposer.claims(case, "response", sample.response, sample.user_input)
+        )
+
+    async def _correctness(self, table: Table, case: Case) -> None:
+        premise = Premise(table.sample.reference, table.response_claims)
+        (answers,) = await self._verifier.verify(case, "reference", [premise])
+        table.add_correctness(answers)
+
+    async def _chunks(self, table: Table, case: Case) -> None:
+        premises = table.chunk_premises()
+        answers = await self._verifier.verify(case, "chunk", [*premises.values()])
+        table.add_chunks(dict(zip(premises, answers, strict=True)))
+
+    async def _reference_side(self, table: Table, case: Case) -> None:
+        sample = table.sample
+        claims: list[str] | None
+        try:
+            claims = await self._decomposer.claims(
+                case, "reference", sample.reference, sample.user_input
+            )
+        except ReplyError:
+            claims = None
+        table.add_reference_claims(claims)
+
+
+def _label(sample: Sample) -> str:
+    """A few words by which a person knows the sample again."""
+    words = " ".join((sample.user_input or sample.response).split())[:60]
+    return words.encode("utf-8", "replace").decode("utf-8")
+
+
+def _whole(value: object, least: int, name: str) -> None:
+    if type(value) is not int or value < least:
+        raise InputError(f"a whole number of {least} or more", describe(value), where=name)
+
+
+# The metric gives these itself, from arguments of its own.
+_OWN = ("llm", "store")
+
+
+def check_judge_options(options: Mapping[str, Any], where: str = "judge_options") -> None:
+    """Only names that `LLMJudge` takes, before anything is asked. Its values it checks itself.
+
+    Raises:
+        InputError: not a mapping, or a name it does not take; the hint has what was meant.
+    """
+    if not isinstance(options, Mapping):
+        raise InputError("a mapping of options", describe(options), where=where)
+    known = [name for name in inspect.signature(LLMJudge).parameters if name not in _OWN]
+    for name in options:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            if name in _OWN:
+                hint = "it is an argument of the metric itself"
+            raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)

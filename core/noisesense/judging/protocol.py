@@ -1,0 +1,107 @@
+"""The judge: from texts to verdicts. Protocols and what travels with the verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar, runtime_checkable
+
+from pydantic import BaseModel
+
+from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.verdicts import Verdicts
+
+__all__ = ["DetailedJudge", "Judge", "Judgement", "StructuredLLM", "Usage"]
+
+S = TypeVar("S", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What judging cost. Usages add up with ``+``.
+
+    Attributes:
+        calls: requests that reached the model, re-asks included.
+        cached_calls: answers taken from a `VerdictStore` instead.
+        reasks: calls that asked again for what a reply left out or spoiled.
+        input_tokens: as the model's host reports them; 0 if it does not.
+        output_tokens: likewise.
+        cost: in the host's currency, ``None`` if nobody reports one.
+    """
+
+    calls: int = 0
+    cached_calls: int = 0
+    reasks: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            self.calls + other.calls,
+            self.cached_calls + other.cached_calls,
+            self.reasks + other.reasks,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            sum(costs) if costs else None,
+        )
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Verdicts with what they cost.
+
+    Attributes:
+        verdicts: with their chunks filled in from the sample.
+        usage: what this judgement cost; all zero if it was shared with another metric.
+        unanswered: cells that were asked and stayed without an answer. Cells a plan never asks
+            are undetermined in the verdicts and not counted here.
+        shared: another metric asked for the same sample and paid for it.
+        paid: what that other metric paid; all zero unless ``shared``.
+    """
+
+    verdicts: Verdicts
+    usage: Usage = field(default_factory=Usage)
+    unanswered: int = 0
+    shared: bool = False
+    paid: Usage = field(default_factory=Usage)
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Turns a sample's texts into verdicts."""
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        """The verdicts on one sample. Raises `NoiseSenseError` if it cannot."""
+        ...
+
+
+@runtime_checkable
+class DetailedJudge(Judge, Protocol):
+    """A judge that also tells what it cost. `judge_once` uses it where it is there."""
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        """As `Judge.judge`, with usage and the number of unanswered cells."""
+        ...
+
+
+class StructuredLLM(Protocol):
+    """A language model that answers in a given form. One is supplied for each host's models.
+
+    An implementation may carry two attributes, by which a `VerdictStore` tells models apart:
+
+    - ``name: str``: the model's name as people know it.
+    - ``identity: str``: all else that changes an answer: the provider or class, the endpoint's
+      host and path, the temperature and other options. Never a key: with a new key nothing is
+      asked again. Without it the class stands for it, so that two objects of one class and name
+      with different options answer for each other.
+    """
+
+    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        """The reply as an instance of ``schema``, and what it cost.
+
+        Raises:
+            ReplyError: the model replied, but with nothing that fits ``schema``.
+            JudgeError: the model could not be asked. Never holds a key or the prompt.
+        """
+        ...

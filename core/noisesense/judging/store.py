@@ -1,0 +1,453 @@
+"""`VerdictStore`: judged calls in a file, so that none is paid for twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, NamedTuple, TypeVar
+
+from noisesense.errors import InputError, StoreError
+from noisesense.jsonl import as_path
+from noisesense.judging.protocol import Usage
+from noisesense.judging.sqlite import Database, believed_alive, prepare, this_process
+from noisesense.verdicts.recording import write_recording
+from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.verdicts import Verdicts
+
+__all__ = ["Pruned", "Row", "StoreStats", "StoredCall", "StoredSample", "VerdictStore"]
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class StoredCall:
+    """One judged call. It holds neither the prompt nor a key of any provider.
+
+    Attributes:
+        key: SHA-256 of prompt version, model, its identity, form, full prompt and vote.
+        model: the model's name.
+        version: of the prompts.
+        step: what was asked, e.g. ``claims of the response``.
+        vote: which of several votes, from 0.
+        sample_key: of the sample it was first made for.
+        label: the beginning of that sample's question, to be read by a person.
+        reply: the reply as JSON; None if it was unusable.
+        usage: what it cost.
+        created: seconds since 1970; now, if left out.
+        unanswered: the reply answered nothing of what was asked: a later run asks again.
+        identity: a digest of what the model's answers depend on beside its name.
+    """
+
+    key: str
+    model: str
+    version: str
+    step: str
+    vote: int
+    sample_key: str
+    label: str
+    reply: str | None
+    usage: Usage
+    created: float = field(default_factory=time.time)
+    unanswered: bool = False
+    identity: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Is there a reply that a later run may use?"""
+        return self.reply is not None and not self.unanswered
+
+    def row(self) -> Row:
+        """As the table ``calls`` keeps it: every field and their checksum."""
+        usage = (self.usage.calls, self.usage.input_tokens, self.usage.output_tokens)
+        return _with_checksum(
+            *(self.key, float(self.created), self.model, self.identity, self.version),
+            *(self.step, self.vote, self.sample_key, self.label, self.reply),
+            *(*usage, _number(self.usage.cost), int(self.unanswered)),
+        )
+
+    @classmethod
+    def from_row(cls, row: Row) -> StoredCall:
+        """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
+        key, created, model, identity, version, step, vote, sample_key, label, reply, *rest = (
+            _sound(row)
+        )
+        calls, asked, given, cost, unanswered = rest
+        usage = Usage(calls=calls, input_tokens=asked, output_tokens=given, cost=cost)
+        return cls(
+            *(key, model, version, step, vote, sample_key, label, reply, usage, created),
+            unanswered=bool(unanswered),
+            identity=identity,
+        )
+
+
+@dataclass(frozen=True)
+class StoredSample:
+    """One sample judged to the end, and by what. ``created`` as in `StoredCall`."""
+
+    sample: Sample
+    verdicts: Verdicts
+    model: str
+    version: str
+    settings: str
+    unanswered: int
+    created: float = field(default_factory=time.time)
+    identity: str = ""
+
+    @property
+    def key(self) -> str:
+        """One row for each sample, its labels and the judge's configuration."""
+        labels = [chunk.relevant for chunk in self.sample.retrieved_contexts]
+        judge = [self.model, self.identity, self.version, self.settings]
+        parts = [self.sample.key, repr(labels), *judge]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def row(self) -> Row:
+        """As the table ``samples`` keeps it: every field and their checksum."""
+        return _with_checksum(
+            *(self.key, float(self.created), self.model, self.identity, self.version),
+            self.settings,
+            _json(self.sample),
+            _json(self.verdicts),
+            self.unanswered,
+        )
+
+    @classmethod
+    def from_row(cls, row: Row) -> StoredSample:
+        """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
+        _, created, model, identity, version, settings, sample, verdicts, unanswered = _sound(row)
+        return cls(
+            Sample.model_validate(json.loads(sample)),
+            Verdicts.model_validate(json.loads(verdicts)),
+            *(model, version, settings, unanswered, created, identity),
+        )
+
+
+def _with_checksum(*fields: object) -> Row:
+    return *fields, _checksum(fields)
+
+
+def _sound(row: Row) -> Row:
+    """The fields of a row, without its checksum."""
+    *fields, checksum = row
+    if checksum != _checksum(fields):
+        raise ValueError("its checksum is wrong")
+    return tuple(fields)
+
+
+def _checksum(fields: Sequence[object]) -> str:
+    # A damaged text may have become bytes, which JSON has not.
+    content = json.dumps(fields, default=repr)
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def _number(cost: float | None) -> float | None:
+    """SQLite keeps no NaN."""
+    return None if cost is None or math.isnan(cost) else float(cost)
+
+
+def _json(model: Sample | Verdicts) -> str:
+    """Readable; escaped only where half a surrogate pair could not be written as UTF-8."""
+    data = model.model_dump(exclude_defaults=True)
+    text = json.dumps(data, ensure_ascii=False)
+    return text if _writable(text) else json.dumps(data)
+
+
+def _writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_LEASE_SECONDS = 60.0
+
+T = TypeVar("T")
+
+
+class StoreStats(NamedTuple):
+    """What a store holds."""
+
+    calls: int
+    samples: int
+    usage: Usage
+    """What the kept calls cost: what replaying them saves."""
+    models: tuple[str, ...]
+    oldest: float | None
+    newest: float | None
+    bytes: int
+
+
+class Pruned(NamedTuple):
+    """How many were removed."""
+
+    calls: int
+    samples: int
+
+
+class VerdictStore:
+    """A SQLite file of judged calls, found by prompt version, model and input.
+
+    A run that was killed resumes from it, and processes share it: finished calls are never
+    repeated, and a call that one task or process is making the others wait for. A call whose
+    reply was unusable or answered nothing is made again by a later run, and so is one that is
+    damaged: every row has a checksum. Two models are one only if their names and all options
+    are. It holds the judged samples' texts and the model's replies; no prompts, and no keys of
+    providers.
+
+    Args:
+        path: made if it is not there. It must lie on a local disk.
+        must_exist: raise instead of making it.
+
+    Raises:
+        StoreError: damaged, another program's file, another format, no access.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
+        self.path = as_path(path, StoreError)
+        if must_exist and not self.path.is_file():
+            raise StoreError("a verdict store", "no such file", where=str(self.path))
+        self._database = Database(
+            self.path, lambda connection: prepare(connection, str(self.path)), self._failure
+        )
+
+    def __repr__(self) -> str:
+        return f"VerdictStore({str(self.path)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return VerdictStore, (self.path,)
+
+    def __enter__(self) -> VerdictStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close this process's connection. The store cannot be used afterwards."""
+        self._database.close()
+
+    # Calls
+
+    def get(self, key: str, *, unanswered: bool = False) -> StoredCall | None:
+        """The finished call of that key.
+
+        None, so that it is asked again, if there is none, or it is damaged, or its reply was
+        unusable or answered nothing.
+
+        Args:
+            unanswered: give also a call whose reply was unusable or answered nothing.
+        """
+        with self._read() as connection:
+            call = _call_of(connection, key)
+        return call if call is not None and (unanswered or call.answered) else None
+
+    def put(self, call: StoredCall) -> None:
+        """Keep a finished call, and end the claim on it."""
+        row = call.row()
+        with self._write() as connection:
+            connection.execute(_insert("calls", row), row)
+            connection.execute("DELETE FROM leases WHERE key = ?", (call.key,))
+
+    def claim(self, key: str) -> bool:
+        """Is it the caller's to make this call? If not, `get` has it or it is being made.
+
+        A claim ends with `put` or `release`, with its process (seen on the same machine), or
+        after a minute: a call that takes longer may be made by a second process as well.
+        """
+        with self._write() as connection:
+            now = time.time()  # under the lock: no lease there was made later
+            call = _call_of(connection, key)
+            if call is not None and call.answered:
+                return False
+            # A lease that ends much later than it could is damaged, or the clock was set back.
+            row = connection.execute(
+                "SELECT owner FROM leases WHERE key = ? AND until > ? AND until <= ?",
+                (key, now, now + 2 * _LEASE_SECONDS),
+            ).fetchone()
+            if row is not None and believed_alive(row[0]):
+                return False
+            connection.execute(
+                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?)",
+                (key, this_process(), now + _LEASE_SECONDS),
+            )
+            return True
+
+    def release(self, key: str) -> None:
+        """Give a claim back without an answer."""
+        with self._write() as connection:
+            connection.execute(
+                "DELETE FROM leases WHERE key = ? AND owner = ?", (key, this_process())
+            )
+
+    def mark_unanswered(self, keys: Iterable[str]) -> None:
+        """Mark finished calls whose replies answered nothing: they are asked again."""
+        with self._write() as connection:
+            for key in keys:
+                call = _call_of(connection, key)
+                if call is not None:
+                    row = replace(call, unanswered=True).row()
+                    connection.execute(_insert("calls", row), row)
+
+    def calls(self) -> list[StoredCall]:
+        """All finished calls, oldest first; those to be asked again are among them.
+
+        Raises:
+            StoreError: one of them is damaged.
+        """
+        with self._read() as connection:
+            rows = connection.execute("SELECT * FROM calls ORDER BY created, key").fetchall()
+        return [self._sound(StoredCall.from_row, row, "call") for row in rows]
+
+    # Samples
+
+    def put_sample(self, judged: StoredSample) -> None:
+        """Keep a sample judged to the end, for `export`."""
+        row = judged.row()
+        with self._write() as connection:
+            connection.execute(_insert("samples", row), row)
+
+    def samples(self, *, model: str | None = None) -> list[StoredSample]:
+        """All samples judged to the end, or one model's (its name or identity); oldest first.
+
+        Raises:
+            StoreError: the file is damaged, whether these samples are or others.
+        """
+        with self._read() as connection:
+            # A damaged page may hide rows, and nobody would miss them.
+            self._check(connection)
+            rows = connection.execute("SELECT * FROM samples ORDER BY created, key").fetchall()
+        found = [self._sound(StoredSample.from_row, row, "sample") for row in rows]
+        return [each for each in found if model in (None, each.model, each.identity)]
+
+    def export(self, path: str | os.PathLike[str], *, model: str | None = None) -> int:
+        """Write a recording of the judged samples; how many they are.
+
+        A sample that was judged several times (with other settings or prompts) is written with
+        its newest verdicts.
+
+        Args:
+            model: whose verdicts: a model's name; or its identity, where one of this name has
+                judged with different options.
+
+        Raises:
+            InputError: several models have judged and none is chosen, or nothing to write.
+            StoreError: the file is damaged.
+        """
+        judged = self.samples(model=model)
+        models = sorted({each.model for each in judged})
+        identities = sorted({each.identity for each in judged})
+        if len(models) != 1 or len(identities) != 1:
+            several = models if len(models) != 1 else identities
+            raise InputError(
+                "the samples of one model" if models else "at least one judged sample",
+                ", ".join(map(repr, several)) or "none",
+                where=str(self.path),
+                hint="choose a model" if models else "judge with this store first",
+            )
+        newest = {each.sample.key: each for each in judged}
+        write_recording(path, ((each.sample, each.verdicts) for each in newest.values()))
+        return len(newest)
+
+    # Upkeep
+
+    def prune(
+        self,
+        *,
+        older_than: timedelta | None = None,
+        model: str | None = None,
+        unanswered: bool = False,
+    ) -> Pruned:
+        """Remove calls and samples for which everything that is given holds.
+
+        Args:
+            older_than: they are older than this.
+            model: this model judged them.
+            unanswered: calls that answered nothing, and samples with unanswered cells. The next
+                run asks again.
+
+        Raises:
+            InputError: nothing is given.
+        """
+        if older_than is None and model is None and not unanswered:
+            raise InputError("an age, a model or unanswered=True", "none of them", where="prune")
+        chosen = {
+            "before": None if older_than is None else time.time() - older_than.total_seconds(),
+            "model": model,
+            "least": int(unanswered),
+        }
+        which = (
+            "WHERE (:before IS NULL OR created < :before) AND (:model IS NULL OR model = :model)"
+            " AND unanswered >= :least"
+        )
+        with self._write() as connection:
+            calls = connection.execute(f"DELETE FROM calls {which}", chosen).rowcount
+            samples = connection.execute(f"DELETE FROM samples {which}", chosen).rowcount
+        self._database.compact()
+        return Pruned(calls, samples)
+
+    def stats(self) -> StoreStats:
+        """What is in it."""
+        calls, samples = self.calls(), self.samples()
+        usage = sum((call.usage for call in calls), Usage())
+        names = sorted({call.model for call in calls} | {sample.model for sample in samples})
+        oldest, newest = (calls[0].created, calls[-1].created) if calls else (None, None)
+        size = self.path.stat().st_size
+        return StoreStats(len(calls), len(samples), usage, tuple(names), oldest, newest, size)
+
+    def check(self) -> None:
+        """Read the whole file. Raises `StoreError` if any of it is damaged."""
+        self.calls()
+        self.samples()
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        found = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != ("ok",):
+            raise self.damaged(" ".join(map(str, found or ())))
+
+    def damaged(self, what: str) -> StoreError:
+        """The error to raise: what is wrong, in this file, and what can be done."""
+        hint = "nothing was changed; move the file away to start a new store"
+        what = what.encode("utf-8", "replace").decode()
+        return StoreError("a sound verdict store", what, where=str(self.path), hint=hint)
+
+    def _read(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._database.transaction(write=False)
+
+    def _write(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._database.transaction()
+
+    def _failure(self, error: Exception) -> StoreError:
+        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError)):
+            expected = "a store that can be read and written"
+            return StoreError(expected, str(error), where=str(self.path))
+        return self.damaged(str(error) or type(error).__name__)
+
+    def _sound(self, read: Callable[[Row], T], row: Row, what: str) -> T:
+        try:
+            return read(row)
+        except ValueError as error:
+            raise self.damaged(f"a kept {what} that cannot be read: {error}") from None
+
+
+def _call_of(connection: sqlite3.Connection, key: str) -> StoredCall | None:
+    """The call of that key, if it is there and sound."""
+    row = connection.execute("SELECT * FROM calls WHERE key = ?", (key,)).fetchone()
+    try:
+        call = None if row is None else StoredCall.from_row(row)
+    except ValueError:
+        return None
+    # Through a damaged index another call may be found, itself quite sound.
+    return call if call is not None and call.key == key else None
+
+
+def _insert(table: str, row: tuple[Any, ...]) -> str:
+    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})"

@@ -1,0 +1,1 @@
+"""From verdicts to a score: a pure function."""

@@ -1,0 +1,260 @@
+"""The four published definitions: which incorrect claims each mode counts, in three-valued logic.
+
+For a response claim *i* and chunk *j*: ``noise_rel(i) = ∃j relevant(j) ∧ entails(j,i)`` and
+``noise_irr(i) = ∃j ¬relevant(j) ∧ entails(j,i)``. Undetermined is None (Kleene).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+
+from noisesense.errors import InputError, describe
+
+if TYPE_CHECKING:
+    from noisesense.verdicts.verdicts import ResponseClaim, Verdicts
+
+__all__ = [
+    "DEFINITIONS",
+    "MODES",
+    "Category",
+    "Definition",
+    "DefinitionName",
+    "Mode",
+    "Relevance",
+    "Truth",
+    "all_of",
+    "check_mode",
+    "claim_facts",
+    "facts_category",
+    "negate",
+    "relevance",
+]
+
+Truth = bool | None
+
+
+def negate(value: Truth) -> Truth:
+    """¬value: what is undetermined stays so."""
+    return None if value is None else not value
+
+
+def all_of(left: Truth, right: Truth) -> Truth:
+    """left ∧ right: false wins over undetermined."""
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+Mode = Literal["relevant", "irrelevant"]
+DefinitionName = Literal["ragas", "paper", "promptfoo", "validmind"]
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+class Facts(NamedTuple):
+    """What is known of one response claim."""
+
+    incorrect: Truth
+    noise_rel: Truth
+    noise_irr: Truth
+    source_irrelevant: Truth
+    """Is the first chunk that entails the claim irrelevant? False if no chunk entails it."""
+
+
+Rule = Callable[[Facts], Truth]
+Outcomes = dict[tuple[Truth, Truth, Truth, Truth], tuple[Truth, Truth]]
+"""By `Facts`: does the relevant mode count the claim, and does the irrelevant mode?"""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One published definition.
+
+    Attributes:
+        name: as passed to ``score(definition=…)``.
+        relevant: does the relevant mode count this claim?
+        irrelevant: does the irrelevant mode? ``None`` if the definition has no such mode.
+        formula: both modes in words.
+        stated_by: who uses it.
+    """
+
+    name: DefinitionName
+    relevant: Rule
+    irrelevant: Rule | None
+    formula: str
+    stated_by: str
+
+
+def _incorrect(facts: Facts) -> Truth:
+    return facts.incorrect
+
+
+def _relevant_noise(facts: Facts) -> Truth:
+    return all_of(facts.incorrect, facts.noise_rel)
+
+
+def _irrelevant_noise(facts: Facts) -> Truth:
+    return all_of(facts.incorrect, facts.noise_irr)
+
+
+def _only_irrelevant_noise(facts: Facts) -> Truth:
+    return all_of(_irrelevant_noise(facts), negate(facts.noise_rel))
+
+
+def _irrelevant_source(facts: Facts) -> Truth:
+    return all_of(facts.incorrect, facts.source_irrelevant)
+
+
+DEFINITIONS: dict[DefinitionName, Definition] = {
+    definition.name: definition
+    for definition in (
+        Definition(
+            "ragas",
+            _relevant_noise,
+            _only_irrelevant_noise,
+            "relevant: incorrect and entailed by a relevant chunk; "
+            "irrelevant: incorrect, entailed by an irrelevant chunk and by no relevant one",
+            "ragas 0.2 to 0.4 and RAGChecker's code",
+        ),
+        Definition(
+            "paper",
+            _relevant_noise,
+            _irrelevant_noise,
+            "relevant: incorrect and entailed by a relevant chunk; "
+            "irrelevant: incorrect and entailed by an irrelevant chunk, in both if so",
+            "the RAGChecker paper and ragas' how-to page",
+        ),
+        Definition(
+            "promptfoo",
+            _incorrect,
+            _irrelevant_source,
+            "relevant: incorrect; "
+            "irrelevant: incorrect and the first chunk that entails it is irrelevant",
+            "an unmerged Promptfoo assertion and its comparison page",
+        ),
+        Definition(
+            "validmind",
+            _incorrect,
+            None,
+            "incorrect; there is no irrelevant mode",
+            "ValidMind's test and the formula printed in ragas' documents",
+        ),
+    )
+}
+
+
+def check_definition(name: str) -> Definition:
+    """The definition of that name. Raises `InputError`."""
+    found = DEFINITIONS.get(cast(DefinitionName, name)) if isinstance(name, str) else None
+    if found is None:
+        options = ", ".join(map(repr, DEFINITIONS))
+        raise InputError(f"one of {options}", describe(name), where="definition")
+    return found
+
+
+@cache
+def outcomes(name: DefinitionName) -> Outcomes:
+    """Does each mode count a claim? For all 81 possible facts: scoring looks them up."""
+    rules = DEFINITIONS[name]
+    every = (Facts(*values) for values in product((True, False, None), repeat=4))
+    return {
+        facts: (rules.relevant(facts), rules.irrelevant(facts) if rules.irrelevant else None)
+        for facts in every
+    }
+
+
+def check_mode(mode: str) -> Mode:
+    """The mode of that name. Raises `InputError`."""
+    for known in MODES:
+        if mode == known:
+            return known
+    raise InputError("'relevant' or 'irrelevant'", describe(mode), where="mode")
+
+
+Category = Literal["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
+
+_CORRECT = Facts(False, None, None, None)
+
+
+class Relevance(NamedTuple):
+    """Two sets of chunk positions; a chunk in neither is irrelevant."""
+
+    yes: set[int]
+    """Relevant."""
+    perhaps: set[int]
+    """Relevant or undetermined."""
+
+
+def relevance(verdicts: Verdicts) -> Relevance:
+    """Which chunks are relevant: by label, else iff they entail a reference claim."""
+    yes: set[int] = set()
+    unknown: set[int] = set()
+    for claim in verdicts.reference_claims:
+        if sure := claim.entailed_by:
+            yes.update(sure)
+        if maybe := claim.undetermined:
+            unknown.update(maybe)
+    if not verdicts.reference_claims:
+        unknown.update(range(verdicts.chunk_count))
+    labels = [chunk.relevant for chunk in verdicts.chunks or ()]
+    if labels.count(None) < len(labels):
+        unlabelled = {j for j, label in enumerate(labels) if label is None}
+        yes = yes & unlabelled | {j for j, label in enumerate(labels) if label}
+        unknown &= unlabelled
+    return Relevance(yes, yes | unknown if unknown else yes)
+
+
+def claim_facts(claim: ResponseClaim, relevant: Relevance) -> tuple[Truth, Truth, Truth, Truth]:
+    """What is known of a claim: the fields of `Facts`, which would double the time to make.
+
+    A correct claim cannot count, however its cells fall.
+    """
+    correct = claim.correct
+    if correct:
+        return _CORRECT
+    sure, maybe = claim.entailed_by, claim.undetermined
+    possible = sure + maybe if maybe else sure
+    yes, perhaps = relevant
+    noise_rel: Truth = None
+    if not yes.isdisjoint(sure):
+        noise_rel = True
+    elif perhaps.isdisjoint(possible):
+        noise_rel = False
+    noise_irr = source_irr = None
+    if yes.issuperset(possible):
+        noise_irr = source_irr = False
+    else:
+        if not perhaps.issuperset(sure):
+            noise_irr = True
+        source_irr = _source_irrelevant(sure, maybe, relevant)
+    return (None if correct is None else True), noise_rel, noise_irr, source_irr
+
+
+def _source_irrelevant(
+    sure: tuple[int, ...], maybe: tuple[int, ...], relevant: Relevance
+) -> Truth:
+    """Is the first entailing chunk irrelevant? Every chunk that may be the first has its say."""
+    candidates = sure[:1]
+    if maybe:
+        candidates += tuple(j for j in maybe if not sure or j < sure[0])
+    if relevant.yes.issuperset(candidates):
+        return False
+    # Without a certain source there may be none, and a claim without one does not count.
+    return True if sure and relevant.perhaps.isdisjoint(candidates) else None
+
+
+def facts_category(facts: Facts) -> Category:
+    """The part of the partition a claim is in; undetermined if more than one is possible."""
+    if facts.incorrect is False:
+        return "correct"
+    if facts.incorrect is None or facts.noise_rel is None:
+        return "undetermined"
+    if facts.noise_rel:
+        return "relevant"
+    if facts.noise_irr is None:
+        return "undetermined"
+    return "irrelevant" if facts.noise_irr else "hallucination"

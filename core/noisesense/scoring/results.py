@@ -1,0 +1,251 @@
+"""Results: what became of each sample of a run, kept as JSON lines.
+
+A line holds the verdicts and the numbers that follow from them. The verdicts are what counts:
+reading scores them anew, so that a corrected verdict or another definition takes effect without
+asking a judge. A recording is read as well; its samples are named by their content.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field, StrictInt, StrictStr
+
+from noisesense.errors import InputError, RecordingError, describe
+from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
+from noisesense.judging.protocol import Usage
+from noisesense.scoring.definitions import MODES, DefinitionName
+from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
+from noisesense.verdicts.model import Model
+from noisesense.verdicts.recording import recording_fields
+from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.verdicts import Verdicts
+
+__all__ = ["Result", "ResultLine", "read_results", "result_in", "score_in", "write_results"]
+
+
+class ResultLine(Model):
+    """One line of a results file. The numbers are for other readers; see the module."""
+
+    id: StrictStr | None = None
+    cluster: StrictStr | None = None
+    judge: StrictStr | None = None
+    definition: DefinitionName = "ragas"
+    empty: Empty = "undefined"
+    undetermined: Undetermined = "none"
+    relevant: float | None = None
+    irrelevant: float | None = None
+    status: dict[str, Status] | None = None
+    bounds: dict[str, tuple[float, float] | None] | None = None
+    partition: dict[str, StrictInt] | None = None
+    unanswered: Annotated[StrictInt, Field(ge=0)] = 0
+    usage: Usage = Usage()
+    error: StrictStr | None = None
+    sample: Sample | None = None
+    verdicts: Verdicts | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one sample: a score, or an error that says why there is none.
+
+    Attributes:
+        id: names the sample; comparisons pair results by it.
+        score: with the verdicts it comes from.
+        error: why the sample could not be judged or scored.
+        sample: the texts, if they are known.
+        cluster: what the sample shares with others (a document, a conversation, a user); samples
+            of one cluster are not independent, and intervals must know.
+        unanswered: verdicts the judge was asked for and did not give.
+        usage: what judging the sample cost.
+        judge: who gave the verdicts, if it is known: a model with its prompts and its plan.
+
+    Raises:
+        InputError: both a score and an error, or neither.
+    """
+
+    id: str
+    score: Score | None = None
+    error: str | None = None
+    sample: Sample | None = None
+    cluster: str | None = None
+    unanswered: int = 0
+    usage: Usage = field(default_factory=Usage)
+    judge: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.score is None) == (self.error is None):
+            got = "neither" if self.score is None else "both"
+            raise InputError("a score or an error", got, where=f"result {self.id!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The line of a results file, JSON-ready."""
+        line: dict[str, Any] = {"id": self.id}
+        if self.cluster is not None:
+            line["cluster"] = self.cluster
+        if self.judge is not None:
+            line["judge"] = self.judge
+        if self.score is not None:
+            line["definition"] = self.score.definition
+            line["empty"] = self.score.empty
+            if self.score.undetermined != "none":
+                line["undetermined"] = self.score.undetermined
+            for mode in MODES:
+                line[mode] = self.score.value(mode)
+            line["status"] = {mode: self.score.status(mode) for mode in MODES}
+            line["bounds"] = {mode: self.score.bounds(mode) for mode in MODES}
+            line["partition"] = self.score.partition._asdict()
+        if self.unanswered:
+            line["unanswered"] = self.unanswered
+        if self.usage != Usage():
+            line["usage"] = asdict(self.usage)
+        if self.error is not None:
+            line["error"] = self.error
+        return line | self._texts()
+
+    def _texts(self) -> dict[str, Any]:
+        verdicts = None if self.score is None else self.score.verdicts
+        if self.sample is not None and verdicts is not None:
+            return recording_fields(self.sample, verdicts)
+        found: dict[str, Any] = {}
+        if self.sample is not None:
+            found["sample"] = self.sample.model_dump(mode="json", exclude_defaults=True)
+        if verdicts is not None:
+            found["verdicts"] = verdicts.model_dump(mode="json", exclude_defaults=True)
+        return found
+
+    def to_json(self) -> str:
+        """As `to_dict`, in one line of JSON text."""
+        return to_json(self.to_dict())
+
+    @classmethod
+    def from_json(
+        cls,
+        text: str,
+        *,
+        definition: DefinitionName | None = None,
+        empty: Empty | None = None,
+        undetermined: Undetermined | None = None,
+    ) -> Result:
+        """The inverse of `to_json`; also reads a line of a recording.
+
+        Args:
+            text: one JSON object.
+            definition: scores under this definition; by default under the line's own.
+            empty: likewise, for samples without response claims.
+            undetermined: likewise, for open verdicts.
+
+        Raises:
+            InputError: not JSON, a field is missing, unknown or wrong, or the verdicts do not
+                fit the sample.
+            UndefinedScoreError: no response claims and ``empty="error"``.
+        """
+        line = _line(text)
+        sample, verdicts = line.sample, line.verdicts
+        name = line.id if sample is None or line.id is not None else sample.key
+        if name is None:
+            raise InputError("the field 'id'", "neither an id nor a sample", where="result")
+        if (verdicts is None) == (line.error is None):
+            raise InputError(
+                "the field 'verdicts', or 'error' for a failed sample",
+                "neither" if verdicts is None else "both",
+                where=f"result {name!r}",
+            )
+        scored = None
+        if verdicts is not None:
+            scored = score(
+                verdicts if sample is None else verdicts.beside(sample),
+                definition=definition or line.definition,
+                empty=empty or line.empty,
+                undetermined=undetermined or line.undetermined,
+            )
+        return cls(
+            id=name,
+            score=scored,
+            error=line.error,
+            sample=sample,
+            cluster=line.cluster,
+            unanswered=line.unanswered,
+            usage=line.usage,
+            judge=line.judge,
+        )
+
+
+def _line(text: str) -> ResultLine:
+    try:
+        return ResultLine.model_validate_json(text)
+    except InputError:
+        # The slow way reads what only Python calls JSON, and says better what is wrong.
+        return ResultLine.model_validate(parse_line(text))
+
+
+def read_results(
+    path: str | os.PathLike[str],
+    *,
+    definition: DefinitionName | None = None,
+    empty: Empty | None = None,
+    undetermined: Undetermined | None = None,
+    on_error: Callable[[RecordingError], None] | None = None,
+) -> Iterator[Result]:
+    """The results in a file, one by one; memory does not grow with the file.
+
+    Args:
+        path: a results file or a recording: UTF-8, one JSON object a line.
+        definition: scores under this definition; by default under each line's own.
+        empty: likewise, for samples without response claims.
+        undetermined: likewise, for open verdicts.
+        on_error: is given the error of a line that cannot be read, and reading goes on.
+
+    Raises:
+        RecordingError: names the file and the line.
+    """
+    for number, text in numbered_lines(as_path(path, RecordingError)):
+        try:
+            result = Result.from_json(
+                text, definition=definition, empty=empty, undetermined=undetermined
+            )
+        except InputError as error:
+            inner = "" if error.where in ("", ResultLine.__name__) else f", {error.where}"
+            where = f"{path}, line {number}{inner}"
+            broken = RecordingError(error.expected, error.got, where=where, hint=error.hint)
+            if on_error is None:
+                raise broken from None
+            on_error(broken)
+        else:
+            yield result
+
+
+def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> int:
+    """Write a results file that `read_results` reads; returns how many results.
+
+    The file appears whole or not at all.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    count = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal count
+        for result in results:
+            count += 1
+            yield result.to_json()
+
+    write_whole(as_path(path), lines())
+    return count
+
+
+def result_in(item: object) -> Result:
+    """The item, if it is a result. Raises `InputError`."""
+    if isinstance(item, Result):
+        return item
+    hint = "read a file with read_results(path)"
+    raise InputError("results", describe(item), where="results", hint=hint)
+
+
+def score_in(item: object) -> Score | None:
+    """The score of a result, or a bare score; None if the sample failed. Raises `InputError`."""
+    return item if isinstance(item, Score) else result_in(item).score

@@ -1,0 +1,295 @@
+"""From verdicts to the score: a pure function."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+from noisesense.errors import InputError, UndefinedScoreError, describe
+from noisesense.scoring.definitions import (
+    MODES,
+    Category,
+    DefinitionName,
+    Facts,
+    Mode,
+    Outcomes,
+    Relevance,
+    Truth,
+    check_definition,
+    check_mode,
+    claim_facts,
+    facts_category,
+    outcomes,
+    relevance,
+)
+from noisesense.scoring.gate import GateOutcome, gate
+from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
+from noisesense.scoring.reasons import mode_sentence
+from noisesense.verdicts.plain import VerdictsForm
+
+if TYPE_CHECKING:
+    from noisesense.verdicts.verdicts import Verdicts
+
+__all__ = [
+    "ClaimOutcome",
+    "Counts",
+    "Empty",
+    "Partition",
+    "Score",
+    "Status",
+    "Undetermined",
+    "check_empty",
+    "check_undetermined",
+    "score",
+]
+
+Empty = Literal["undefined", "zero", "error"]
+Undetermined = Literal["none", "low", "high"]
+Status = Literal["determined", "undetermined", "undefined"]
+"""Of one mode: every completion of the verdicts gives the same value; the judge left open which;
+or there is nothing to measure (no response claims, no such mode)."""
+
+_EMPTY = get_args(Empty)
+_UNDETERMINED = get_args(Undetermined)
+_CATEGORIES: tuple[Category, ...] = get_args(Category)
+
+
+def check_empty(empty: str) -> Empty:
+    """That choice of what no response claims give. Raises `InputError`."""
+    if empty not in _EMPTY:
+        raise InputError("'undefined', 'zero' or 'error'", describe(empty), where="empty")
+    return cast(Empty, empty)
+
+
+def check_undetermined(undetermined: str) -> Undetermined:
+    """That choice of what open verdicts give. Raises `InputError`."""
+    if undetermined not in _UNDETERMINED:
+        raise InputError("'none', 'low' or 'high'", describe(undetermined), where="undetermined")
+    return cast(Undetermined, undetermined)
+
+
+@dataclass(frozen=True, repr=False)
+class Score:
+    """Noise sensitivity of one response, both modes at once. Made by `score`.
+
+    Attributes:
+        verdicts: what was scored.
+        definition: the definition's name.
+        empty: what a sample without response claims gives.
+        undetermined: what open verdicts give.
+    """
+
+    verdicts: Verdicts
+    definition: DefinitionName
+    empty: Empty
+    undetermined: Undetermined
+    _counts: tuple[Counts | None, Counts | None]
+    _relevance: Relevance
+
+    def __repr__(self) -> str:
+        return (
+            f"Score(relevant={self.relevant!r}, irrelevant={self.irrelevant!r}, "
+            f"definition={self.definition!r}, claims={self.partition.total})"
+        )
+
+    @property
+    def relevant(self) -> float | None:
+        """Noise sensitivity to relevant chunks, 0 to 1, lower is better; None as in `value`."""
+        return self.value("relevant")
+
+    @property
+    def irrelevant(self) -> float | None:
+        """Noise sensitivity to irrelevant chunks, 0 to 1, lower is better; None as in `value`."""
+        return self.value("irrelevant")
+
+    def status(self, mode: Mode) -> Status:
+        """Is there a value, and if not, why? See `Status`."""
+        bounds = self.bounds(mode)
+        if bounds is None:
+            return "undefined"
+        return "determined" if bounds[0] == bounds[1] else "undetermined"
+
+    def value(self, mode: Mode) -> float | None:
+        """Counted claims over all response claims, where every completion gives the same.
+
+        None if undefined (no response claims, unless ``empty="zero"``; no such mode) or
+        undetermined (the bounds differ, unless ``undetermined="low"`` or ``"high"`` chooses one of
+        them). Never NaN, and never a ratio over the claims that happen to be determined.
+        """
+        bounds = self.bounds(mode)
+        if bounds is None:
+            return None
+        low, high = bounds
+        if self.undetermined == "high":
+            return high
+        return low if low == high or self.undetermined == "low" else None
+
+    def robustness(self, mode: Mode) -> float | None:
+        """The share of claims that are not counted: ``1 - value(mode)``, exactly.
+
+        Counted rather than subtracted, since ``1 - 0.9 < 0.1``. For hosts where higher is better.
+        """
+        counts, value = self.counts(mode), self.value(mode)
+        if counts is None or value is None:
+            return None
+        if not counts.total:
+            return 1.0
+        counted = counts.highest if self.undetermined == "high" else counts.noisy
+        return (counts.total - counted) / counts.total
+
+    def bounds(self, mode: Mode) -> tuple[float, float] | None:
+        """The lowest and the highest value any completion of the undetermined verdicts gives.
+
+        Both are reached by some completion, and equal the value if nothing is undetermined.
+        None where there is nothing to bound: no response claims, or no such mode.
+        """
+        counts = self.counts(mode)
+        if counts is None:
+            return None
+        if not counts.total:
+            return (0.0, 0.0) if self.empty == "zero" else None
+        return counts.noisy / counts.total, counts.highest / counts.total
+
+    def gate(self, mode: Mode, limit: float) -> GateOutcome:
+        """Does the mode's value stay within the limit? See `noisesense.gate`.
+
+        By the bounds, whatever ``undetermined`` makes of them: what the judge left open never
+        passes.
+
+        Raises:
+            InputError: a limit that is no number from 0 to 1.
+        """
+        return gate(self.bounds(mode), limit)
+
+    def counts(self, mode: Mode) -> Counts | None:
+        """The claims behind the value; None if the definition has no such mode."""
+        return self._counts[MODES.index(check_mode(mode))]
+
+    @cached_property
+    def partition(self) -> Partition:
+        """The response claims by kind. Does not depend on the definition."""
+        found = [
+            _category(claim_facts(claim, self._relevance))
+            for claim in self.verdicts.response_claims
+        ]
+        return Partition(*map(found.count, _CATEGORIES))
+
+    @cached_property
+    def claims(self) -> tuple[ClaimOutcome, ...]:
+        """Every response claim with its outcome and the chunks that explain it."""
+        return tuple(self._outcome(i) for i in range(len(self.verdicts.response_claims)))
+
+    def _outcome(self, i: int) -> ClaimOutcome:
+        claim, (yes, perhaps) = self.verdicts.response_claims[i], self._relevance
+        facts = Facts(*claim_facts(claim, self._relevance))
+        relevant, irrelevant = outcomes(self.definition)[facts]
+        return ClaimOutcome(
+            index=i,
+            text=claim.text,
+            category=facts_category(facts),
+            correct=claim.correct,
+            relevant=relevant,
+            irrelevant=irrelevant,
+            relevant_chunks=tuple(j for j in claim.entailed_by if j in yes),
+            irrelevant_chunks=tuple(j for j in claim.entailed_by if j not in perhaps),
+            unlabelled_chunks=tuple(j for j in claim.entailed_by if j in perhaps and j not in yes),
+            undetermined_chunks=claim.undetermined,
+        )
+
+    @property
+    def chunk_relevance(self) -> tuple[Truth, ...]:
+        """For each chunk: relevant, irrelevant, or None where that is undetermined."""
+        yes, perhaps = self._relevance
+        count = self.verdicts.chunk_count
+        return tuple(True if j in yes else None if j in perhaps else False for j in range(count))
+
+    def reason(self, mode: Mode) -> str:
+        """The value and what it comes from, in words; the same for the same verdicts."""
+        return mode_sentence(self, self.claims, mode)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything above as plain JSON-ready data."""
+        return {
+            "definition": self.definition,
+            "undetermined": self.undetermined,
+            **{mode: self.value(mode) for mode in MODES},
+            "status": {mode: self.status(mode) for mode in MODES},
+            "bounds": {mode: self.bounds(mode) for mode in MODES},
+            "partition": self.partition._asdict(),
+            "claims": [
+                {**asdict(outcome), "sentence": outcome.sentence} for outcome in self.claims
+            ],
+            "chunk_relevance": self.chunk_relevance,
+            "reasons": {mode: self.reason(mode) for mode in MODES},
+        }
+
+
+@cache
+def _category(facts: tuple[Truth, Truth, Truth, Truth]) -> Category:
+    return facts_category(Facts(*facts))
+
+
+def score(
+    verdicts: Verdicts,
+    *,
+    definition: DefinitionName = "ragas",
+    empty: Empty = "undefined",
+    undetermined: Undetermined = "none",
+) -> Score:
+    """Noise sensitivity of one judged sample.
+
+    ``value(mode) = |response claims the mode counts| / |response claims|``, from 0 to 1, lower
+    is better. Which claims a mode counts is the definition's; see `noisesense.definitions`. Where
+    undetermined verdicts leave open how many claims count, there are bounds and no value.
+
+    Args:
+        verdicts: ``[R]`` response claims, ``[G]`` reference claims, ``[C]`` chunks.
+        definition: ``"ragas"`` (also RAGChecker's code), ``"paper"``, ``"promptfoo"`` or
+            ``"validmind"``.
+        empty: what a sample without response claims gives: ``"undefined"`` (None), ``"zero"``
+            (0.0, RAGChecker's convention) or ``"error"``.
+        undetermined: what open verdicts give: ``"none"`` (no value), ``"low"`` (none of them is
+            noise) or ``"high"`` (all are). The reason says which, and gates look at the bounds.
+
+    Raises:
+        InputError: an unknown definition, ``empty`` or ``undetermined``, or not a `Verdicts`.
+        UndefinedScoreError: no response claims and ``empty="error"``.
+
+    Source: RAGChecker (Ru et al. 2024, arXiv:2408.08067), section 3.
+
+    >>> verdicts = Verdicts.from_matrices([True, False], [[True], [True]], [[True]])
+    >>> score(verdicts).relevant
+    0.5
+    """
+    rules = check_definition(definition)
+    check_empty(empty)
+    check_undetermined(undetermined)
+    if not isinstance(verdicts, VerdictsForm):
+        hint = "read a dict with Verdicts.model_validate(…)"
+        raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
+    if not verdicts.response_claims and empty == "error":
+        raise UndefinedScoreError("noise sensitivity is undefined: the response has no claims")
+    known = relevance(verdicts)
+    relevant, irrelevant = _count(verdicts, known, outcomes(rules.name))
+    counts = (relevant, irrelevant if rules.irrelevant else None)
+    return Score(verdicts, rules.name, empty, undetermined, counts, known)
+
+
+def _count(verdicts: Verdicts, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
+    """Both modes' counts in one pass over the claims."""
+    claims = verdicts.response_claims
+    total = len(claims)
+    noisy_rel = noisy_irr = open_rel = open_irr = 0
+    for claim in claims:
+        if not claim.correct:  # no definition counts a correct claim
+            relevant, irrelevant = counted[claim_facts(claim, known)]
+            if relevant:
+                noisy_rel += 1
+            elif relevant is None:
+                open_rel += 1
+            if irrelevant:
+                noisy_irr += 1
+            elif irrelevant is None:
+                open_irr += 1
+    return Counts(noisy_rel, total - open_rel, total), Counts(noisy_irr, total - open_irr, total)

@@ -1,0 +1,1 @@
+"""The data: samples, verdicts on them, and recordings of both."""

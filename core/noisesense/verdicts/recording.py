@@ -1,0 +1,184 @@
+"""Recordings: verdicts kept as JSON lines, found again by the content of the sample."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from noisesense.errors import InputError, RecordingError, SampleNotRecordedError, describe
+from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
+from noisesense.verdicts.model import Model
+from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.verdicts import Verdicts
+
+__all__ = [
+    "Recorded",
+    "RecordedJudge",
+    "RecordingLine",
+    "numbered_lines",
+    "read_recording",
+    "recording_fields",
+    "write_recording",
+]
+
+
+class RecordingLine(Model):
+    """One line of a recording: a sample and the verdicts on it."""
+
+    sample: Sample
+    verdicts: Verdicts
+
+
+class Recorded(NamedTuple):
+    """One line of a recording."""
+
+    line: int
+    sample: Sample
+    verdicts: Verdicts
+
+
+class RecordedJudge:
+    """Verdicts from a recording: offline, exact, free.
+
+    A sample is found by its texts (user_input, response, reference, retrieved_contexts); its own
+    labels win over recorded ones.
+
+    Args:
+        path: a JSONL file, ``{"sample": …, "verdicts": …}`` a line, UTF-8.
+
+    Raises:
+        RecordingError: the file cannot be read, a line is broken, or a sample is there twice.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = as_path(path, RecordingError)
+        self._by_key = {recorded.sample.key: recorded for recorded in read_recording(path)}
+
+    def __repr__(self) -> str:
+        return f"RecordedJudge({str(self.path)!r}, {len(self._by_key)} samples)"
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The recorded samples, in the order of the file."""
+        return tuple(recorded.sample for recorded in self._by_key.values())
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        """The recorded verdicts. Raises `SampleNotRecordedError`."""
+        return self.lookup(sample)
+
+    def lookup(self, sample: Sample) -> Verdicts:
+        """As `judge`, without an event loop."""
+        recorded = self._by_key.get(sample.key)
+        if recorded is None:
+            raise self._miss(sample)
+        return recorded.verdicts.beside(sample)
+
+    def _miss(self, sample: Sample) -> SampleNotRecordedError:
+        shown = describe(sample.user_input or sample.response)
+        others = "1 other sample" if len(self) == 1 else f"{len(self)} other samples"
+        return SampleNotRecordedError(
+            f"a recording of the sample {shown}",
+            others if len(self) else "an empty recording",
+            where=str(self.path),
+            hint=self._nearest(sample),
+        )
+
+    def _nearest(self, sample: Sample) -> str:
+        """Which recorded sample differs in the fewest fields, and in which."""
+        best: tuple[list[str], int] | None = None
+        for line, other, _ in self._by_key.values():
+            differing = _differences(sample, other)
+            if best is None or len(differing) < len(best[0]):
+                best = differing, line
+        if best is None or len(best[0]) == len(_FIELDS):
+            return "samples are found by their exact texts; record this one"
+        return f"line {best[1]} differs only in {' and '.join(best[0])}"
+
+
+_FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
+
+
+def _differences(left: Sample, right: Sample) -> list[str]:
+    return [name for name in _FIELDS if _text(left, name) != _text(right, name)]
+
+
+def _text(sample: Sample, name: str) -> Any:
+    value = getattr(sample, name)
+    return value if isinstance(value, str) else [chunk.text for chunk in value]
+
+
+def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
+    """The lines of a recording, one by one; the verdicts have their chunks filled in.
+
+    Raises:
+        RecordingError: names the file and the line: unreadable, not UTF-8, not JSON, a field
+            missing or wrong, or a sample that an earlier line already has.
+    """
+    lines: dict[str, int] = {}
+    for number, text in numbered_lines(as_path(path, RecordingError)):
+        where = f"{path}, line {number}"
+        try:
+            line = RecordingLine.model_validate(parse_line(text))
+            verdicts = line.verdicts.beside(line.sample)
+        except InputError as error:
+            # Of the line itself "line 3" says enough.
+            inner = "" if error.where in ("", RecordingLine.__name__) else f", {error.where}"
+            raise RecordingError(
+                error.expected, error.got, where=where + inner, hint=error.hint
+            ) from None
+        first = lines.setdefault(line.sample.key, number)
+        if first != number:
+            raise RecordingError(
+                "each sample once",
+                f"the sample of line {first} again",
+                where=where,
+                hint=f"remove line {first} or line {number}",
+            )
+        yield Recorded(number, line.sample, verdicts)
+
+
+def write_recording(
+    path: str | os.PathLike[str], pairs: Iterable[tuple[Sample, Verdicts] | Recorded]
+) -> None:
+    """Write a recording that `RecordedJudge` reads; also from what `read_recording` gives.
+
+    The file appears whole or not at all. Chunks that are the sample's own are left out of the
+    verdicts; a pair that comes again with the same verdicts is written once.
+
+    Raises:
+        InputError: verdicts that do not fit their sample, two different verdicts on one, or a
+            file that cannot be written.
+    """
+    write_whole(as_path(path), _lines(pairs))
+
+
+def _lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]:
+    written: dict[str, Verdicts] = {}
+    for number, pair in enumerate(pairs):
+        sample, verdicts = (pair.sample, pair.verdicts) if isinstance(pair, Recorded) else pair
+        verdicts = verdicts.beside(sample)
+        if sample.key not in written:
+            written[sample.key] = verdicts
+            yield to_json(recording_fields(sample, verdicts))
+        elif written[sample.key] != verdicts:
+            raise InputError(
+                "one set of verdicts for each sample",
+                "other verdicts on a sample already written",
+                where=f"pair {number}",
+                hint=f"the sample is {describe(sample.user_input or sample.response)}",
+            )
+
+
+def recording_fields(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
+    """What a line holds, JSON-ready: chunks that are the sample's own are left out."""
+    own_chunks = verdicts.chunks == sample.retrieved_contexts
+    return {
+        "sample": sample.model_dump(mode="json", exclude_defaults=True),
+        "verdicts": verdicts.model_dump(
+            mode="json", exclude_defaults=True, exclude={"chunks"} if own_chunks else None
+        ),
+    }

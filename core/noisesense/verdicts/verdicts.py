@@ -1,0 +1,379 @@
+"""Verdicts: which claims are correct, and which chunks entail which claims; also as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from noisesense.errors import InputError, describe
+from noisesense.verdicts.model import Model
+from noisesense.verdicts.plain import MOST_UNLISTED, VerdictsForm
+from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
+
+__all__ = ["Cell", "Matrices", "ReferenceClaim", "ResponseClaim", "Verdicts"]
+
+Cell = bool | None
+_Texts = Sequence[str] | None
+
+
+class Matrices(TypedDict):
+    """The arguments of `Verdicts.from_matrices`: R response and G reference claims, C chunks."""
+
+    reference_to_response: list[Cell]
+    chunks_to_response: list[list[Cell]]
+    chunks_to_reference: list[list[Cell]] | None
+    relevant: list[Cell] | None
+
+
+def matrices_to_fields(
+    reference_to_response: Any,
+    chunks_to_response: Any,
+    chunks_to_reference: Any,
+    relevant: Any,
+    *,
+    texts: tuple[_Texts, _Texts, _Texts] = (None, None, None),
+) -> dict[str, Any]:
+    """The tables in the form `Verdicts` reads."""
+    correct = _cells(reference_to_response, "reference_to_response")
+    response = _table(chunks_to_response, "chunks_to_response")
+    reference = (
+        [] if chunks_to_reference is None else _table(chunks_to_reference, "chunks_to_reference")
+    )
+    labels = None if relevant is None else _cells(relevant, "relevant")
+    if len(correct) != len(response):
+        raise InputError(
+            f"{len(response)} cells, one for each row of chunks_to_response",
+            str(len(correct)),
+            where="reference_to_response",
+        )
+    columns = _columns(response, reference, labels)
+    response_texts = _texts(texts[0], len(response), "response_claims")
+    reference_texts = _texts(texts[1], len(reference), "reference_claims")
+    chunk_texts = _texts(texts[2], columns, "chunks")
+    return {
+        "response_claims": [
+            {"text": text, "correct": cell, **_positions(row)}
+            for text, cell, row in zip(response_texts, correct, response, strict=True)
+        ],
+        "reference_claims": [
+            {"text": text, **_positions(row)}
+            for text, row in zip(reference_texts, reference, strict=True)
+        ],
+        "chunks": [
+            {"text": text, "relevant": label}
+            for text, label in zip(chunk_texts, labels or [None] * columns, strict=True)
+        ],
+    }
+
+
+def verdicts_to_matrices(verdicts: Verdicts) -> Matrices:
+    """The inverse of `matrices_to_fields`, without the texts."""
+    count = verdicts.chunk_count
+    unlabelled: list[Cell] = [None] * count
+    labels: list[Cell] = [chunk.relevant for chunk in verdicts.chunks or ()]
+    return {
+        "reference_to_response": [claim.correct for claim in verdicts.response_claims],
+        "chunks_to_response": [_row(claim, count) for claim in verdicts.response_claims],
+        "chunks_to_reference": [_row(claim, count) for claim in verdicts.reference_claims],
+        # Always present, so that a table without claims keeps its number of chunks.
+        "relevant": labels or unlabelled,
+    }
+
+
+def _row(claim: ResponseClaim | ReferenceClaim, count: int) -> list[Cell]:
+    row: list[Cell] = [False] * count
+    for j in claim.entailed_by:
+        row[j] = True
+    for j in claim.undetermined:
+        row[j] = None
+    return row
+
+
+def _positions(row: list[Cell]) -> dict[str, list[int]]:
+    return {
+        "entailed_by": [j for j, cell in enumerate(row) if cell],
+        "undetermined": [j for j, cell in enumerate(row) if cell is None],
+    }
+
+
+def _columns(
+    response: list[list[Cell]], reference: list[list[Cell]], labels: list[Cell] | None
+) -> int:
+    """The one number of chunks that all tables agree on."""
+    columns, source = (None, "") if labels is None else (len(labels), "relevant")
+    for name, table in (("chunks_to_response", response), ("chunks_to_reference", reference)):
+        for i, row in enumerate(table):
+            if columns is None:
+                columns, source = len(row), f"{name}, row {i}"
+            if len(row) != columns:
+                raise InputError(
+                    f"{columns} cells, one for each chunk as in {source}",
+                    str(len(row)),
+                    where=f"{name}, row {i}",
+                    hint="rows are claims, columns are chunks",
+                )
+    return columns or 0
+
+
+def _table(table: Any, name: str) -> list[list[Cell]]:
+    return [_cells(row, f"{name}, row {i}") for i, row in enumerate(_listed(table, name))]
+
+
+def _cells(row: Any, name: str) -> list[Cell]:
+    cells = _listed(row, name)
+    for j, cell in enumerate(cells):
+        if cell is not None and not isinstance(cell, bool):
+            raise InputError("true, false or None", describe(cell), where=f"{name}, cell {j}")
+    return cells
+
+
+def _listed(value: Any, name: str) -> list[Any]:
+    value = _plain(value)
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise InputError("a list", describe(value), where=name)
+    items = cast(Sequence[object], value)
+    return [_plain(item) for item in items]
+
+
+def _plain(value: Any) -> Any:
+    """numpy arrays and scalars as Python's own objects, without importing numpy."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _texts(texts: _Texts, count: int, name: str) -> Sequence[str]:
+    if texts is None:
+        return [""] * count
+    if len(texts) != count:
+        raise InputError(f"{count} texts", str(len(texts)), where=name)
+    return texts
+
+
+def _each_once(positions: tuple[int, ...]) -> tuple[int, ...]:
+    ordered = tuple(sorted(positions))
+    for left, right in pairwise(ordered):
+        if left == right:
+            raise InputError("each chunk position once", f"{describe(left)} twice")
+    return ordered
+
+
+Positions = Annotated[
+    tuple[Annotated[StrictInt, Field(ge=0)], ...],
+    AfterValidator(_each_once),
+    Field(json_schema_extra={"uniqueItems": True}),
+]
+
+
+class _Claim(Model):
+    @field_validator("undetermined", check_fields=False)
+    @classmethod
+    def _not_both(cls, undetermined: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+        both = set(undetermined).intersection(info.data.get("entailed_by", ()))
+        if both:
+            raise InputError(
+                "a chunk in entailed_by or in undetermined",
+                f"chunk {min(both)} in both",
+                hint="a verdict is either given or undetermined",
+            )
+        return undetermined
+
+
+class ResponseClaim(_Claim):
+    """One claim of the response.
+
+    Attributes:
+        text: the claim, self-contained; may be empty where only verdicts are known.
+        correct: is it entailed by the reference? ``None`` is undetermined.
+        entailed_by: zero-based positions of the chunks that entail it.
+        undetermined: positions of the chunks of which this is not known. A chunk in neither
+            list does not entail the claim.
+    """
+
+    text: StrictStr
+    correct: StrictBool | None
+    entailed_by: Positions
+    undetermined: Positions = ()
+
+    if TYPE_CHECKING:  # the fields' own types are what is kept, not all that is read
+
+        def __init__(
+            self,
+            *,
+            text: str,
+            correct: bool | None,
+            entailed_by: Sequence[int],
+            undetermined: Sequence[int] = (),
+        ) -> None: ...
+
+
+class ReferenceClaim(_Claim):
+    """One claim of the reference, with the chunks that entail it (as in `ResponseClaim`)."""
+
+    text: StrictStr
+    entailed_by: Positions
+    undetermined: Positions = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, text: str, entailed_by: Sequence[int], undetermined: Sequence[int] = ()
+        ) -> None: ...
+
+
+class Verdicts(Model, VerdictsForm):
+    """Everything a judge says about one sample; what `score` needs and nothing else.
+
+    Attributes:
+        response_claims: the claims of the response.
+        reference_claims: the claims of the reference; they decide which chunks are relevant.
+            May be left out if every chunk carries a label.
+        chunks: the retrieved chunks with their labels. ``None`` (left out) beside a sample
+            means the sample's own; see `beside`.
+
+    Raises:
+        InputError: a field is missing, unknown or of the wrong type, or a position is out of
+            range (0 to 99,999 where chunks are left out), listed twice, or both entailed and
+            undetermined.
+    """
+
+    response_claims: tuple[ResponseClaim, ...]
+    reference_claims: tuple[ReferenceClaim, ...] = ()
+    chunks: tuple[ChunkLike, ...] | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            response_claims: Sequence[ResponseClaim | Mapping[str, Any]],
+            reference_claims: Sequence[ReferenceClaim | Mapping[str, Any]] = (),
+            chunks: Sequence[str | Chunk | Mapping[str, Any]] | None = None,
+        ) -> None: ...
+
+    @model_validator(mode="after")
+    def _positions_in_range(self) -> Verdicts:
+        if self.chunks is None:
+            count, hint = MOST_UNLISTED, "list the chunks if there are more; counted from 0"
+        else:
+            count = len(self.chunks)
+            hint = f"there are {count} chunks, counted from 0"
+        groups: dict[str, Sequence[ResponseClaim | ReferenceClaim]] = {
+            "response claim": self.response_claims,
+            "reference claim": self.reference_claims,
+        }
+        for kind, claims in groups.items():
+            for i, claim in enumerate(claims):
+                for name in ("entailed_by", "undetermined"):
+                    listed: tuple[int, ...] = getattr(claim, name)
+                    if listed and listed[-1] >= count:
+                        raise InputError(
+                            f"chunk positions below {count}",
+                            f"chunk {describe(listed[-1])}",
+                            where=f"{kind} {i}, {name}",
+                            hint=hint,
+                        )
+        return self
+
+    @property
+    def chunk_count(self) -> int:
+        """How many chunks there are; where they are left out, one more than the last one named."""
+        if self.chunks is not None:
+            return len(self.chunks)
+        claims: list[ResponseClaim | ReferenceClaim] = [
+            *self.response_claims,
+            *self.reference_claims,
+        ]
+        named = (c[-1] for claim in claims for c in (claim.entailed_by, claim.undetermined) if c)
+        return max(named, default=-1) + 1
+
+    def beside(self, sample: Sample) -> Verdicts:
+        """These verdicts with the sample's chunks; the sample's labels win where it has them.
+
+        Raises:
+            InputError: the chunks are of another number or text than the sample's.
+        """
+        contexts = sample.retrieved_contexts
+        if self.chunks is None:
+            return self._with_chunks(contexts)
+        if len(self.chunks) != len(contexts):
+            raise InputError(
+                f"{len(contexts)} chunks, as in the sample's retrieved_contexts",
+                str(len(self.chunks)),
+                where="chunks",
+                hint="leave chunks out to use the sample's",
+            )
+        merged: list[Chunk] = []
+        for j, (own, context) in enumerate(zip(self.chunks, contexts, strict=True)):
+            if own.text and own.text != context.text:
+                raise InputError(
+                    "the text of the sample's context at that position",
+                    "another text",
+                    where=f"chunk {j}",
+                    hint="the verdicts seem to belong to another sample or another chunk order",
+                )
+            label = own.relevant if context.relevant is None else context.relevant
+            merged.append(Chunk(text=context.text, relevant=label, id=context.id or own.id))
+        return self._with_chunks(tuple(merged))
+
+    def _with_chunks(self, chunks: tuple[Chunk, ...]) -> Verdicts:
+        return Verdicts(
+            response_claims=self.response_claims,
+            reference_claims=self.reference_claims,
+            chunks=chunks,
+        )
+
+    @classmethod
+    def from_matrices(
+        cls,
+        reference_to_response: Sequence[Cell],
+        chunks_to_response: Sequence[Sequence[Cell]],
+        chunks_to_reference: Sequence[Sequence[Cell]] | None = None,
+        relevant: Sequence[Cell] | None = None,
+        *,
+        response_claims: Sequence[str] | None = None,
+        reference_claims: Sequence[str] | None = None,
+        chunks: Sequence[str] | None = None,
+    ) -> Verdicts:
+        """Verdicts from tables. Rows are claims, columns are chunks; cells are true/false/None.
+
+        Args:
+            reference_to_response: ``[R]``, does the reference entail response claim *i*?
+            chunks_to_response: ``[R][C]``, does chunk *j* entail response claim *i*?
+            chunks_to_reference: ``[G][C]``, does chunk *j* entail reference claim *g*?
+                ``None`` if there are no reference claims (the chunks are labelled).
+            relevant: ``[C]``, the chunks' labels; ``None`` in a cell means no label.
+            response_claims: ``[R]`` texts, for reasons and reports.
+            reference_claims: ``[G]`` texts.
+            chunks: ``[C]`` texts.
+
+        Lists and numpy arrays are both accepted.
+
+        Raises:
+            InputError: ragged or mismatched tables, or a cell that is not true, false or None.
+        """
+        fields = matrices_to_fields(
+            reference_to_response,
+            chunks_to_response,
+            chunks_to_reference,
+            relevant,
+            texts=(response_claims, reference_claims, chunks),
+        )
+        return cls.model_validate(fields)
+
+    def to_matrices(self) -> Matrices:
+        """The same verdicts as tables: ``Verdicts.from_matrices(**v.to_matrices())`` reads them.
+
+        Texts do not travel in tables.
+        """
+        return verdicts_to_matrices(self)

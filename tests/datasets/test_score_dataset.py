@@ -1,0 +1,259 @@
+"""`score_dataset`: verdicts from the file, a recording or a judge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from noisesense import (
+    InputError,
+    Result,
+    StoreError,
+    Summary,
+    Usage,
+    read_results,
+    summarize,
+    write_recording,
+)
+from noisesense.fixtures import ragchecker_examples, reference_examples
+from noisesense.scoring.definitions import MODES
+from noisesense.scoring.scoring import Undetermined
+from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.score import partial_of, score_dataset
+from support.datasets import checked_table, rows, write_jsonl
+from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
+from support.tables import Shape, random_pairs
+
+
+def test_verdicts_of_the_file(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", rows(PAIRS))
+    out = tmp_path / "out.jsonl"
+    seen: list[Result | None] = []
+    summary = score_dataset(path, out=out, on_done=seen.append)
+
+    assert scores(out) == expected()
+    assert (summary.samples, summary.scored) == (30, 30)
+    assert [result.score for result in seen if result] == expected()
+    assert not partial_of(out).exists()
+
+
+def test_verdicts_of_a_recording_and_what_it_lacks(tmp_path: Path) -> None:
+    recording = tmp_path / "recording.jsonl"
+    write_recording(recording, PAIRS[:29])
+    out = tmp_path / "out.jsonl"
+    summary = score_dataset(texts(tmp_path), verdicts=recording, out=out)
+
+    assert (summary.scored, summary.failed) == (29, 1)
+    assert scores(out) == [*expected(PAIRS[:29]), None]
+    *_, last = read_results(out)
+    assert last.error is not None
+    assert last.error.startswith("data.jsonl, line 30, ")
+    assert "expected a recording of the sample" in last.error
+    assert last.sample == PAIRS[29][0]
+
+
+def test_definition_and_empty(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", rows(PAIRS))
+    out = tmp_path / "out.jsonl"
+    score_dataset(path, definition="paper", empty="zero", out=out)
+    assert scores(out) == expected(definition="paper", empty="zero")
+    # Results keep theirs unless another is asked for.
+    again = tmp_path / "again.jsonl"
+    score_dataset(out, out=again)
+    assert again.read_bytes() == out.read_bytes()
+    score_dataset(out, out=again, definition="ragas", empty="undefined")
+    assert scores(again) == expected()
+
+
+OPEN = list(random_pairs(40, seed=900, shape=Shape(undetermined=0.15, labelled=0.3)))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("choice", ["none", "low", "high"])
+def test_what_is_undetermined_is_written_and_read(
+    choice: Undetermined, suffix: str, tmp_path: Path
+) -> None:
+    path, out = write_jsonl(tmp_path / "d.jsonl", rows(OPEN)), tmp_path / f"out{suffix}"
+    summary = score_dataset(path, undetermined=choice, out=out)
+    want = expected(OPEN, undetermined=choice)
+    found = [result.score for result in results_of(out)]
+    assert found == want
+    assert {each.undetermined for each in found if each} == {choice}
+    assert summary == summarize(want)
+    # Another reader finds in the columns what each mode is, and between what.
+    lines = read_lines(out)
+    for line, each in zip(lines, want, strict=True):
+        assert line["status"] == {mode: each.status(mode) for mode in MODES}
+        for mode in MODES:
+            assert line[mode] == each.value(mode)
+            assert line["bounds"][mode] == (each.bounds(mode) and list(each.bounds(mode)))
+        assert line.get("undetermined") == (None if choice == "none" else choice)
+    assert {"determined", "undetermined", "undefined"} <= {
+        status for line in lines for status in line["status"].values()
+    }
+    # A results file keeps its choice unless another is asked for.
+    assert [r.score for r in results_of(out, undetermined="none")] == expected(OPEN)
+    again = tmp_path / f"again{suffix}"
+    score_dataset(out, out=again)
+    assert [result.score for result in results_of(again)] == want
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        table: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        return table
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_judges_open_verdicts_count_as_asked(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    data = texts(tmp_path, OPEN)
+    score_dataset(data, judge=Scripted(pairs=OPEN), undetermined="high", out=out)
+    assert scores(out) == expected(OPEN, undetermined="high")
+    with pytest.raises(InputError, match="'none', 'low' or 'high', got 'nan'"):
+        score_dataset(out, undetermined="nan")  # type: ignore[arg-type]
+
+
+def test_what_had_failed_still_says_why(tmp_path: Path) -> None:
+    data, out, again = texts(tmp_path), tmp_path / "out.jsonl", tmp_path / "again.jsonl"
+    score_dataset(data, judge=Scripted(fails=failing(3, 17)), out=out)
+    assert list(results_of(out)) == list(read_results(out))
+    assert score_dataset(out, out=again).failed == 2
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_ragcheckers_published_values(tmp_path: Path) -> None:
+    """Its files hold no sentences here, so the claims and chunks are numbered."""
+    path = tmp_path / "checking_outputs.json"
+    results = [checked_table(each.id, each.verdicts) for each in ragchecker_examples()]
+    path.write_text(json.dumps({"results": results}), encoding="utf-8")
+    for result, example in zip(results_of(path), ragchecker_examples(), strict=True):
+        assert result.score is not None
+        theirs = example.expected
+        assert (result.score.relevant, result.score.irrelevant) == pytest.approx(
+            (
+                theirs["noise_sensitivity_in_relevant"],
+                theirs["noise_sensitivity_in_irrelevant"],
+            ),
+            abs=1e-12,
+        )
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_judge(suffix: str, tmp_path: Path) -> None:
+    judge, out = Scripted(), tmp_path / f"out{suffix}"
+    summary = score_dataset(texts(tmp_path), judge=judge, out=out, concurrency=4)
+
+    found = list(results_of(out))
+    assert [result.score for result in found] == expected()
+    assert {result.judge for result in found} == {"scripted"}
+    assert summary.usage == Usage(calls=90, input_tokens=300, output_tokens=60)
+    assert judge.most_at_once == 4
+    assert not partial_of(out).exists()
+
+
+def test_a_judge_without_a_file_for_results(tmp_path: Path) -> None:
+    summary = score_dataset(texts(tmp_path), judge=Scripted())
+    assert summary == replace(summarize(expected()), usage=summary.usage)
+    assert [path.name for path in tmp_path.iterdir()] == ["data.jsonl"]
+
+
+def test_bad_rows_are_failed_samples_and_the_rest_is_judged(tmp_path: Path) -> None:
+    lines = [sample.model_dump(mode="json") for sample, _ in PAIRS[:4]]
+    lines[2]["response"] = " "
+    data, out = write_jsonl(tmp_path / "data.jsonl", lines), tmp_path / "out.jsonl"
+    summary = score_dataset(data, judge=Scripted(), out=out)
+
+    assert (summary.scored, summary.failed) == (3, 1)
+    bad = list(read_results(out))[2]
+    assert bad.id == "data.jsonl, line 3"
+    assert bad.error is not None
+    assert bad.error.startswith("data.jsonl, line 3, response: expected a non-empty text")
+
+
+def test_verdicts_without_texts_are_scored_but_not_judged(tmp_path: Path) -> None:
+    example = reference_examples()[0]
+    verdicts = example.verdicts.model_dump(mode="json")
+    data = write_jsonl(tmp_path / "data.jsonl", [{"id": "a", "verdicts": verdicts}])
+    summary = score_dataset(data)
+    assert summary.relevant is not None
+    assert summary.relevant.mean == 0.5
+    assert score_dataset(data, judge=Scripted()).failed == 1
+
+
+def test_no_claims_as_an_error_spoil_that_sample_only(tmp_path: Path) -> None:
+    empty = sum(not verdicts.response_claims for _, verdicts in PAIRS)
+    assert empty
+    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    for _ in range(2):  # judged, then mostly taken from the results
+        summary = score_dataset(data, judge=Scripted(), out=out, empty="error")
+        assert summary.failed == empty
+
+
+def test_in_a_running_loop(tmp_path: Path) -> None:
+    """As in a notebook."""
+
+    async def main() -> Summary:
+        return score_dataset(texts(tmp_path), judge=Scripted())
+
+    assert asyncio.run(main()).scored == 30
+
+
+def test_an_error_in_a_running_loop(tmp_path: Path) -> None:
+    async def main() -> None:
+        judge = Scripted(fails=failing(0, error=StoreError("a store", "none")))
+        score_dataset(texts(tmp_path), judge=judge)
+
+    with pytest.raises(StoreError):
+        asyncio.run(main())
+
+
+def test_functions_of_the_row(tmp_path: Path) -> None:
+    lines = [{"all": row} for row in rows(PAIRS)]
+    names = ("response", "reference", "retrieved_contexts", "user_input", "verdicts")
+    columns = {name: lambda row, name=name: row["all"][name] for name in names}
+    out = tmp_path / "out.jsonl"
+    score_dataset(write_jsonl(tmp_path / "d.jsonl", lines), columns=columns, out=out)
+    assert scores(out) == expected()
+
+
+ARGUMENTS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "both sources": ({"verdicts": "r.jsonl", "judge": Scripted()}, ("verdicts or a judge",)),
+    "no verdicts": ({}, ("data.jsonl, line 1", "only texts", "--judge", "--verdicts")),
+    "no concurrency": ({"judge": Scripted(), "concurrency": 0}, ("concurrency", "1 or more")),
+    "another ending": ({"judge": Scripted(), "out": "out.txt"}, (".jsonl or .parquet",)),
+    "no such folder": ({"judge": Scripted(), "out": "no/out.jsonl"}, ("a folder that exists",)),
+    "the dataset": ({"judge": Scripted(), "out": "data.jsonl"}, ("another file",)),
+    "other data": ({"judge": Scripted(), "out": "other.jsonl"}, ("nothing was overwritten",)),
+    "a folder": ({"judge": Scripted(), "out": "folder.jsonl"}, ("nothing was overwritten",)),
+    "a NUL": ({"judge": Scripted(), "out": "a\0.jsonl"}, ("path: ", r"a\x00.jsonl", "null")),
+    "a long name": (
+        {"judge": Scripted(), "out": f"{'a' * 300}.jsonl"},
+        ("path: expected a path", "aaa", "too long"),
+    ),
+    "no recording": ({"verdicts": "r.jsonl"}, ("r.jsonl", "a readable file")),
+}
+
+
+def _contents(folder: Path) -> dict[Path, bytes | None]:
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts(tmp_path)
+    write_recording(tmp_path / "other.jsonl", PAIRS)
+    (tmp_path / "folder.jsonl").mkdir()
+    before = _contents(tmp_path)
+    options, named = ARGUMENTS[name]
+    with pytest.raises(InputError) as raised:
+        score_dataset("data.jsonl", **options)
+    assert [part for part in named if part not in str(raised.value)] == []
+    assert _contents(tmp_path) == before

@@ -1,0 +1,56 @@
+"""Splitting: everything is asked about, nothing is cut off."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisesense import InputError
+from noisesense.judging.prompts import Budget, batches, split_text
+
+
+@given(st.text(st.sampled_from("ab .\n。"), max_size=200), st.integers(1, 40), st.data())
+def test_parts_fit_and_cover(text: str, size: int, data: st.DataObject) -> None:
+    overlap = data.draw(st.integers(0, size // 2))
+    parts = split_text(text, size, overlap)
+    assert all(len(part) <= size for part in parts)
+    rebuilt = parts[0]
+    for part in parts[1:]:
+        assert part[:overlap] == rebuilt[len(rebuilt) - overlap :]
+        rebuilt += part[overlap:]
+    assert rebuilt == text
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "expected"),
+    [
+        ("short", 10, ["short"]),
+        ("one two three", 8, ["one two ", "three"]),
+        ("First one. Second one.", 16, ["First one. ", "Second one."]),
+        ("a b c\nd e f g", 10, ["a b c\n", "d e f g"]),
+        ("第一句话。第二句话。", 8, ["第一句话。", "第二句话。"]),
+        ("abcdefgh", 3, ["abc", "def", "gh"]),
+    ],
+)
+def test_split_where_a_reader_would(text: str, size: int, expected: list[str]) -> None:
+    assert split_text(text, size) == expected
+
+
+@given(st.dictionaries(st.integers(), st.text(max_size=12)), st.integers(1, 5), st.integers(1, 30))
+def test_batches_fit_and_cover(claims: dict[int, str], count: int, chars: int) -> None:
+    found = list(batches(claims, Budget(claims=count, claim_chars=chars)))
+    assert [item for batch in found for item in batch.items()] == list(claims.items())
+    for batch in found:
+        assert 1 <= len(batch) <= count
+        assert len(batch) == 1 or sum(map(len, batch.values())) <= chars
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"claims": 0}, {"text_chars": 0}, {"claim_chars": 1.5}, {"overlap_chars": -1},
+     {"text_chars": 100, "overlap_chars": 51}, {"claims": True}],
+)  # fmt: skip
+def test_impossible_budgets(arguments: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="expected"):
+        Budget(**arguments)

@@ -1,0 +1,189 @@
+"""Several tasks, threads and event loops on one judge; failure and cancellation clean up."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from noisesense import JudgeError, LLMJudge, Sample, Verdicts, score
+from noisesense.judging.calls import LoopLimit, gather_all
+from support.mind import Mind
+from support.scripted_llm import GatedLLM, ScriptedLLM, is_decomposition, scripted
+from support.tables import Shape, random_pairs
+
+TRUTHS = list(random_pairs(24, shape=Shape(response_claims=(2, 6), chunks=(3, 8))))
+
+
+def test_never_more_calls_at_once_than_stated_over_all_samples() -> None:
+    llm = GatedLLM(Mind(TRUTHS).answer)
+    judge = LLMJudge(llm, max_concurrency=5)
+
+    async def run() -> list[Verdicts]:
+        everything = gather_all([judge.judge(sample) for sample, _ in TRUTHS])
+        work = asyncio.ensure_future(everything)
+        await llm.drive(work)
+        return work.result()
+
+    found = asyncio.run(run())
+    assert llm.most_running == 5
+    assert [score(each).relevant for each in found] == [score(v).relevant for _, v in TRUTHS]
+
+
+def test_one_judge_in_one_event_loop_after_another() -> None:
+    llm = scripted(*TRUTHS)
+    judge = LLMJudge(llm, max_concurrency=1)
+    for sample, verdicts in TRUTHS:
+        found = asyncio.run(judge.judge(sample))
+        assert score(found).relevant == score(verdicts).relevant
+    assert judge.totals.samples == len(TRUTHS)
+
+
+def test_one_judge_in_threads_that_each_have_a_loop() -> None:
+    """Calls wait for slots in every loop at once: nothing belongs to one loop only."""
+    llm = scripted(*TRUTHS)
+    judge = LLMJudge(llm, max_concurrency=2)
+    together = threading.Barrier(4)
+
+    def some(k: int) -> list[Verdicts]:
+        async def run() -> list[Verdicts]:
+            together.wait()
+            return await asyncio.gather(*(judge.judge(sample) for sample, _ in TRUTHS[k::4]))
+
+        return asyncio.run(run())
+
+    with ThreadPoolExecutor(4) as pool:
+        for k, found in enumerate(pool.map(some, range(4))):
+            for each, (_, verdicts) in zip(found, TRUTHS[k::4], strict=True):
+                assert score(each).relevant == score(verdicts).relevant
+    assert judge.usage.calls == len(llm.prompts)
+    assert judge.totals.samples == len(TRUTHS)
+
+
+def test_limits_of_closed_loops_are_dropped() -> None:
+    limit = LoopLimit(1)
+
+    async def contend() -> None:
+        async def once() -> None:
+            async with limit.slot():
+                await asyncio.sleep(0)
+
+        await asyncio.gather(once(), once())
+
+    for _ in range(5):
+        asyncio.run(contend())
+    assert len(limit._slots) == 1
+
+
+async def others() -> set[asyncio.Task[object]]:
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+def test_a_failed_call_cancels_the_others_of_its_sample() -> None:
+    """The first chunk call fails while the others are still waiting."""
+    sample, verdicts = max(TRUTHS, key=lambda pair: len(pair[0].retrieved_contexts))
+    mind = Mind([(sample, verdicts)])
+    failing = sample.retrieved_contexts[1].text
+
+    class Slow(ScriptedLLM):
+        cancelled = 0
+
+        async def generate(self, prompt, schema):  # type: ignore[no-untyped-def]
+            if is_decomposition(prompt) or sample.reference in prompt or failing in prompt:
+                return await super().generate(prompt, schema)
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                self.cancelled += 1
+
+    llm = Slow(lambda prompt: JudgeError("gone") if failing in prompt else mind.answer(prompt))
+
+    async def run() -> None:
+        with pytest.raises(JudgeError, match="gone"):
+            await LLMJudge(llm, plan="full").judge(sample)
+        assert not await others()
+
+    asyncio.run(run())
+    assert llm.cancelled == len(sample.retrieved_contexts) - 1
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_cancelled_at_any_step_nothing_goes_on(rounds: int) -> None:
+    sample, verdicts = next(p for p in TRUTHS if not all(c.correct for c in p[1].response_claims))
+    llm = GatedLLM(Mind([(sample, verdicts)]).answer)
+    judge = LLMJudge(llm)
+
+    async def run() -> None:
+        work = asyncio.ensure_future(judge.judge(sample))
+        await llm.drive(work, rounds)
+        assert llm.running > 0
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        assert llm.running == 0
+        assert not await others()
+        # The judge and its limit are as good as new: no slot was lost.
+        again = asyncio.ensure_future(judge.judge(sample))
+        await llm.drive(again)
+        assert score(again.result()).relevant == score(verdicts).relevant
+
+    asyncio.run(run())
+    gc.collect()  # an exception that nobody looked at would be reported here, and fail the test
+    assert judge.totals.failed == 1
+
+
+def test_a_timeout_from_outside() -> None:
+    sample, verdicts = TRUTHS[0]
+    llm = GatedLLM(Mind([(sample, verdicts)]).answer)
+
+    async def run() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(LLMJudge(llm).judge(sample), timeout=0.01)
+        assert llm.running == 0
+        assert not await others()
+
+    asyncio.run(run())
+
+
+def test_gather_all_raises_the_first_failure_once_everything_is_gone() -> None:
+    log: list[str] = []
+
+    async def work(name: str, seconds: float, error: Exception | None = None) -> str:
+        try:
+            await asyncio.sleep(seconds)
+            if error is not None:
+                raise error
+            return name
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)  # cleaning up takes time as well
+            log.append(f"{name} cancelled")
+            raise
+
+    async def run() -> None:
+        assert await gather_all([]) == []
+        assert await gather_all([work("b", 0.002), work("a", 0)]) == ["b", "a"]
+        with pytest.raises(ValueError, match="first"):
+            await gather_all([work("a", 3600), work("b", 0, ValueError("first")), work("c", 3600)])
+        assert log == ["a cancelled", "c cancelled"]
+        assert not await others()
+
+    asyncio.run(run())
+
+
+def test_the_samples_of_a_run_share_no_failure() -> None:
+    bad = Sample(response="r", reference="g", retrieved_contexts=["c"])
+    mind = Mind(TRUTHS)
+    llm = ScriptedLLM(lambda p: JudgeError("down") if '"text":"r"' in p else mind.answer(p))
+    judge = LLMJudge(llm, max_concurrency=3)
+
+    async def run() -> list[Verdicts | BaseException]:
+        samples = [TRUTHS[0][0], bad, *(sample for sample, _ in TRUTHS[1:])]
+        work = (judge.judge(sample) for sample in samples)
+        return await asyncio.gather(*work, return_exceptions=True)
+
+    found = asyncio.run(run())
+    assert [type(each).__name__ for each in found].count("JudgeError") == 1
+    assert sum(isinstance(each, Verdicts) for each in found) == len(TRUTHS)

@@ -1,0 +1,95 @@
+"""Whatever the table, the judge says what the model's mind holds, and the score follows."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisesense import LLMJudge, Matrices, Sample, Score, Verdicts, score
+from noisesense.judging.llm import Plan
+from noisesense.judging.prompts import Budget
+from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
+from support.scripted_llm import scripted
+from support.tables import Shape, matrices, random_pairs
+
+SMALL = Budget(text_chars=60, overlap_chars=10, claims=3, claim_chars=80)
+
+
+def with_texts(table: Matrices) -> tuple[Sample, Verdicts]:
+    """A drawn table with texts, the labels in the sample."""
+    responses = len(table["reference_to_response"])
+    verdicts = Verdicts.from_matrices(
+        **table,
+        response_claims=[f"Response claim number {i}." for i in range(responses)],
+        reference_claims=[
+            f"Reference claim {g}." for g in range(len(table["chunks_to_reference"] or []))
+        ],
+        chunks=[f"Text of chunk number {j}." for j in range(len(table["relevant"] or []))],
+    )
+    chunks = verdicts.chunks or ()
+    return Sample(
+        response="It responds.", reference="It refers.", retrieved_contexts=chunks
+    ), verdicts
+
+
+def figures(verdicts: Verdicts, definition: DefinitionName) -> list[object]:
+    found: Score = score(verdicts, definition=definition)
+    return [[found.value(mode), found.bounds(mode), found.counts(mode)] for mode in MODES]
+
+
+tables = matrices(response_claims=(0, 5), reference_claims=(0, 3), chunks=(1, 5)).map(with_texts)
+
+
+@given(tables, st.sampled_from([1, 2, 5]), st.booleans())
+def test_lazy_and_full_score_as_the_truth_does(
+    truth: tuple[Sample, Verdicts], per_call: int, small: bool
+) -> None:
+    """For every definition, undetermined cells included; also packed and split."""
+    sample, verdicts = truth
+    budget = SMALL if small else Budget()
+    plans: tuple[Plan, ...] = ("lazy", "full")
+    found = {
+        plan: asyncio.run(
+            LLMJudge(
+                scripted(truth), plan=plan, chunks_per_call=per_call, budget=budget, max_reasks=1
+            ).judge_detailed(sample)
+        )
+        for plan in plans
+    }
+    assert found["full"].verdicts == verdicts
+    for name in DEFINITIONS:
+        expected = figures(verdicts, name)
+        assert figures(found["full"].verdicts, name) == expected
+        assert figures(found["lazy"].verdicts, name) == expected
+    lazy = score(found["lazy"].verdicts)
+    assert lazy.partition == score(verdicts).partition
+    # What the judge leaves open although it asked, the mind does not know.
+    unknown = [cell for rows in verdicts.to_matrices().values() for cell in flat(rows)]
+    labels = sum(chunk.relevant is None for chunk in verdicts.chunks or ())
+    assert found["full"].unanswered == sum(cell is None for cell in unknown) - labels
+    assert found["lazy"].unanswered <= found["full"].unanswered
+
+
+def flat(value: object) -> list[object]:
+    return [cell for row in value for cell in flat(row)] if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("plan", ["lazy", "full"])
+def test_500_tables_at_once(plan: Plan) -> None:
+    truths = list(random_pairs(500, seed=7, shape=Shape(labelled=0.3)))
+    judge = LLMJudge(scripted(*truths), plan=plan)
+
+    async def run() -> list[Verdicts]:
+        return await asyncio.gather(*(judge.judge(sample) for sample, _ in truths))
+
+    for (_, verdicts), found in zip(truths, asyncio.run(run()), strict=True):
+        for name in DEFINITIONS:
+            assert figures(found, name) == figures(verdicts, name)
+        for claim, true in zip(found.response_claims, verdicts.response_claims, strict=True):
+            assert claim.text == true.text
+            assert claim.correct is true.correct
+            if plan == "full" or not true.correct:
+                assert claim == true

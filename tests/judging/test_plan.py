@@ -1,0 +1,186 @@
+"""The call plan: how many calls, in how many rounds, and what each of them asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from noisesense import LLMJudge, Sample, Verdicts, score
+from noisesense.judging.llm import Plan
+from noisesense.scoring.definitions import DEFINITIONS
+from support.mind import Mind
+from support.scripted_llm import GatedLLM
+
+CHUNKS = 4
+
+
+def pair(
+    correct: Sequence[bool], *, labels: Sequence[bool | None] = (None,) * CHUNKS
+) -> tuple[Sample, Verdicts]:
+    """A sample with these response claims, two reference claims and four chunks."""
+    claims = [f"response claim {i}" for i in range(len(correct))]
+    verdicts = Verdicts.from_matrices(
+        list(correct),
+        [[(i + j) % 3 == 0 for j in range(CHUNKS)] for i in range(len(correct))],
+        [[j == g for j in range(CHUNKS)] for g in range(2)],
+        labels,
+        response_claims=claims,
+        reference_claims=["reference claim 0", "reference claim 1"],
+        chunks=[f"chunk {j}" for j in range(CHUNKS)],
+    )
+    sample = Sample(
+        user_input="question?",
+        response="the response",
+        reference="the reference",
+        retrieved_contexts=verdicts.chunks or (),
+    )
+    return sample, verdicts
+
+
+def judged(
+    truth: tuple[Sample, Verdicts], plan: Plan = "lazy", **options: int
+) -> tuple[GatedLLM, Verdicts]:
+    """The model after judging, and what the judge says."""
+    llm = GatedLLM(Mind([truth]).answer)
+
+    async def run() -> Verdicts:
+        work = asyncio.ensure_future(LLMJudge(llm, plan=plan, **options).judge(truth[0]))
+        await llm.drive(work)
+        return work.result()
+
+    return llm, asyncio.run(run())
+
+
+def test_c_plus_3_calls_in_3_rounds() -> None:
+    llm, _ = judged(pair([True, False, False]))
+    assert llm.rounds == [2, 1, CHUNKS]
+
+
+def test_3_calls_when_nothing_is_incorrect() -> None:
+    llm, verdicts = judged(pair([True, True]))
+    assert llm.rounds == [2, 1]
+    assert (score(verdicts).relevant, score(verdicts).irrelevant) == (0.0, 0.0)
+
+
+def test_2_calls_when_the_response_claims_nothing() -> None:
+    llm, verdicts = judged(pair([]))
+    assert llm.rounds == [2]
+    assert verdicts.response_claims == ()
+    assert score(verdicts).relevant is None
+
+
+def test_labels_save_the_references_decomposition() -> None:
+    labels = [True, False, False, True]
+    llm, verdicts = judged(pair([True, False], labels=labels))
+    assert llm.rounds == [1, 1, CHUNKS]
+    assert verdicts.reference_claims == ()
+    assert [chunk.relevant for chunk in verdicts.chunks or ()] == labels
+    assert judged(pair([True], labels=labels))[0].rounds == [1, 1]
+
+
+def test_only_unlabelled_chunks_are_asked_for_the_reference() -> None:
+    llm, _ = judged(pair([True, False], labels=[None, False, None, True]))
+    assert llm.rounds == [2, 1, CHUNKS]
+    asked = {data["premise"]: [*data["claims"].values()] for data in llm.data[3:]}
+    both = ["response claim 1", "reference claim 0", "reference claim 1"]
+    assert asked == {
+        "chunk 0": both, "chunk 1": both[:1], "chunk 2": both, "chunk 3": both[:1],
+    }  # fmt: skip
+
+
+def test_only_claims_that_may_be_incorrect_are_asked_about() -> None:
+    truth = pair([True, False, True, False])
+    llm, verdicts = judged(truth)
+    for data in llm.data[3:]:
+        assert [*data["claims"].values()][:2] == ["response claim 1", "response claim 3"]
+    for i, claim in enumerate(verdicts.response_claims):
+        true = truth[1].response_claims[i]
+        if true.correct:
+            assert (claim.entailed_by, claim.undetermined) == ((), (0, 1, 2, 3))
+        else:
+            assert claim == true
+
+
+def test_a_claim_of_undetermined_correctness_may_be_incorrect() -> None:
+    sample, verdicts = pair([True, True])
+    claims = verdicts.response_claims
+    open_claim = claims[0].model_copy(update={"correct": None})
+    truth = (sample, verdicts.model_copy(update={"response_claims": (open_claim, claims[1])}))
+    llm, found = judged(truth, max_reasks=0)
+    assert llm.rounds == [2, 1, CHUNKS]
+    assert found.response_claims[0] == open_claim
+
+
+def test_full_asks_for_every_cell_in_two_rounds() -> None:
+    truth = pair([True, False, True], labels=[True, None, False, None])
+    llm, verdicts = judged(truth, "full")
+    assert llm.rounds == [2, 1 + CHUNKS]
+    assert verdicts == truth[1]
+    assert judged(pair([]), "full")[0].rounds == [2, CHUNKS]
+
+
+def test_every_step_sees_the_texts_it_needs() -> None:
+    llm, _ = judged(pair([False]))
+    first, second, third, *_ = llm.data
+    texts = [
+        {"question": "question?", "text": f"the {which}"} for which in ("response", "reference")
+    ]
+    assert sorted([first, second], key=str) == sorted(texts, key=str)
+    assert third == {"premise": "the reference", "claims": {"1": "response claim 0"}}
+
+
+def test_equal_chunks_are_asked_about_once_and_blank_ones_never() -> None:
+    sample, verdicts = pair([False])
+    contexts = ["chunk 0", "  ", "chunk 1", "chunk 0"]
+    llm = GatedLLM(Mind([(sample, verdicts)]).answer)
+
+    async def run() -> Verdicts:
+        other = Sample(**{**dict(sample), "retrieved_contexts": contexts})
+        work = asyncio.ensure_future(LLMJudge(llm).judge(other))
+        await llm.drive(work)
+        return work.result()
+
+    found = asyncio.run(run())
+    assert llm.rounds == [2, 1, 2]
+    # Chunk 0 entails the response's claim and the reference's first; chunk 1 the second.
+    assert found.response_claims[0].entailed_by == (0, 3)
+    assert [claim.entailed_by for claim in found.reference_claims] == [(0, 3), (2,)]
+    assert not any(claim.undetermined for claim in found.response_claims)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_equal_chunks_with_and_without_a_label(first: int) -> None:
+    sample, verdicts = pair([False])
+    llm = GatedLLM(Mind([(sample, verdicts)]).answer)
+    contexts = [{"text": "chunk 0", "relevant": False}, {"text": "chunk 0"}]
+    both = [contexts[first], contexts[1 - first]]
+    other = Sample.model_validate({**dict(sample), "retrieved_contexts": both})
+
+    async def run() -> Verdicts:
+        work = asyncio.ensure_future(LLMJudge(llm).judge(other))
+        await llm.drive(work)
+        return work.result()
+
+    found = asyncio.run(run())
+    assert llm.rounds == [2, 1, 1]
+    assert score(found).chunk_relevance == ((False, True), (True, False))[first]
+
+
+@pytest.mark.parametrize(("per_call", "third_round"), [(2, 2), (3, 2), (4, 1), (9, 1)])
+def test_several_chunks_in_a_call(per_call: int, third_round: int) -> None:
+    truth = pair([True, False, False])
+    llm, verdicts = judged(truth, chunks_per_call=per_call)
+    assert llm.rounds == [2, 1, third_round]
+    assert verdicts == judged(truth)[1]
+
+
+def test_the_documented_examples_through_the_judge() -> None:
+    from noisesense.fixtures import reference_examples
+
+    for example in reference_examples():
+        _, verdicts = judged((example.sample, example.verdicts))
+        for name in DEFINITIONS:
+            found = score(verdicts, definition=name)
+            assert (found.relevant, found.irrelevant) == pytest.approx(example.expected[name])

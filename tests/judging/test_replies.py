@@ -1,0 +1,98 @@
+"""The reply forms: strict as a schema, lenient item by item when read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from noisesense.judging.prompts import Claims, PackedVerdicts, VerdictList
+
+FORMS: list[type[BaseModel]] = [Claims, VerdictList, PackedVerdicts]
+
+
+def objects(schema: Any) -> list[dict[str, Any]]:
+    """Every object type in a JSON Schema."""
+    if isinstance(schema, list):
+        return [found for each in schema for found in objects(each)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema] if schema.get("type") == "object" else []
+    return own + [found for each in schema.values() for found in objects(each)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_schema_suits_strict_structured_output(form: type[BaseModel]) -> None:
+    schema = form.model_json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert objects(schema)
+    for each in objects(schema):
+        assert each["additionalProperties"] is False
+        assert each["required"] == list(each["properties"])
+    assert "description" not in json.dumps(schema)  # every word of it is paid for
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"id": 2, "entailed": "yes"},
+        {"id": 2, "entailed": "true"},
+        {"id": 2, "entailed": 1},
+        {"id": 2, "entailed": None},
+        {"id": 2},
+        {"entailed": True},
+        {"id": True, "entailed": True},
+        {"id": None, "entailed": True},
+        {"id": 2.5, "entailed": True},
+        {"id": "two", "entailed": True},
+        {"id": "9" * 5000, "entailed": True},
+        [2, True],
+        "2: true",
+        None,
+        [],
+    ],
+)
+def test_a_malformed_verdict_costs_only_itself(item: object) -> None:
+    reply = json.dumps({"verdicts": [{"id": 1, "entailed": True}, item]})
+    read = VerdictList.model_validate_json(reply)
+    assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(1, True)]
+    assert VerdictList.model_validate(json.loads(reply)) == read
+
+
+def test_what_is_safe_is_read() -> None:
+    read = VerdictList.model_validate(
+        {"verdicts": [{"id": "3", "entailed": False, "reason": "…"}], "comment": "done"}
+    )
+    assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(3, False)]
+    packed = PackedVerdicts.model_validate(
+        {"verdicts": [{"premise": 1, "id": 2, "entailed": True}, {"id": 2, "entailed": True}]}
+    )
+    assert [(v.premise, v.id, v.entailed) for v in packed.verdicts] == [(1, 2, True)]
+
+
+@pytest.mark.parametrize("reply", ["{}", '{"verdicts": null}', '{"verdicts": {"1": true}}', "[]"])
+def test_a_reply_of_another_form_is_none(reply: str) -> None:
+    with pytest.raises(ValidationError):
+        VerdictList.model_validate_json(reply)
+
+
+@pytest.mark.parametrize(
+    "reply", ["{}", '{"claims": "one"}', '{"claims": [1]}', '{"claims": ["one", null]}']
+)
+def test_claims_are_read_whole_or_not_at_all(reply: str) -> None:
+    """A claim that is dropped would change what the score is divided by."""
+    with pytest.raises(ValidationError):
+        Claims.model_validate_json(reply)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_reply_survives_the_store(form: type[BaseModel]) -> None:
+    reply: dict[str, Any] = {
+        "claims": ["é 中"],
+        "verdicts": [{"premise": 1, "id": 1, "entailed": True}],
+    }
+    read = form.model_validate(reply)
+    assert form.model_validate_json(read.model_dump_json()) == read

@@ -1,0 +1,519 @@
+"""Two metrics over one sample judge it once: across tasks, threads and event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import itertools
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from noisesense import (
+    InputError,
+    Judge,
+    JudgeError,
+    Judgement,
+    ResponseClaim,
+    Sample,
+    Usage,
+    Verdicts,
+)
+from noisesense.judging import sharing
+from noisesense.judging.sharing import judge_for, judge_once
+from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
+
+SAMPLE = Sample.model_validate(GOOD_SAMPLE)
+OTHER = Sample.model_validate({**GOOD_SAMPLE, "user_input": "And of Spain?"})
+VERDICTS = Verdicts.model_validate(GOOD_VERDICTS)
+BESIDE = VERDICTS.beside(SAMPLE)
+
+
+@dataclass
+class Counting:
+    """A plain dataclass: not hashable, and equal to others of the same state."""
+
+    fail: int = 0
+    asked: list[Sample] = field(default_factory=list)
+    may_answer: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.may_answer.set()
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        self.asked.append(sample)
+        await asyncio.sleep(0)
+        while not self.may_answer.is_set():
+            await asyncio.sleep(0.001)
+        if self.fail > 0:
+            self.fail -= 1
+            raise JudgeError("not now")
+        return VERDICTS
+
+
+class Detailed(Counting):
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        return Judgement(await self.judge(sample), Usage(calls=3, cost=0.5))
+
+
+class Run:
+    """Stands for a host's run."""
+
+
+class Slotted:
+    __slots__ = ("asked",)
+
+    def __init__(self) -> None:
+        self.asked: list[Sample] = []
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        self.asked.append(sample)
+        return VERDICTS
+
+
+_metrics = itertools.count()
+
+
+async def ask(judge: Judge, sample: Sample = SAMPLE, run: object | None = None) -> Judgement:
+    """Asks as a metric that has not asked before."""
+    return await judge_once(judge, sample, metric=next(_metrics), run=run)
+
+
+def test_many_tasks_ask_once() -> None:
+    judge = Detailed()
+
+    async def run() -> list[Judgement]:
+        return await asyncio.gather(*(ask(judge) for _ in range(50)))
+
+    judgements = asyncio.run(run())
+    assert len(judge.asked) == 1
+    assert all(judgement.verdicts == BESIDE for judgement in judgements)
+    # One paid; whoever shares has no usage of its own, so that usages add up.
+    payers = [judgement for judgement in judgements if not judgement.shared]
+    assert [judgement.usage for judgement in payers] == [Usage(calls=3, cost=0.5)]
+    total = sum((judgement.usage for judgement in judgements), Usage())
+    assert total == Usage(calls=3, cost=0.5)
+    assert {judgement.paid for judgement in judgements if judgement.shared} == {total}
+
+
+def test_later_and_in_another_loop_it_is_remembered() -> None:
+    judge = Counting()
+    assert not asyncio.run(ask(judge)).shared
+    assert asyncio.run(ask(judge)).shared
+    asyncio.run(ask(judge, OTHER))
+    assert judge.asked == [SAMPLE, OTHER]
+
+
+def asked(judge: Judge, metrics: str, run: object | None = None) -> list[bool]:
+    """For each metric (a letter), one after another: was the judge asked anew?"""
+    return [
+        not asyncio.run(judge_once(judge, SAMPLE, metric=metric, run=run)).shared
+        for metric in metrics
+    ]
+
+
+def test_measuring_again_asks_again_and_two_modes_agree() -> None:
+    assert asked(Counting(), "aaa") == [True, True, True]
+    assert asked(Counting(), "abab") == [True, False, True, False]
+    # b takes the judgings that a has had, in their order, and then asks for the next.
+    judge = Drawing()
+    assert asked(judge, "aaabbbb") == [True, True, True, False, False, False, True]
+    assert judge.drawn == 4
+
+
+class Drawing:
+    """Gives another answer every time."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        self.drawn += 1
+        text = f"draw {self.drawn}"
+        await asyncio.sleep(0)
+        claim = ResponseClaim(text=text, correct=True, entailed_by=())
+        return Verdicts(response_claims=(claim,), chunks=sample.retrieved_contexts)
+
+
+def drawn(judgements: list[Judgement]) -> list[str]:
+    return [judgement.verdicts.response_claims[0].text for judgement in judgements]
+
+
+@pytest.mark.parametrize("order", ["aaabbb", "ababab", "abbaab", "bbbaaa"])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_equal_samples_in_a_run_are_judged_each_and_shared_pair_by_pair(
+    order: str, at_once: bool
+) -> None:
+    """Three equal rows and two modes: three judgings, and each mode gets all three."""
+    judge, run = Drawing(), Run()
+
+    async def work() -> list[Judgement]:
+        each = [judge_once(judge, SAMPLE, metric=metric, run=run) for metric in order]
+        return await asyncio.gather(*each) if at_once else [await one for one in each]
+
+    texts = drawn(asyncio.run(work()))
+    assert judge.drawn == 3
+    for mode in "ab":
+        own = [text for metric, text in zip(order, texts, strict=True) if metric == mode]
+        assert own == ["draw 1", "draw 2", "draw 3"]
+
+
+def test_runs_share_nothing() -> None:
+    judge, first, second = Counting(), Run(), Run()
+    assert asked(judge, "ab", first) == [True, False]
+    assert asked(judge, "ab", second) == [True, False]
+    assert asked(judge, "ab") == [True, False]
+    assert asked(judge, "c", first) == [False]
+
+
+def test_who_does_not_share_neither_takes_nor_leaves() -> None:
+    judge = Counting()
+
+    async def alone(metric: str) -> Judgement:
+        return await judge_once(judge, SAMPLE, metric=metric, share=False)
+
+    assert not asyncio.run(alone("a")).shared
+    assert asked(judge, "b") == [True]
+    assert not asyncio.run(alone("c")).shared
+    assert len(judge.asked) == 3
+
+
+class Broken(Counting):
+    """Leaves one cell open until it is repaired."""
+
+    open: int = 1
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        return Judgement(await self.judge(sample), Usage(calls=1), unanswered=self.open)
+
+
+def test_unanswered_cells_are_for_those_who_wait_and_nobody_later() -> None:
+    judge, run = Broken(), Run()
+
+    async def both() -> list[Judgement]:
+        return await asyncio.gather(ask(judge, run=run), ask(judge, run=run))
+
+    assert [judgement.shared for judgement in asyncio.run(both())] == [False, True]
+    assert len(judge.asked) == 1
+    assert not asyncio.run(ask(judge, run=run)).shared  # still broken
+    judge.open = 0
+    repaired = asyncio.run(ask(judge, run=run))
+    assert (repaired.shared, repaired.unanswered) == (False, 0)
+    assert asyncio.run(ask(judge, run=run)).shared
+    assert len(judge.asked) == 3
+
+
+async def _waiting(judge: Judge) -> asyncio.Task[Judgement]:
+    """A task that has asked, and judges or waits for whoever judges."""
+    task = asyncio.create_task(ask(judge))
+    await asyncio.sleep(0)
+    return task
+
+
+def _in_threads(judge: Counting, count: int) -> list[Judgement | BaseException]:
+    """Asks in so many threads, each with a loop of its own; answers when all have asked."""
+    judge.may_answer.clear()
+    barrier = threading.Barrier(count, action=judge.may_answer.set)
+
+    async def ask() -> Judgement:
+        task = await _waiting(judge)
+        barrier.wait()
+        return await task
+
+    def work(_: int) -> Judgement | BaseException:
+        try:
+            return asyncio.run(ask())
+        except JudgeError as error:
+            return error
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, range(count)))
+
+
+def test_threads_with_their_own_loops_ask_once() -> None:
+    judge = Counting()
+    judgements = _in_threads(judge, 8)
+    assert len(judge.asked) == 1
+    assert [judgement.verdicts for judgement in judgements] == [BESIDE] * 8
+    assert sum(not judgement.shared for judgement in judgements) == 1
+
+
+def test_samples_with_other_labels_are_other_samples() -> None:
+    judge = Counting()
+    labelled = Sample.model_validate(
+        {
+            **GOOD_SAMPLE,
+            "retrieved_contexts": [
+                {"text": text, "relevant": True} for text in GOOD_SAMPLE["retrieved_contexts"]
+            ],
+        }
+    )
+    assert labelled.key == SAMPLE.key
+    first = asyncio.run(ask(judge)).verdicts.chunks
+    second = asyncio.run(ask(judge, labelled)).verdicts.chunks
+    assert first == SAMPLE.retrieved_contexts
+    assert second == labelled.retrieved_contexts
+    assert len(judge.asked) == 2
+
+
+@pytest.mark.parametrize("kind", [Counting, Slotted])
+def test_equal_judges_are_not_one(kind: Any) -> None:
+    first, second = kind(), kind()
+    asyncio.run(ask(first))
+    assert not asyncio.run(ask(second)).shared
+    assert asyncio.run(ask(first)).shared
+    assert first.asked == second.asked == [SAMPLE]
+
+
+def test_an_error_reaches_all_who_wait_and_is_not_remembered() -> None:
+    judge = Counting(fail=1)
+
+    async def run() -> list[Any]:
+        asked = [ask(judge) for _ in range(5)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    assert [str(error) for error in asyncio.run(run())] == ["not now"] * 5
+    assert len(judge.asked) == 1
+    assert not asyncio.run(ask(judge)).shared
+    assert len(judge.asked) == 2
+
+
+def test_an_error_crosses_threads() -> None:
+    judge = Counting(fail=1)
+    assert [str(error) for error in _in_threads(judge, 4)] == ["not now"] * 4
+    assert len(judge.asked) == 1
+
+
+def test_when_the_first_is_cancelled_the_next_judges() -> None:
+    judge = Counting()
+    judge.may_answer.clear()
+
+    async def run() -> list[Judgement]:
+        first = await _waiting(judge)
+        others = [await _waiting(judge) for _ in range(3)]
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        judge.may_answer.set()
+        return await asyncio.gather(*others)
+
+    judgements = asyncio.run(run())
+    assert [judgement.verdicts for judgement in judgements] == [BESIDE] * 3
+    assert len(judge.asked) == 2
+    assert sum(not judgement.shared for judgement in judgements) == 1
+
+
+def test_whoever_waits_may_be_cancelled_alone() -> None:
+    judge = Counting()
+    judge.may_answer.clear()
+
+    async def run() -> Judgement:
+        first, second = await _waiting(judge), await _waiting(judge)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        judge.may_answer.set()
+        return await first
+
+    assert asyncio.run(run()).verdicts == BESIDE
+    assert len(judge.asked) == 1
+
+
+def test_a_loop_that_ends_in_the_middle_frees_those_who_wait_elsewhere() -> None:
+    judge = Counting()
+    judge.may_answer.clear()
+    asked, waits, gone = threading.Event(), threading.Event(), threading.Event()
+
+    async def give_up() -> None:
+        task = await _waiting(judge)
+        asked.set()
+        waits.wait()
+        del task  # asyncio.run cancels what is left
+
+    async def wait() -> Judgement:
+        asked.wait()
+        task = await _waiting(judge)
+        waits.set()
+        await asyncio.to_thread(gone.wait)
+        judge.may_answer.set()
+        return await task
+
+    with ThreadPoolExecutor(2) as pool:
+        waiter = pool.submit(asyncio.run, wait())
+        pool.submit(asyncio.run, give_up()).result(timeout=10)
+        gone.set()
+        assert waiter.result(timeout=10).verdicts == BESIDE
+    assert len(judge.asked) == 2
+
+
+def test_verdicts_that_do_not_fit_the_sample_are_refused() -> None:
+    class Confused:
+        async def judge(self, sample: Sample) -> Verdicts:
+            return Verdicts(response_claims=(), chunks=("only one",))
+
+    with pytest.raises(InputError, match="chunks: expected 2 chunks"):
+        asyncio.run(ask(Confused()))
+
+
+@pytest.mark.parametrize("end", ["judge", "run"])
+def test_what_was_judged_goes_with_the_run_and_with_the_judge(end: str) -> None:
+    judge, run = Counting(), Run()
+    gc.collect()  # other tests' judges
+    before = sharing._memory.bytes
+    kept = weakref.ref(asyncio.run(ask(judge, run=run)).verdicts)
+    assert kept() is not None
+    assert sharing._memory.bytes > before
+    if end == "judge":
+        del judge
+    else:
+        del run
+    gc.collect()
+    assert kept() is None
+    assert sharing._memory.bytes == before
+
+
+def test_a_new_run_in_the_place_of_an_old_one_inherits_nothing() -> None:
+    judge = Counting()
+    for _ in range(100):  # CPython gives the same address again and again
+        assert asked(judge, "ab", Run()) == [True, False]
+
+
+def test_a_run_that_ends_while_the_memory_is_in_use() -> None:
+    """The collector runs when it likes, also in the thread that holds the memory's lock."""
+    judge, run = Counting(), Run()
+    asked(judge, "a", run)
+    held = sharing._memory.bytes
+    with sharing._memory._locked():
+        del run
+        gc.collect()
+    assert sharing._memory.bytes < held
+
+
+def samples_of(size: int, count: int) -> list[Sample]:
+    return [
+        Sample.model_validate(
+            {**GOOD_SAMPLE, "user_input": str(i), "retrieved_contexts": [chr(97 + i) * size] * 2}
+        )
+        for i in range(count)
+    ]
+
+
+def test_the_memory_is_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of texts of 200 kB, twenty judgings fit in 8 MB: the least recently used go."""
+    memory = sharing._Memory(8_000_000)
+    monkeypatch.setattr(sharing, "_memory", memory)
+
+    class Echo:
+        def __init__(self) -> None:
+            self.asked: list[str] = []
+
+        async def judge(self, sample: Sample) -> Verdicts:
+            self.asked.append(sample.user_input)
+            return Verdicts(response_claims=())
+
+    judge = Echo()
+    samples = samples_of(200_000, 25)
+    for i, sample in enumerate(samples):
+        asyncio.run(ask(judge, sample))
+        if i:
+            assert asyncio.run(ask(judge, samples[0])).shared  # used all the time
+        assert memory.bytes <= 8_000_000
+    assert judge.asked == [str(i) for i in range(25)]
+    assert memory.bytes > 7_000_000
+    assert asyncio.run(ask(judge, samples[-1])).shared
+    assert not asyncio.run(ask(judge, samples[1])).shared
+    (large,) = samples_of(9_000_000, 1)
+    asyncio.run(ask(judge, large))  # larger than all there is room for
+    assert memory.bytes <= 8_000_000
+
+
+def test_many_runs_alive_at_once() -> None:
+    """Not by number: 1,000 small judgings of as many runs are well below the bound."""
+    judge = Counting()
+    runs = [Run() for _ in range(1_000)]
+
+    async def work() -> list[Judgement]:
+        for run in runs:
+            await judge_once(judge, SAMPLE, metric="a", run=run)
+        return [await judge_once(judge, SAMPLE, metric="b", run=run) for run in runs]
+
+    assert all(judgement.shared for judgement in asyncio.run(work()))
+    assert len(judge.asked) == len(runs)
+    runs.clear()
+
+
+def test_one_judge_for_one_model() -> None:
+    made: list[Judge] = []
+
+    def make() -> Judge:
+        made.append(Counting())
+        return made[-1]
+
+    model, twin = {"name": "m"}, {"name": "m"}
+    first = judge_for(model, ("lazy", 1), make)
+    assert judge_for(model, ("lazy", 1), make) is first
+    assert judge_for(twin, ("lazy", 1), make) is not first
+    assert judge_for(model, ("full", 1), make) is not first
+    named = judge_for("gpt-x", (), make)
+    assert judge_for("".join(["gpt", "-x"]), (), make) is named
+    assert len(made) == 4
+
+
+def test_judges_of_forgotten_models_are_made_anew() -> None:
+    made: list[int] = []
+
+    def make() -> Judge:
+        made.append(1)
+        return Counting()
+
+    models = [object() for _ in range(20)]
+    for model in models:
+        judge_for(model, (), make)
+    # The last 16 are kept; what is asked for again is among the last.
+    for model in (models[4], models[-1]):
+        judge_for(model, (), make)
+    assert len(made) == 20
+    judge_for(models[0], (), make)
+    judge_for(models[4], (), make)
+    assert len(made) == 21
+    judge_for(models[5], (), make)
+    assert len(made) == 22
+
+
+def test_threads_get_one_judge_for_one_model() -> None:
+    made: list[Judge] = []
+    barrier = threading.Barrier(8)
+    model = object()
+
+    def make() -> Judge:
+        made.append(Counting())
+        return made[-1]
+
+    def work(_: int) -> Judge:
+        barrier.wait()
+        return judge_for(model, (), make)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(judge) for judge in pool.map(work, range(8))}) == 1
+    assert len(made) == 1
+
+
+def test_protocols_are_told_apart() -> None:
+    from noisesense.judging.protocol import DetailedJudge
+
+    assert isinstance(Counting(), Judge)
+    assert not isinstance(Counting(), DetailedJudge)
+    assert isinstance(Detailed(), DetailedJudge)
+    assert not isinstance(object(), Judge)
+
+
+def test_usage_adds_up() -> None:
+    first = Usage(calls=1, cached_calls=2, reasks=3, input_tokens=4, output_tokens=5)
+    second = Usage(calls=10, cost=0.25)
+    assert first + second == Usage(11, 2, 3, 4, 5, 0.25)
+    assert (first + first).cost is None
+    assert second + second == Usage(calls=20, cost=0.5)

@@ -1,0 +1,111 @@
+"""Long texts and long lists: spread over calls, and put together again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from noisesense import LLMJudge, Sample
+from noisesense.judging.prompts import Budget
+from support.mind import data_of
+from support.scripted_llm import ScriptedLLM
+
+FACTS = ["red", "green", "blue"]
+
+
+def reader(prompt: str) -> str:
+    """A model that finds a claim in a premise if its word stands there; ``?`` stays open."""
+    data = data_of(prompt)
+    if "text" in data:
+        return json.dumps({"claims": [word for word in data["text"].split() if word.isalpha()]})
+    premises = data.get("premises") or {"1": data["premise"]}
+    said = [
+        {"premise": int(number), "id": int(i), "entailed": claim in premise}
+        for number, premise in premises.items()
+        for i, claim in data["claims"].items()
+        if "?" not in premise
+    ]
+    return json.dumps({"verdicts": said})
+
+
+def judge(
+    sample: Sample, budget: Budget, **options: int
+) -> tuple[ScriptedLLM, tuple[object, ...]]:
+    llm = ScriptedLLM(reader)
+    verdicts = asyncio.run(LLMJudge(llm, budget=budget, max_reasks=0, **options).judge(sample))
+    cells = [(claim.entailed_by, claim.undetermined) for claim in verdicts.response_claims]
+    return llm, (cells, [claim.text for claim in verdicts.response_claims])
+
+
+@pytest.mark.parametrize("per_call", [1, 3])
+def test_a_long_chunk_entails_what_any_of_its_parts_does(per_call: int) -> None:
+    """Three parts; red in the last, blue in the first, green nowhere."""
+    chunk = "blue " + "1234 " * 30 + "red"
+    sample = Sample(response="red green blue", reference="none", retrieved_contexts=[chunk])
+    llm, (cells, _) = judge(
+        sample, Budget(text_chars=80, overlap_chars=20), chunks_per_call=per_call
+    )
+    assert cells == [((0,), ()), ((), ()), ((0,), ())]
+    parts = [data["premise"] for data in llm.data[3:]]
+    assert len(parts) == 3
+    assert all(len(part) <= 80 for part in parts)
+    assert set("".join(parts).split()) == set(chunk.split())
+
+
+def test_a_part_without_an_answer_leaves_only_what_no_other_part_entails() -> None:
+    chunk = "blue " + "1234 " * 30 + "? red"
+    sample = Sample(response="red green blue", reference="none", retrieved_contexts=[chunk])
+    _, (cells, _) = judge(sample, Budget(text_chars=80, overlap_chars=0))
+    assert cells == [((), (0,)), ((), (0,)), ((0,), ())]
+
+
+def test_what_lies_on_a_seam_is_in_the_overlap() -> None:
+    for at in range(60, 120):
+        chunk = "1" * at + "purple" + "2" * 80
+        sample = Sample(response="purple", reference="none", retrieved_contexts=[chunk])
+        _, (cells, _) = judge(sample, Budget(text_chars=80, overlap_chars=6))
+        assert cells == [((0,), ())], at
+
+
+def test_a_long_reference_is_split_like_a_chunk() -> None:
+    reference = "blue " + "1234 " * 30 + "red"
+    sample = Sample(response="red green", reference=reference, retrieved_contexts=["green"])
+    llm = ScriptedLLM(reader)
+    budget = Budget(text_chars=80, overlap_chars=10)
+    verdicts = asyncio.run(LLMJudge(llm, budget=budget).judge(sample))
+    assert [claim.correct for claim in verdicts.response_claims] == [True, False]
+
+
+def test_a_long_response_is_decomposed_in_parts_in_its_order() -> None:
+    words = [f"{chr(97 + i)}word" for i in range(20)]
+    sample = Sample(response=" ".join(words), reference="none", retrieved_contexts=["none"])
+    llm, (_, texts) = judge(sample, Budget(text_chars=40, overlap_chars=10))
+    assert texts == words
+    assert sum("text" in data for data in llm.data) > 2
+
+
+@pytest.mark.parametrize("budget", [Budget(claims=4), Budget(claim_chars=22)])
+def test_a_long_list_of_claims_is_spread_over_calls(budget: Budget) -> None:
+    words = [f"{chr(97 + i)}word" for i in range(10)]
+    sample = Sample(response=" ".join(words), reference="none", retrieved_contexts=["bword jword"])
+    llm, (cells, _) = judge(sample, budget)
+    assert [i for i, (entailed, _) in enumerate(cells) if entailed] == [1, 9]
+    sizes = [len(data["claims"]) for data in llm.data if data.get("premise") == "bword jword"]
+    assert sizes == [4, 4, 3]  # ten of the response, one of the reference
+
+
+def test_packs_keep_within_the_budget() -> None:
+    sample = Sample(
+        response=" ".join(FACTS),
+        reference="none",
+        retrieved_contexts=[f"{j} red" for j in range(6)],
+    )
+    llm, (cells, _) = judge(sample, Budget(claims=9), chunks_per_call=6)
+    # Four claims a chunk: no more than two chunks a call keep to nine verdicts.
+    assert [len(data["premises"]) for data in llm.data[3:]] == [2, 2, 2]
+    assert cells == [((0, 1, 2, 3, 4, 5), ()), ((), ()), ((), ())]
+    llm, again = judge(sample, Budget(text_chars=14, overlap_chars=0), chunks_per_call=6)
+    assert [len(data["premises"]) for data in llm.data if "premises" in data] == [2, 2, 2]
+    assert again[0] == cells

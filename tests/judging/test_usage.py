@@ -1,0 +1,103 @@
+"""What judging cost: for each sample, and over all."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from noisesense import JudgeError, LLMJudge, ReplyError, Usage, VerdictStore
+from noisesense.judging.sharing import judge_once
+from support.mind import Mind, data_of
+from support.scripted_llm import ScriptedLLM, scripted, without
+from support.tables import Shape, random_pairs
+
+TRUTHS = list(random_pairs(6, shape=Shape(response_claims=(2, 4), chunks=(2, 4))))
+
+
+def test_calls_and_tokens_of_a_sample_and_of_the_run() -> None:
+    llm = scripted(*TRUTHS)
+    judge = LLMJudge(llm)
+    total = Usage()
+    for sample, _ in TRUTHS:
+        before = len(llm.prompts)
+        usage = asyncio.run(judge.judge_detailed(sample)).usage
+        own = llm.prompts[before:]
+        assert (usage.calls, usage.cached_calls, usage.reasks) == (len(own), 0, 0)
+        assert usage.input_tokens == sum(map(len, own))
+        assert usage.output_tokens > 0
+        total += usage
+    assert judge.usage == total
+    assert (judge.totals.samples, judge.totals.failed, judge.totals.unanswered) == (6, 0, 0)
+
+
+def test_replayed_calls_cost_nothing(tmp_path: Any) -> None:
+    with VerdictStore(tmp_path / "store.db") as store:
+        first = LLMJudge(scripted(*TRUTHS), store=store)
+        paid = asyncio.run(first.judge_detailed(TRUTHS[0][0])).usage
+        again = asyncio.run(LLMJudge(scripted(), store=store).judge_detailed(TRUTHS[0][0])).usage
+        assert again == Usage(cached_calls=paid.calls)
+        assert store.stats().usage == paid
+
+
+def test_reasks_and_unanswered_cells_are_counted() -> None:
+    sample, verdicts = TRUTHS[0]
+    mind = Mind(TRUTHS)
+
+    def answer(prompt: str) -> str:
+        reply = mind.answer(prompt)
+        return without(reply, [1]) if data_of(prompt).get("premise") == sample.reference else reply
+
+    judge = LLMJudge(ScriptedLLM(answer), max_reasks=3)
+    judgement = asyncio.run(judge.judge_detailed(sample))
+    # With one of two claims or more left: the first re-ask numbers the missing one 1 again.
+    assert judgement.usage.reasks == 3
+    assert judgement.unanswered == judge.totals.unanswered == 1
+    assert verdicts.response_claims[0].text == judgement.verdicts.response_claims[0].text
+
+
+def test_unusable_replies_and_failed_samples_cost_all_the_same() -> None:
+    judge = LLMJudge(ScriptedLLM(lambda prompt: "garbage"), max_reasks=1)
+    with pytest.raises(ReplyError) as caught:
+        asyncio.run(judge.judge(TRUTHS[0][0]))
+    assert judge.usage.calls >= 2
+    assert judge.usage.output_tokens == judge.usage.calls * len("garbage")
+    assert isinstance(caught.value.usage, Usage)
+    assert (judge.totals.samples, judge.totals.failed) == (0, 1)
+
+
+def test_a_call_that_could_not_be_made_is_none() -> None:
+    judge = LLMJudge(ScriptedLLM(lambda prompt: JudgeError("no route")))
+    with pytest.raises(JudgeError):
+        asyncio.run(judge.judge(TRUTHS[0][0]))
+    assert judge.usage == Usage()
+
+
+def test_a_model_that_counts_nothing_made_one_call() -> None:
+    mind = Mind(TRUTHS)
+
+    class Silent:
+        async def generate(self, prompt: str, schema: Any) -> Any:
+            return schema.model_validate_json(mind.answer(prompt)), Usage()
+
+    judge = LLMJudge(Silent())
+    usage = asyncio.run(judge.judge_detailed(TRUTHS[0][0])).usage
+    assert usage.calls >= 3
+    assert usage.input_tokens == 0
+
+
+def test_two_metrics_pay_once() -> None:
+    judge = LLMJudge(scripted(*TRUTHS))
+    sample = TRUTHS[0][0]
+
+    async def both() -> list[Any]:
+        return await asyncio.gather(
+            judge_once(judge, sample, metric=1), judge_once(judge, sample, metric=2)
+        )
+
+    first, second = asyncio.run(both())
+    assert (first.shared, second.shared) == (False, True)
+    assert second.usage == Usage()
+    assert first.verdicts == second.verdicts
+    assert judge.totals.samples == 1

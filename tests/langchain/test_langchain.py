@@ -1,0 +1,258 @@
+"""`LangChainLLM` over real chat models: structured output and not, loops, threads, callbacks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_openai import ChatOpenAI
+from pydantic import BaseModel, Field
+
+from noisesense.errors import InputError, JudgeError, ReplyError
+from noisesense.judging.protocol import Usage
+from noisesense_adapters.langchain import LangChainLLM, judge
+from noisesense_adapters.toolbox import running as _ask
+from support import misbehavior as bad
+from support.faults import mind, pairs
+from support.langchain_models import chat_openai, run
+from support.server import ScriptedServer
+
+
+class Answer(BaseModel):
+    text: str
+
+
+class Yes:
+    def answer(self, prompt: str) -> str:
+        return '{"text": "yes"}'
+
+
+class OwnModel(BaseChatModel):
+    """A user's own chat model: sync only, no structured output; says what it was told to."""
+
+    says: AIMessage
+    asked: list[str] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "own"
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self.asked.append(str(messages[0].content))
+        return ChatResult(generations=[ChatGeneration(message=self.says)])
+
+
+class ToolModel(OwnModel):
+    """The same with tools, through LangChain's own structured output."""
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self.bind(tools=tools)
+
+
+class BrokenModel(OwnModel):
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        raise KeyError(f"key sk-canary, prompt {messages[0].content}")
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_ask, "_first", None)
+
+
+def _say(llm: LangChainLLM, times: int = 1) -> list[tuple[Answer, Usage]]:
+    async def main() -> list[tuple[Answer, Usage]]:
+        return list(await asyncio.gather(*(llm.generate("Well?", Answer) for _ in range(times))))
+
+    return run(main())
+
+
+@pytest.mark.parametrize("model", ["gpt-4.1-mini", None])
+def test_a_name_is_no_model(model: Any) -> None:
+    with pytest.raises(InputError, match=r"a LangChain chat model, got .*init_chat_model"):
+        judge(model)
+
+
+def test_chat_openai_answers_in_the_form() -> None:
+    with ScriptedServer(Yes()) as server:
+        llm = LangChainLLM(chat_openai(server))
+        assert _say(llm) == [(Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4))]
+    assert [(r.form, r.prompt) for r in server.log.requests] == [("json_schema", "Well?")]
+    assert llm.name == "ChatOpenAI gpt-4o-mini"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: model.bind(temperature=0),
+        lambda model: model.with_retry(stop_after_attempt=2),
+        lambda model: model.with_config(tags=["judge"]),
+    ],
+)
+def test_what_is_bound_to_a_model_stays(change: Callable[[ChatOpenAI], Any]) -> None:
+    with ScriptedServer(Yes()) as server:
+        assert _say(LangChainLLM(change(chat_openai(server))))[0][0] == Answer(text="yes")
+    assert server.log.calls == 1
+
+
+def test_an_endpoint_without_structured_output_is_asked_in_words_from_then_on() -> None:
+    with ScriptedServer(Yes(), forms=["text"]) as server:
+        llm = LangChainLLM(chat_openai(server))
+        _say(llm)
+        assert [r.form for r in server.log.requests] == ["json_schema", "text"]
+        assert _say(llm, times=3)[0][0] == Answer(text="yes")
+        assert [r.form for r in server.log.requests[2:]] == ["text"] * 3
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"text": "yes"}',
+        'Here you are:\n```json\n{"text": "yes"}\n```',
+        [
+            {"type": "thinking", "thinking": '{"text": "no"}'},
+            {"type": "text", "text": '{"text":'},
+            {"type": "text", "text": ' "yes"}'},
+        ],
+        ['{"text": "yes"}'],
+    ],
+)
+def test_a_model_without_structured_output_is_asked_in_words(content: Any) -> None:
+    used: Any = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
+    model = OwnModel(says=AIMessage(content, usage_metadata=used))
+    assert _say(LangChainLLM(model)) == [(Answer(text="yes"), Usage(1, 0, 0, 3, 4))]
+    (prompt,) = model.asked
+    assert prompt.startswith("Well?\n")
+    assert '"required":["text"]' in prompt
+
+
+def _calls(*arguments: dict[str, Any]) -> AIMessage:
+    calls = [{"name": "Answer", "args": args, "id": str(i)} for i, args in enumerate(arguments)]
+    return AIMessage("", tool_calls=calls)
+
+
+def test_a_model_with_tools_answers_by_tool_call() -> None:
+    model = ToolModel(says=_calls({"text": "yes"}))
+    assert _say(LangChainLLM(model))[0][0] == Answer(text="yes")
+    assert model.asked == ["Well?"]
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        (AIMessage(""), "empty"),
+        (AIMessage("sk-canary"), "no complete JSON"),
+        (AIMessage('{"text": "yes"}', additional_kwargs={"refusal": "no"}), "refused"),
+        (AIMessage('{"text": "yes"}', response_metadata={"stop_reason": "refusal"}), "refused"),
+        (AIMessage('{"text": "y', response_metadata={"finish_reason": "length"}), "cut short"),
+        (AIMessage('{"text": "yes"}', response_metadata={"stop_reason": "max_tokens"}), "cut"),
+        (_calls({"text": "yes"}, {"text": "no"}), "2 different"),
+        (_calls({"other": "sk-canary"}), "no complete JSON"),
+        (_calls({"text": 1}), r"does not fit \(string_type\)"),
+    ],
+)
+def test_what_is_no_reply(message: AIMessage, says: str) -> None:
+    for model in (OwnModel(says=message), ToolModel(says=message)):
+        with pytest.raises(ReplyError, match=says) as caught:
+            _say(LangChainLLM(model))
+        assert caught.value.usage == Usage(calls=1)
+        assert "sk-canary" not in str(caught.value)
+
+
+def test_a_reply_cut_short_is_not_completed() -> None:
+    """LangChain's JSON parser would close the list and return one claim of two."""
+
+    class Claims(BaseModel):
+        claims: list[str]
+
+    class Two:
+        def answer(self, prompt: str) -> str:
+            return json.dumps({"claims": ["one", "two"]})
+
+    async def main(model: ChatOpenAI) -> None:
+        parsing = model.with_structured_output(Claims.model_json_schema())
+        assert await parsing.ainvoke("Well?") == {"claims": ["one", ""]}
+        with pytest.raises(ReplyError):
+            await LangChainLLM(model).generate("Well?", Claims)
+
+    half = bad.Misbehavior("half", mutate=lambda text: text[: text.index("two")])
+    with ScriptedServer(Two(), script=bad.always(half)) as server:
+        run(main(chat_openai(server)))
+
+
+def test_any_loop_and_any_thread() -> None:
+    with ScriptedServer(Yes(), latency=0.01) as server:
+        llm = LangChainLLM(chat_openai(server))
+        answers = [answer for _ in range(3) for answer in _say(llm, times=40)]
+    assert [answer.text for answer, _ in answers] == ["yes"] * 120
+    assert server.log.calls == 120
+    assert server.log.concurrency > 8
+
+
+LEFT_BEHIND = """
+import asyncio, sys
+from langchain_openai import ChatOpenAI
+from pydantic import BaseModel
+from noisesense_adapters.langchain import LangChainLLM
+
+class Answer(BaseModel):
+    text: str
+
+model = ChatOpenAI(model="gpt-4o-mini", base_url=sys.argv[1], api_key="k", max_retries=0)
+asyncio.run(model.ainvoke("the user's own"))
+for _ in range(3):
+    assert asyncio.run(LangChainLLM(model).generate("Well?", Answer))[0].text == "yes"
+"""
+
+
+def test_connections_of_a_loop_that_is_gone_cost_no_sample() -> None:
+    """In a process of its own: LangChain leaves them to the garbage collector, which warns."""
+    with ScriptedServer(Yes()) as server:
+        command = [sys.executable, "-W", "ignore", "-c", LEFT_BEHIND, server.base_url]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
+    # The first of ours may have gone out on the dead connection; the others have not.
+    assert len([p for p in server.log.prompts if p == "Well?"]) in (3, 4)
+
+
+def test_callbacks_are_passed_on() -> None:
+    class Seen(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.ends = 0
+
+        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+            self.ends += 1
+
+    for model in (
+        OwnModel(says=AIMessage('{"text": "yes"}')),
+        ToolModel(says=_calls({"text": ""})),
+    ):
+        seen = Seen()
+        llm = LangChainLLM(model, {"callbacks": [seen]})
+        _say(llm, times=2)
+        _say(llm)
+        assert seen.ends == 3
+
+
+def test_a_model_that_breaks_tells_where_and_nothing_it_carried() -> None:
+    for kind in (BrokenModel, type("Both", (BrokenModel, ToolModel), {})):
+        with pytest.raises(JudgeError, match=r"KeyError, raised in test_langchain.py") as caught:
+            _say(LangChainLLM(kind(says=AIMessage(""))))
+        assert "canary" not in str(caught.value)
+        assert caught.value.__cause__ is None
+        assert caught.value.__context__ is None
+
+
+def test_the_short_way_from_a_model_to_verdicts() -> None:
+    sample, verdicts = pairs()[0]
+    with ScriptedServer(mind()) as server:
+        judged = run(judge(chat_openai(server), plan="full").judge(sample))
+    assert judged == verdicts.beside(sample)

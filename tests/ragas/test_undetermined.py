@@ -1,0 +1,375 @@
+"""What the judge left open is NaN with its score attached, by both APIs, and never 0."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.outputs import Generation, LLMResult
+from openai import AsyncOpenAI
+from ragas import aevaluate
+from ragas.llms.base import BaseRagasLLM
+from ragas.run_config import RunConfig
+
+from noisesense import (
+    InputError,
+    JudgeError,
+    NoiseSenseError,
+    ReplyError,
+    Sample,
+    UndeterminedScoreError,
+    Verdicts,
+)
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.demo.ragas_peer import ragas_row
+from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
+from support import misbehavior as bad
+from support.faults import TRUTH, in_verdicts, mind, pairs
+from support.langchain_models import run
+from support.misbehavior import when
+from support.ragas_llms import KEY, KINDS, asked, evaluated_by
+from support.ragas_runs import COLUMNS, CountingJudge, column, dataset, evaluated
+from support.server import ScriptedServer
+
+RELEVANT, IRRELEVANT = COLUMNS["relevant"], COLUMNS["irrelevant"]
+SAMPLES = [sample for sample, _ in pairs()]
+OWN_CLASS = "a BaseRagasLLM of one's own"
+
+
+def _about_chunks(prompt: str) -> bool:
+    return '"premise' in prompt and "Passage" in prompt
+
+
+def _only_the_yes(items: Any) -> Any:
+    return [item for item in items if item["entailed"] is True]
+
+
+WITHHELD = {
+    "garbage": bad.says("{oops"),
+    "refusals": bad.REFUSAL,
+    "empty replies": bad.EMPTY,
+    "only the yes ones": in_verdicts("only the yes ones", _only_the_yes),
+    "an empty list": in_verdicts("an empty list", lambda _: []),
+    "null": in_verdicts("null", lambda items: [{**item, "entailed": None} for item in items]),
+}
+
+
+class _Texts(BaseRagasLLM):
+    """A model as people write them for ragas, over a client of their own."""
+
+    def __init__(self, client: AsyncOpenAI) -> None:
+        super().__init__(run_config=RunConfig(max_retries=1))
+        self.client = client
+
+    def generate_text(self, *args: Any, **kwargs: Any) -> LLMResult:
+        raise AssertionError("asked asynchronously")
+
+    async def agenerate_text(self, prompt: Any, *args: Any, **kwargs: Any) -> LLMResult:
+        reply = await self.client.chat.completions.create(
+            model="m", messages=[{"role": "user", "content": prompt.to_string()}]
+        )
+        text = reply.choices[0].message.content or ""
+        return LLMResult(generations=[[Generation(text=text)]])
+
+    def is_finished(self, response: LLMResult) -> bool:
+        return True
+
+
+def _by_evaluate(kind: str, server: ScriptedServer) -> list[dict[str, Any]]:
+    metrics = [NoiseSensitivity(mode) for mode in MODES]
+    if kind != OWN_CLASS:
+        return list(evaluated_by(kind, server, SAMPLES, metrics).scores)
+
+    async def main() -> Any:
+        async with AsyncOpenAI(base_url=server.base_url, api_key=KEY, max_retries=0) as client:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
+                return await aevaluate(
+                    dataset(SAMPLES), metrics=metrics, llm=_Texts(client), show_progress=False
+                )
+
+    return list(run(main()).scores)
+
+
+def _by_ascore(kind: str, server: ScriptedServer) -> list[dict[str, Any]]:
+    async def work(llm: Any) -> list[dict[str, Any]]:
+        metrics = [NoiseSensitivity(mode, llm) for mode in MODES]
+        found = [
+            await asyncio.gather(*(metric.ascore(**ragas_row(sample)) for metric in metrics))
+            for sample in SAMPLES
+        ]
+        for each in (result for row in found for result in row):
+            assert each.reason == each.value.reason
+            assert each.traces["output"] == each.value.report
+        names = COLUMNS.values()
+        return [dict(zip(names, (each.value for each in row), strict=True)) for row in found]
+
+    if kind != OWN_CLASS:
+        return list(asked(kind, server, work))
+
+    async def main() -> Any:
+        async with AsyncOpenAI(base_url=server.base_url, api_key=KEY, max_retries=0) as client:
+            return await work(_Texts(client))
+
+    return list(run(main()))
+
+
+@pytest.mark.parametrize("api", [_by_evaluate, _by_ascore])
+@pytest.mark.parametrize("kind", [*KINDS, OWN_CLASS])
+@pytest.mark.parametrize("how", WITHHELD)
+def test_a_judge_that_withholds_the_verdicts_on_chunks(
+    how: str, kind: str, api: Callable[..., list[dict[str, Any]]]
+) -> None:
+    with ScriptedServer(mind(), script=when(_about_chunks, WITHHELD[how])) as server:
+        rows = api(kind, server)
+    for row in rows:
+        for mode, name in COLUMNS.items():
+            value: Any = row[name]
+            assert isinstance(value, ScoredFloat)
+            assert math.isnan(value)
+            assert value.status == "undetermined"
+            assert value.score.value(mode) is None  # type: ignore[arg-type]
+            low, high = value.score.bounds(mode)  # type: ignore[arg-type,misc]
+            assert low <= TRUTH <= high
+            assert "is undetermined: it lies between" in value.reason
+            report = json.loads(json.dumps(value.report))
+            assert report["value"] is report[mode] is None
+            assert report["status"][mode] == "undetermined"
+            assert report["bounds"][mode] == [low, high]
+            assert report["unanswered"] > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_judge_that_says_nothing_usable_fails_the_row(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ScriptedServer(mind(), script=bad.always(WITHHELD["garbage"])) as server:
+        metrics = [NoiseSensitivity(mode) for mode in MODES]
+        rows = evaluated_by(kind, server, SAMPLES, metrics).scores
+        assert all(
+            type(value) is float and math.isnan(value) for row in rows for value in row.values()
+        )
+        assert caplog.text.count(": ReplyError(") == 6
+        assert _said(caplog) == []
+        with pytest.raises(ReplyError):
+            evaluated_by(kind, server, SAMPLES[:1], metrics, raise_exceptions=True)
+        with pytest.raises(ReplyError):
+            asked(
+                kind, server, lambda llm: NoiseSensitivity(llm=llm).ascore(**ragas_row(SAMPLES[0]))
+            )
+
+
+# By hand, relevant mode, four claims each, none correct, over chunk 0, which entails the
+# reference. OPEN: claim 0 comes from it, of claims 1 and 2 that is open, claim 3 does not: from
+# 1/4 to 3/4. SURE: one of four. EMPTY: no claims. Irrelevant mode: chunk 0 is relevant, so none
+# counts, whichever way the open ones fall.
+OPEN = Verdicts.from_matrices([False] * 4, [[True], [None], [None], [False]], [[True]])
+SURE = Verdicts.from_matrices([False] * 4, [[True], [False], [False], [False]], [[True]])
+EMPTY = Verdicts.from_matrices([], [], [[True]])
+# Of chunk 1 it is open whether it is relevant: claim 0 counts in one of the modes.
+EITHER = Verdicts.from_matrices([False], [[False, True]], [[True, None]])
+
+
+def _sample(name: str, chunks: int = 1) -> Sample:
+    texts = {"user_input": f"{name}?", "response": f"{name}.", "reference": "It is so."}
+    return Sample.model_validate(
+        {**texts, "retrieved_contexts": [f"{name} {j}" for j in range(chunks)]}
+    )
+
+
+def _of(**given: Verdicts) -> tuple[list[Sample], CountingJudge]:
+    samples = [_sample(name, verdicts.chunk_count) for name, verdicts in given.items()]
+    return samples, CountingJudge(zip(samples, given.values(), strict=True))
+
+
+def _evaluate(samples: list[Sample], metrics: list[Any], **options: Any) -> Any:
+    return evaluated(samples, metrics, **options)
+
+
+def _aevaluate(samples: list[Sample], metrics: list[Any], **options: Any) -> Any:
+    async def main() -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
+            return await aevaluate(
+                dataset(samples), metrics=metrics, show_progress=False, **options
+            )
+
+    return asyncio.run(main())
+
+
+both_ways = pytest.mark.parametrize("evaluate", [_evaluate, _aevaluate])
+
+
+@both_ways
+@pytest.mark.parametrize(
+    "limits", [{}, {"batch_size": 2}, {"run_config": RunConfig(max_workers=-1)}]
+)
+def test_raise_exceptions_raises_what_is_open(evaluate: Any, limits: dict[str, Any]) -> None:
+    samples, judge = _of(sure=SURE, open=OPEN, empty=EMPTY)
+    metric = NoiseSensitivity(judge=judge)
+    with pytest.raises(UndeterminedScoreError) as caught:
+        evaluate(samples, [metric], raise_exceptions=True, **limits)
+    assert isinstance(caught.value, NoiseSenseError)
+    said = str(caught.value)
+    assert said.startswith(
+        "row 'open?': Noise sensitivity (relevant, definition ragas) is undetermined"
+    )
+    assert "it lies between 0.25 and 0.75" in said
+    assert "The judge left open whether 2 claims count." in said
+    assert "there is no verdict on whether chunk 0 entails it" in said
+    # Without it the same row keeps its score; and nothing raises that is undefined, or settled.
+    value = column(evaluate(samples, [metric], **limits), "relevant")[1]
+    assert isinstance(value, ScoredFloat)
+    assert value.score.bounds("relevant") == (0.25, 0.75)
+    quiet = [samples[0], samples[2]]
+    assert math.isnan(column(evaluate(quiet, [metric], raise_exceptions=True), "relevant")[1])
+    settled = [
+        NoiseSensitivity("irrelevant", judge=judge),
+        NoiseSensitivity(judge=judge, undetermined="low"),
+    ]
+    rows = evaluate(samples[:2], settled, raise_exceptions=True, **limits).scores
+    assert rows[1] == {IRRELEVANT: 0.0, RELEVANT: 0.25}
+
+
+def test_a_metric_called_by_hand_raises_nothing() -> None:
+    from ragas import SingleTurnSample
+
+    (sample,), judge = _of(open=OPEN)
+    metric, row = NoiseSensitivity(judge=judge), SingleTurnSample(**ragas_row(sample))
+    found: Any = [metric.single_turn_score(row), asyncio.run(metric.single_turn_ascore(row))]
+    found.append(metric.score(**ragas_row(sample)).value)
+    assert [math.isnan(value) for value in found] == [True] * 3
+    assert {value.status for value in found} == {"undetermined"}
+
+
+def test_raising_is_each_evaluations_own() -> None:
+    """Two at once in one loop: the one raises, the other does not."""
+    samples, judge = _of(sure=SURE, open=OPEN)
+
+    async def main() -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
+            metrics: list[Any] = [NoiseSensitivity(judge=judge)]
+            runs = [
+                aevaluate(
+                    dataset(samples), metrics=metrics, show_progress=False, raise_exceptions=raises
+                )
+                for raises in (True, False)
+            ]
+            return await asyncio.gather(*runs, return_exceptions=True)
+
+    raised, quiet = asyncio.run(main())
+    assert isinstance(raised, UndeterminedScoreError)
+    assert column(quiet, "relevant")[1].score.bounds("relevant") == (0.25, 0.75)  # type: ignore[attr-defined]
+
+
+def test_undetermined_low_and_high() -> None:
+    samples, judge = _of(sure=SURE, open=OPEN, empty=EMPTY)
+    for choice, expected in (("low", 0.25), ("high", 0.75)):
+        metric = NoiseSensitivity(judge=judge, undetermined=choice)  # type: ignore[arg-type]
+        values: Any = column(evaluated(samples, [metric]), "relevant")
+        assert values[:2] == [0.25, expected]
+        assert math.isnan(values[2])
+        assert values[1].status == "undetermined"
+        as_what = "noise" if choice == "high" else "no noise"
+        assert f"what is undetermined counted as {as_what}" in values[1].reason
+        by_ascore = metric.score(**ragas_row(samples[1]))
+        assert by_ascore.value == expected
+        assert by_ascore.traces["output"]["undetermined"] == choice
+    with pytest.raises(InputError, match="undetermined: expected 'none', 'low' or 'high'"):
+        NoiseSensitivity(undetermined="zero")  # type: ignore[arg-type]
+
+
+def _said(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
+    return [(r.levelno, r.getMessage()) for r in caplog.records if r.name == "noisesense"]
+
+
+class _Failing(CountingJudge):
+    async def judge(self, sample: Sample) -> Verdicts:
+        if sample.user_input == "bad?":
+            raise JudgeError("HTTP 503")
+        return await super().judge(sample)
+
+
+@both_ways
+def test_one_log_line_a_run(evaluate: Any, caplog: pytest.LogCaptureFixture) -> None:
+    samples, judge = _of(a=SURE, b=OPEN, c=SURE, d=EMPTY, e=OPEN)
+    metrics = [NoiseSensitivity(mode, judge=judge) for mode in MODES]
+    for _ in range(2):
+        evaluate(samples, metrics)
+    # The empty one is in no mean: (1/4 + 1/4 + 1/4 + 1/4) / 4 to (1/4 + 3/4 + 1/4 + 3/4) / 4.
+    # The irrelevant mode is 0 whichever way the open verdicts fall: nothing to say.
+    line = (
+        "noise_sensitivity(mode=relevant): 2 of 5 rows are undetermined; the run's mean lies "
+        "between 0.25 and 0.5 (ragas' own mean leaves them out and so leans low)"
+    )
+    assert _said(caplog) == [(logging.WARNING, line)] * 2
+    caplog.clear()
+    evaluate([samples[0], samples[3]], metrics)
+    assert _said(caplog) == []
+
+
+def test_the_log_line_names_both_modes(caplog: pytest.LogCaptureFixture) -> None:
+    samples, judge = _of(a=EITHER, b=SURE)
+    evaluated(samples, [NoiseSensitivity(mode, judge=judge) for mode in MODES])
+    # EITHER is 0 or 1 in each mode; SURE is 1/4 and 0.
+    ((_, line),) = _said(caplog)
+    assert line == (
+        "noise_sensitivity(mode=relevant): 1 of 2 rows are undetermined; the run's mean lies "
+        "between 0.125 and 0.625 (ragas' own mean leaves them out and so leans low). "
+        "noise_sensitivity(mode=irrelevant): 1 of 2 rows are undetermined; the run's mean lies "
+        "between 0 and 0.5 (ragas' own mean leaves them out and so leans low)"
+    )
+
+
+def test_the_log_line_counts_failures_and_names_the_choice(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    samples, _ = _of(a=OPEN, bad=SURE, b=SURE)
+    judge = _Failing(zip(samples, (OPEN, SURE, SURE), strict=True))
+    evaluated(samples, [NoiseSensitivity(judge=judge, undetermined="low")])
+    ((_, line),) = _said(caplog)
+    assert "1 of 3 rows are undetermined; the run's mean lies between 0.25 and 0.5" in line
+    assert "(1 failed, which no mean includes)" in line
+    assert "undetermined='low'" in line
+    assert "leaves them out" not in line
+
+
+def test_a_run_that_raises_says_it_once(caplog: pytest.LogCaptureFixture) -> None:
+    samples, judge = _of(a=SURE, b=OPEN)
+    with pytest.raises(UndeterminedScoreError):
+        evaluated(samples, [NoiseSensitivity(judge=judge)], raise_exceptions=True)
+    assert _said(caplog) == []
+
+
+def test_the_log_line_of_an_executor_that_is_handed_out(caplog: pytest.LogCaptureFixture) -> None:
+    """ragas never tells its tracer that such a run ends; the tracer goes with the executor."""
+    samples, judge = _of(a=SURE, b=OPEN)
+    executor = evaluated(samples, [NoiseSensitivity(judge=judge)], return_executor=True)
+    values = executor.results()
+    assert [math.isnan(value) for value in values] == [False, True]
+    del executor
+    ((_, line),) = _said(caplog)
+    assert re.search(r"1 of 2 rows are undetermined; .* between 0.25 and 0.5", line)
+
+
+def test_callbacks_that_are_handed_to_several_runs(caplog: pytest.LogCaptureFixture) -> None:
+    """ragas leaves the tracer of each run in the list it is given."""
+    samples, judge = _of(a=SURE, b=OPEN)
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    callbacks: list[Any] = [BaseCallbackHandler()]
+    metrics = [NoiseSensitivity(mode, judge=judge) for mode in MODES]
+    for _ in range(3):
+        evaluated(samples, metrics, callbacks=callbacks)
+    assert len(callbacks) == 4
+    assert len(_said(caplog)) == 3
+    assert all("1 of 2 rows" in line for _, line in _said(caplog))
+    assert len(judge.asked) == 3 * 2

@@ -1,0 +1,142 @@
+"""Undetermined verdicts: every way they may fall is tried, and nothing else is claimed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
+from noisesense.scoring.definitions import DEFINITIONS, MODES
+from support.plain_definitions import (
+    category_by_words,
+    completions,
+    counted_by_words,
+    open_cells,
+)
+from support.tables import matrices
+
+MOST = 10
+
+
+@st.composite
+def _partly_open(draw: st.DrawFn) -> Matrices:
+    """A determined table with up to ten verdicts taken out, labels among them."""
+    table: Any = draw(
+        matrices(
+            response_claims=(0, 4), reference_claims=(0, 3), chunks=(0, 4), undetermined=False
+        )
+    )
+    cells: list[tuple[Any, ...]] = [
+        ("reference_to_response", i) for i in range(len(table["reference_to_response"]))
+    ]
+    cells += [
+        (name, i, j)
+        for name in ("chunks_to_response", "chunks_to_reference")
+        for i, row in enumerate(table[name])
+        for j in range(len(row))
+    ]
+    if not cells:
+        return table
+    most = min(MOST - len(open_cells(table)), len(cells))
+    count = draw(st.integers(0, most))
+    taken = st.lists(st.sampled_from(cells), unique=True, min_size=count, max_size=count)
+    for name, *where in draw(taken):
+        target = table[name] if len(where) == 1 else table[name][where[0]]
+        target[where[-1]] = None
+    return table
+
+
+@settings(max_examples=200)
+@given(_partly_open())
+def test_bounds_are_the_lowest_and_the_highest_completion(table: Matrices) -> None:
+    results = {
+        name: score(Verdicts.from_matrices(**table), definition=name) for name in DEFINITIONS
+    }
+    every = [counted_by_words(completion) for completion in completions(table)]
+    claims = len(table["reference_to_response"])
+    for name, result in results.items():
+        for mode in MODES:
+            counted = [found[name, mode] for found in every if (name, mode) in found]
+            if not counted:
+                assert result.value(mode) is result.bounds(mode) is None
+                assert result.status(mode) == result.gate(mode, 1) == "undefined"
+                continue
+            totals = [Fraction(sum(each), claims) for each in counted]
+            assert result.bounds(mode) == (float(min(totals)), float(max(totals)))
+            for i, claim in enumerate(result.claims):
+                answers = {each[i] for each in counted}
+                # Known iff all completions agree.
+                assert getattr(claim, mode) is (answers.pop() if len(answers) == 1 else None)
+            _check_value(table, name, mode, set(totals))
+
+
+def _check_value(table: Matrices, definition: Any, mode: Mode, totals: set[Fraction]) -> None:
+    """A value iff every completion gives it; the two ends on request; gates by all completions."""
+    verdicts = Verdicts.from_matrices(**table)
+    ends = {"low": float(min(totals)), "high": float(max(totals))}
+    only = float(min(totals)) if len(totals) == 1 else None
+    for choice, expected in {"none": only, **ends}.items():
+        chosen: Any = choice
+        result = score(verdicts, definition=definition, undetermined=chosen)
+        assert result.value(mode) == expected
+        assert result.status(mode) == ("undetermined" if only is None else "determined")
+        robust = result.robustness(mode)
+        assert robust is None if expected is None else robust == pytest.approx(1 - expected)
+        for limit in (0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1):
+            passing = {float(total) <= limit for total in totals}
+            assert result.gate(mode, limit) == (
+                "undecided" if len(passing) == 2 else "pass" if passing == {True} else "fail"
+            )
+
+
+@settings(max_examples=200)
+@given(_partly_open())
+def test_a_category_is_given_iff_no_other_is_possible(table: Matrices) -> None:
+    result = score(Verdicts.from_matrices(**table))
+    every = completions(table)
+    for i, claim in enumerate(result.claims):
+        possible = {category_by_words(completion, i) for completion in every}
+        assert claim.category == (possible.pop() if len(possible) == 1 else "undetermined")
+    assert sum(result.partition) == len(result.claims)
+    assert result.partition.undetermined == sum(
+        claim.category == "undetermined" for claim in result.claims
+    )
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_everything_open(definition: Any) -> None:
+    verdicts = Verdicts.from_matrices([None, None], [[None], [None]], [[None]])
+    result = score(verdicts, definition=definition)
+    for mode in MODES:
+        if definition == "validmind" and mode == "irrelevant":
+            assert result.bounds(mode) is None
+        else:
+            assert result.bounds(mode) == (0.0, 1.0)
+        assert result.value(mode) is None
+    assert result.partition == (0, 0, 0, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "limit", "outcome"),
+    [
+        ((0.0, 0.2), 0.2, "pass"),  # at most the limit passes
+        ((0.1, 0.3), 0.2, "undecided"),
+        ((0.2, 0.3), 0.2, "undecided"),  # 0.2 itself would pass
+        ((0.25, 1.0), 0.2, "fail"),
+        ((1.0, 1.0), 1, "pass"),
+        ((0.0, 0.0), 0, "pass"),
+        (None, 0.2, "undefined"),
+    ],
+)
+def test_gate(bounds: tuple[float, float] | None, limit: float, outcome: str) -> None:
+    assert gate(bounds, limit) == outcome
+
+
+@pytest.mark.parametrize("limit", [-0.1, 1.1, float("nan"), True, "0.2", None])
+def test_a_limit_that_is_none(limit: Any) -> None:
+    with pytest.raises(InputError, match="limit: expected a number from 0 to 1"):
+        gate((0.0, 0.1), limit)

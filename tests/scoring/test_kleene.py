@@ -1,0 +1,152 @@
+"""Three-valued logic, against Kleene's tables written out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from noisesense import Verdicts, score
+from noisesense.scoring.definitions import all_of, negate
+
+T, F, U = True, False, None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "both"),
+    [
+        (T, T, T),
+        (T, F, F),
+        (T, U, U),
+        (F, T, F),
+        (F, F, F),
+        (F, U, F),  # false wins over undetermined
+        (U, T, U),
+        (U, F, F),
+        (U, U, U),
+    ],
+)
+def test_and(left: bool | None, right: bool | None, both: bool | None) -> None:
+    assert all_of(left, right) is both
+
+
+@pytest.mark.parametrize(("value", "expected"), [(T, F), (F, T), (U, U)])
+def test_not(value: bool | None, expected: bool | None) -> None:
+    assert negate(value) is expected
+
+
+# One claim and one chunk. Is the chunk relevant, does it entail the claim, is the claim correct?
+# What each mode says of the claim then: ragas' rule, by hand.
+ONE_CHUNK = [
+    # relevant, entails, correct → relevant mode, irrelevant mode, category
+    (T, T, F, T, F, "relevant"),
+    (F, T, F, F, T, "irrelevant"),
+    (U, T, F, U, U, "undetermined"),  # counts in one mode, but which?
+    (T, F, F, F, F, "hallucination"),
+    (F, F, F, F, F, "hallucination"),
+    (U, F, F, F, F, "hallucination"),  # whatever the chunk is, it does not entail the claim
+    (T, U, F, U, F, "undetermined"),  # relevant noise or hallucination, never irrelevant noise
+    (F, U, F, F, U, "undetermined"),
+    (U, U, F, U, U, "undetermined"),
+    (T, T, U, U, F, "undetermined"),  # correct or relevant noise
+    (F, T, U, F, U, "undetermined"),
+    (U, T, U, U, U, "undetermined"),
+    (T, F, U, F, F, "undetermined"),  # correct or hallucination: no noise either way
+    (U, U, U, U, U, "undetermined"),
+    (T, T, T, F, F, "correct"),
+    (U, U, T, F, F, "correct"),  # a correct claim cannot count
+]
+
+
+@pytest.mark.parametrize(
+    ("chunk_relevant", "entails", "correct", "relevant", "irrelevant", "category"), ONE_CHUNK
+)
+def test_one_claim_and_one_chunk(
+    chunk_relevant: bool | None,
+    entails: bool | None,
+    correct: bool | None,
+    relevant: bool | None,
+    irrelevant: bool | None,
+    category: str,
+) -> None:
+    # Without reference claims the label alone says whether the chunk is relevant.
+    labelled = Verdicts.from_matrices([correct], [[entails]], None, [chunk_relevant])
+    # With one reference claim the chunk is relevant iff it entails that claim.
+    derived = Verdicts.from_matrices([correct], [[entails]], [[chunk_relevant]])
+    for verdicts in (labelled, derived):
+        (claim,) = score(verdicts).claims
+        assert (claim.relevant, claim.irrelevant) == (relevant, irrelevant)
+        assert claim.category == category
+
+
+# One wrong claim and two chunks: first relevant or not, second relevant or not; who entails it.
+# The irrelevant modes of ragas (by irrelevant chunks only), paper (by an irrelevant chunk) and
+# promptfoo (its first source is irrelevant).
+TWO_CHUNKS = [
+    # relevance, entails → ragas, paper, promptfoo
+    ((T, F), (T, T), F, T, F),
+    ((F, T), (T, T), F, T, T),
+    ((F, T), (F, T), F, F, F),
+    ((F, T), (T, F), T, T, T),
+    ((F, F), (T, T), T, T, T),
+    ((F, T), (T, U), U, T, T),
+    ((F, T), (U, T), F, U, U),  # its source is the irrelevant chunk or the relevant one
+    ((T, F), (U, T), U, T, U),
+    ((F, F), (U, T), T, T, T),  # both possible sources are irrelevant
+    ((F, F), (U, U), U, U, U),  # and there may be none
+    ((T, T), (U, U), F, F, F),
+    ((U, F), (F, T), T, T, T),
+    ((U, F), (T, T), U, T, U),
+]
+
+
+@pytest.mark.parametrize(("relevance", "entails", "ragas", "paper", "promptfoo"), TWO_CHUNKS)
+def test_irrelevant_modes_with_two_chunks(
+    relevance: tuple[bool | None, ...],
+    entails: tuple[bool | None, ...],
+    ragas: bool | None,
+    paper: bool | None,
+    promptfoo: bool | None,
+) -> None:
+    verdicts = Verdicts.from_matrices([False], [list(entails)], None, list(relevance))
+    found = [
+        score(verdicts, definition=name).claims[0].irrelevant
+        for name in ("ragas", "paper", "promptfoo")
+    ]
+    assert found == [ragas, paper, promptfoo]
+
+
+def test_a_chunk_is_relevant_as_soon_as_one_reference_claim_says_so() -> None:
+    # Chunk 0: yes and undetermined → relevant. Chunk 1: no and undetermined → undetermined.
+    # Chunk 2: no and no → irrelevant. Chunk 3: undetermined, but labelled irrelevant.
+    verdicts = Verdicts.from_matrices(
+        [], [], [[T, F, F, U], [U, U, F, U]], [None, None, None, False]
+    )
+    assert score(verdicts).chunk_relevance == (True, None, False, False)
+
+
+def test_a_label_wins_over_the_reference_claims() -> None:
+    verdicts = Verdicts.from_matrices([False], [[T, F]], [[T, F]], [False, True])
+    assert score(verdicts).chunk_relevance == (False, True)
+    assert (score(verdicts).relevant, score(verdicts).irrelevant) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("entailed_by", "undetermined", "count"),
+    [((2,), (4,), 5), ((0, 6, 3), (4,), 7), ((), (), 0), ((), (0,), 1), ((1,), (), 2)],
+)
+def test_chunks_left_out_are_those_that_are_named(
+    entailed_by: tuple[int, ...], undetermined: tuple[int, ...], count: int
+) -> None:
+    verdicts = Verdicts.model_validate(
+        {
+            "response_claims": [
+                {
+                    "text": "a",
+                    "correct": False,
+                    "entailed_by": entailed_by,
+                    "undetermined": undetermined,
+                }
+            ]
+        }
+    )
+    assert verdicts.chunk_count == count
+    assert score(verdicts).chunk_relevance == (None,) * count

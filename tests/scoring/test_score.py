@@ -1,0 +1,181 @@
+"""What `score` gives and refuses, beside the figures themselves."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from noisesense import Chunk, InputError, Sample, UndefinedScoreError, Verdicts, score
+from noisesense.scoring.definitions import DEFINITIONS, MODES
+
+NONE = Verdicts(response_claims=())
+# Claim 0 is correct, claim 1 comes from relevant chunk 0, claim 2 from irrelevant chunk 1, claim
+# 3 from neither, claim 4 is open.
+MIXED = Verdicts.from_matrices(
+    [True, False, False, False, None],
+    [[True, False], [True, True], [False, True], [False, False], [True, False]],
+    [[True, False]],
+    response_claims=["zero", "one", "two", "three", "four"],
+)
+
+
+def test_values_counts_and_partition() -> None:
+    result = score(MIXED)
+    # Relevant: one claim counts and the open one may.
+    assert result.relevant is result.value("relevant") is None
+    assert result.status("relevant") == "undetermined"
+    assert result.counts("relevant") == (1, 4, 5)
+    assert result.bounds("relevant") == (1 / 5, 2 / 5)
+    # Irrelevant: the open claim is entailed by the relevant chunk, if it is wrong at all.
+    assert result.irrelevant == 1 / 5
+    assert result.status("irrelevant") == "determined"
+    assert result.counts("irrelevant") == (1, 5, 5)
+    assert result.bounds("irrelevant") == (1 / 5, 1 / 5)
+    assert result.partition._asdict() == {
+        "correct": 1,
+        "relevant": 1,
+        "irrelevant": 1,
+        "hallucination": 1,
+        "undetermined": 1,
+    }
+    assert result.partition.share("hallucination") == 1 / 5
+    assert result.definition == "ragas"
+
+
+def test_claims_carry_the_chunks_that_explain_them() -> None:
+    outcomes = score(MIXED).claims
+    assert [claim.index for claim in outcomes] == [0, 1, 2, 3, 4]
+    assert [claim.text for claim in outcomes] == ["zero", "one", "two", "three", "four"]
+    assert [claim.relevant_chunks for claim in outcomes] == [(0,), (0,), (), (), (0,)]
+    assert [claim.irrelevant_chunks for claim in outcomes] == [(), (1,), (1,), (), ()]
+    assert [claim.category for claim in outcomes] == [
+        "correct",
+        "relevant",
+        "irrelevant",
+        "hallucination",
+        "undetermined",
+    ]
+    unlabelled = Verdicts.from_matrices([False], [[True, None]], None, [None, None])
+    (claim,) = score(unlabelled).claims
+    assert (claim.unlabelled_chunks, claim.undetermined_chunks) == ((0,), (1,))
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_no_response_claims(definition: str) -> None:
+    undefined = score(NONE, definition=definition)
+    zero = score(NONE, definition=definition, empty="zero")
+    for mode in MODES:
+        has_mode = (definition, mode) != ("validmind", "irrelevant")
+        assert undefined.value(mode) is undefined.bounds(mode) is None
+        assert zero.value(mode) == (0.0 if has_mode else None)
+        assert zero.bounds(mode) == ((0.0, 0.0) if has_mode else None)
+        assert undefined.counts(mode) == ((0, 0, 0) if has_mode else None)
+    assert undefined.partition.total == 0
+    assert undefined.partition.share("correct") is None
+    with pytest.raises(UndefinedScoreError, match="no claims"):
+        score(NONE, definition=definition, empty="error")
+
+
+def test_robustness_is_counted_not_subtracted() -> None:
+    # 1 - 0.9 is less than 0.1; one of ten claims that is not noise is 0.1.
+    ten = Verdicts.from_matrices([False] * 9 + [True], [[True]] * 10, [[True]])
+    assert score(ten).relevant == 0.9
+    assert score(ten).robustness("relevant") == 0.1
+    assert score(MIXED).robustness("relevant") is None
+    assert score(MIXED, undetermined="low").robustness("relevant") == 4 / 5
+    assert score(MIXED, undetermined="high").robustness("relevant") == 3 / 5
+    assert score(MIXED).robustness("irrelevant") == 4 / 5
+    assert score(MIXED, definition="validmind").robustness("irrelevant") is None
+    assert score(NONE).robustness("relevant") is None
+    assert score(NONE, empty="zero").robustness("relevant") == 1.0
+    undetermined = Verdicts.from_matrices([None], [[True]], [[True]])
+    assert score(undetermined).robustness("relevant") is None
+
+
+def test_empty_says_nothing_about_undetermined_claims() -> None:
+    verdicts = Verdicts.from_matrices([None], [[True]], [[True]])
+    assert score(verdicts, empty="zero").relevant is None
+    assert score(verdicts, empty="error").relevant is None
+
+
+def test_an_unknown_choice_for_open_verdicts() -> None:
+    with pytest.raises(InputError, match="undetermined: expected 'none', 'low' or 'high'"):
+        score(MIXED, undetermined="ratio")  # type: ignore[arg-type]
+
+
+def test_what_is_left_open_never_passes_whatever_is_chosen_for_it() -> None:
+    for choice in ("none", "low", "high"):
+        assert score(MIXED, undetermined=choice).gate("relevant", 0.2) == "undecided"
+    assert score(MIXED).gate("relevant", 0.4) == score(MIXED).gate("irrelevant", 0.2) == "pass"
+    assert score(MIXED, undetermined="low").gate("relevant", 0.1) == "fail"
+    assert score(NONE).gate("relevant", 0.2) == "undefined"
+    assert score(NONE, empty="zero").gate("relevant", 0.2) == "pass"
+
+
+def test_no_chunks_no_noise() -> None:
+    verdicts = Verdicts(
+        response_claims=({"text": "a", "correct": False, "entailed_by": ()},), chunks=()
+    )
+    result = score(verdicts)
+    assert (result.relevant, result.irrelevant) == (0.0, 0.0)
+    assert result.partition.hallucination == 1
+
+
+def test_scores_are_values() -> None:
+    first, second = score(MIXED), score(MIXED)
+    assert first == second
+    assert first != score(MIXED, definition="paper")
+    assert first.claims == second.claims
+    copy = pickle.loads(pickle.dumps(first))
+    assert copy == first
+    assert copy.to_dict() == first.to_dict()
+
+
+def test_a_score_shows_its_values() -> None:
+    one = Verdicts.from_matrices([True, False], [[True], [True]], [[True]])
+    shown = "Score(relevant=0.5, irrelevant=0.0, definition='ragas', claims=2)"
+    assert repr(score(one)) == shown
+    assert "irrelevant=None, definition='validmind'" in repr(score(one, definition="validmind"))
+
+
+def test_beside_a_sample() -> None:
+    sample = Sample(
+        response="r", reference="g", retrieved_contexts=({"text": "a", "id": "x"}, "b")
+    )
+    verdicts = Verdicts(
+        response_claims=(), chunks=({"text": "", "relevant": True, "id": "y"}, "b")
+    )
+    # The sample's text and id, the verdicts' label, as the sample has none.
+    assert verdicts.beside(sample).chunks == (
+        Chunk(text="a", relevant=True, id="x"),
+        Chunk(text="b"),
+    )
+    labelled = Sample.model_validate(
+        {**sample.model_dump(), "retrieved_contexts": [{"text": "a", "relevant": False}, "b"]}
+    )
+    chunks = verdicts.beside(labelled).chunks
+    assert chunks is not None
+    assert chunks[0].relevant is False
+    assert Verdicts(response_claims=()).beside(labelled).chunks == labelled.retrieved_contexts
+
+
+def test_a_samples_key_is_its_texts() -> None:
+    sample = Sample(response="r", reference="g", retrieved_contexts=("a", "b"))
+    labelled = Sample(
+        response="r", reference="g", retrieved_contexts=({"text": "a", "relevant": True}, "b")
+    )
+    assert labelled.key == sample.key
+    others = [
+        {"response": "r "},
+        {"reference": "h"},
+        {"user_input": "u"},
+        {"retrieved_contexts": ("b", "a")},
+        {"retrieved_contexts": ("ab",)},
+        {"retrieved_contexts": ("a", "b", "")},
+    ]
+    keys = {Sample.model_validate({**sample.model_dump(), **other}).key for other in others}
+    assert len(keys | {sample.key}) == len(others) + 1
+    # Fixed for good, so that stores of earlier versions stay readable: printf '["","r","g",["a",
+    # "b"]]' | sha256sum, without the line break.
+    assert sample.key == "49a3600b3408d28026f0036a1288885a4a740c33f5163a7463fb7e005fe49bbd"

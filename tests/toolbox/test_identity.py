@@ -1,0 +1,203 @@
+"""A store never mixes models: what changes an answer is in a model's identity, and no key is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.runnables import ConfigurableField, RunnableLambda
+from langchain_openai import AzureChatOpenAI, ChatOpenAI
+from openai import AsyncOpenAI, AzureOpenAI, OpenAI
+from pydantic import SecretStr
+
+from noisesense import InputError, LLMJudge, VerdictStore, score
+from noisesense.judging.protocol import StructuredLLM
+from noisesense_adapters.langchain import LangChainLLM
+from noisesense_adapters.openai import OpenAILLM
+from support.identities import KEY, URL, check_identities, told
+from support.langchain_models import chat_openai, run
+from support.mind import Mind
+from support.server import ScriptedServer
+from support.tables import Shape, random_pair
+
+
+def langchain(key: str = KEY, **options: Any) -> ChatOpenAI:
+    given = {"model": "m", "base_url": URL, "default_headers": {"X-Auth": key}, **options}
+    return ChatOpenAI(api_key=SecretStr(key), **given)
+
+
+def openai(key: str = KEY, **options: Any) -> OpenAILLM:
+    model, url = options.pop("model", "m"), options.pop("base_url", URL)
+    params = {"extra_headers": {"Authorization": key}, **options}
+    return OpenAILLM(model, base_url=url, api_key=key, params=params)
+
+
+def openai_client(key: str = KEY, **options: Any) -> OpenAILLM:
+    model, url = options.pop("model", "m"), options.pop("base_url", URL)
+    return OpenAILLM(model, client=OpenAI(api_key=key, base_url=url), params=options)
+
+
+MAKE: dict[str, Callable[..., StructuredLLM]] = {
+    "langchain": lambda key=KEY, **options: LangChainLLM(langchain(key, **options)),
+    "langchain with_retry": lambda key=KEY, **options: LangChainLLM(
+        langchain(key, **options).with_retry()
+    ),
+    "langchain bind": lambda key=KEY, **options: LangChainLLM(
+        langchain(key).bind(api_key=key, **options)
+    ),
+    "langchain with_config": lambda key=KEY, **options: LangChainLLM(
+        langchain(key, **options).with_config(tags=["t"])
+    ),
+    "langchain with_fallbacks": lambda key=KEY, **options: LangChainLLM(
+        langchain(key).with_fallbacks([langchain(key, **options)])
+    ),
+    "langchain sequence": lambda key=KEY, **options: LangChainLLM(
+        RunnableLambda(str) | langchain(key, **options).with_retry() | StrOutputParser()
+    ),
+    "langchain configurable": lambda key=KEY, **options: LangChainLLM(
+        langchain(key, **options).configurable_fields(temperature=ConfigurableField(id="t"))
+    ),
+    "langchain init_chat_model": lambda key=KEY, **options: LangChainLLM(
+        init_chat_model(
+            **{"model": "m", "base_url": URL, "api_key": key, **options},
+            model_provider="openai",
+            configurable_fields="any",
+        )
+    ),
+    "openai": openai,
+    "openai client": openai_client,
+}
+
+
+@pytest.mark.parametrize("make", MAKE.values(), ids=MAKE.keys())
+def test_every_option_that_changes_an_answer_and_no_key(
+    make: Callable[..., StructuredLLM],
+) -> None:
+    check_identities(make)
+
+
+def test_how_a_request_is_made_is_no_option() -> None:
+    plain = LangChainLLM(langchain())
+    for other in (
+        langchain(timeout=3, max_retries=9, streaming=True, tags=["a"], metadata={"a": 1}),
+        langchain().with_retry(stop_after_attempt=7),
+        langchain().with_config(run_name="r", callbacks=[], max_concurrency=2),
+    ):
+        assert told(LangChainLLM(other)) == told(plain)
+    assert told(OpenAILLM("m", base_url=URL, timeout=1, max_retries=0)) == told(
+        OpenAILLM("m", client=AsyncOpenAI(base_url=URL, api_key="k"))
+    )
+
+
+def test_the_name_is_the_innermost_models() -> None:
+    inner, other = langchain(), langchain(model="other")
+    for model in (
+        inner.with_retry(),
+        inner.bind(temperature=0).with_retry().with_config(tags=["t"]),
+        RunnableLambda(str) | inner | StrOutputParser(),
+        inner.configurable_fields(temperature=ConfigurableField(id="t")),
+    ):
+        assert LangChainLLM(model).name == "ChatOpenAI m"
+    backed = inner.with_retry().with_fallbacks([other.bind(stop=["."])])
+    assert LangChainLLM(backed).name == "ChatOpenAI m or ChatOpenAI other"
+
+
+def test_what_a_config_chooses_is_an_option() -> None:
+    model = langchain().configurable_fields(temperature=ConfigurableField(id="t"))
+    chosen = [
+        LangChainLLM(model),
+        LangChainLLM(model.with_config(configurable={"t": 0.5})),
+        LangChainLLM(model, {"configurable": {"t": 0.7}}),
+        LangChainLLM(model, {"configurable": {"t": 0.9, "api_key": KEY}}),
+    ]
+    assert len({told(llm) for llm in chosen}) == 4
+    assert KEY not in repr([told(llm) for llm in chosen])
+
+
+def test_azure() -> None:
+    def azure(version: str, deployment: str) -> list[StructuredLLM]:
+        common = {"api_key": KEY, "azure_endpoint": "https://x.example", "api_version": version}
+        return [
+            OpenAILLM("m", client=AzureOpenAI(azure_deployment=deployment, **common)),
+            LangChainLLM(AzureChatOpenAI(azure_deployment=deployment, **common)),
+        ]
+
+    for kinds in zip(azure("1", "a"), azure("2", "a"), azure("1", "b"), strict=True):
+        assert len({told(llm) for llm in kinds}) == 3
+        assert KEY not in repr([told(llm) for llm in kinds])
+
+
+def test_a_model_of_ones_own() -> None:
+    """Its class, and options of the usual names; a counter is none."""
+
+    class OwnChat(FakeListChatModel):
+        asked: int = 0
+        temperature: float = 0
+
+    same = OwnChat(responses=["a"], asked=3)
+    assert told(LangChainLLM(same)) == told(LangChainLLM(OwnChat(responses=["a"])))
+    assert told(LangChainLLM(same)) != told(LangChainLLM(OwnChat(responses=["a"], temperature=1)))
+
+
+SAMPLE, TRUTH = random_pair(4, Shape(response_claims=(3, 3), chunks=(2, 2)))
+
+
+@pytest.mark.parametrize("wrap", ["plain", "with_retry", "bind"])
+def test_two_models_in_one_store(tmp_path: Path, wrap: str) -> None:
+    """Of the same class and name but other temperatures: neither answers for the other."""
+
+    def model(server: ScriptedServer, temperature: float, key: str) -> Any:
+        made = chat_openai(server, key=key, temperature=temperature)
+        wrapped = {"with_retry": made.with_retry(), "bind": made.bind(stop=["#"])}
+        return wrapped.get(wrap, made)
+
+    path = tmp_path / "verdicts.db"
+    with ScriptedServer(Mind([(SAMPLE, TRUTH)])) as server, VerdictStore(path) as store:
+        asked = []
+        for temperature, key in ((0, KEY), (1, KEY), (0, "a new key"), (1, "another")):
+            judge = LLMJudge(LangChainLLM(model(server, temperature, key)), store=store)
+            before = server.log.calls
+            found = score(run(judge.judge(SAMPLE)))
+            assert found.relevant == score(TRUTH).relevant
+            asked.append(server.log.calls - before)
+        assert asked[0] == asked[1] > 0
+        assert asked[2:] == [0, 0]  # a new key is the same model
+        assert store.stats().models == ("ChatOpenAI gpt-4o-mini",)
+        first, second = {each.identity for each in store.samples()}
+        with pytest.raises(InputError, match=f"one model, got '({first}|{second})', "):
+            store.export(tmp_path / "recording.jsonl")
+        assert store.export(tmp_path / "recording.jsonl", model=first) == 1
+    assert KEY not in path.read_bytes().decode("latin-1")
+
+
+def test_models_of_ones_own_in_one_store(tmp_path: Path) -> None:
+    """Of one name, but two classes or two identities."""
+    mind = Mind([(SAMPLE, TRUTH)])
+
+    class First:
+        name = "mine"
+
+        def __init__(self, identity: str = "") -> None:
+            self.identity, self.asked = identity, 0
+
+        async def generate(self, prompt: str, schema: Any) -> Any:
+            self.asked += 1
+            return schema.model_validate_json(mind.answer(prompt)), None
+
+    class Second(First):
+        pass
+
+    def calls(llm: First) -> int:
+        with VerdictStore(tmp_path / "verdicts.db") as store:
+            asyncio.run(LLMJudge(llm, store=store).judge(SAMPLE))  # type: ignore[arg-type]
+        return llm.asked
+
+    new = [First(), Second(), First("warm"), First("cold")]
+    assert all(calls(llm) > 0 for llm in new)
+    assert [calls(type(llm)(llm.identity)) for llm in new] == [0, 0, 0, 0]

@@ -1,0 +1,121 @@
+"""Every way to withhold a verdict, through ``noisesense score``: figures, words, exit statuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from noisesense import read_results
+from noisesense.scoring.definitions import MODES
+from support.command_here import Done, run_here
+from support.datasets import write_jsonl
+from support.server import ScriptedServer
+from support.withholding import CASES, LIMIT, NOTHING, WAYS, Case, Way, mind, script, wrong_with
+
+each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(mind(), script=script) as running:
+        yield running
+
+
+class Command:
+    """``noisesense score`` of some cases, in a folder of its own."""
+
+    def __init__(self, server: ScriptedServer, folder: Path, capsys: object) -> None:
+        self.server, self.folder, self.capsys = server, folder, capsys
+        self.out = folder / "out.jsonl"
+
+    def __call__(self, cases: list[Case], *options: str) -> Done:
+        self.out.unlink(missing_ok=True)
+        rows = [{"id": case.id, **case.sample.model_dump(mode="json")} for case in cases]
+        judge = ["--judge", "openai:scripted", "--base-url", self.server.base_url]
+        return run_here(
+            self.capsys,  # type: ignore[arg-type]
+            "score",
+            write_jsonl(self.folder / "texts.jsonl", rows),
+            *judge,
+            *("--api-key-env", "THE_KEY", "--out", self.out),
+            *options,
+        )
+
+
+@pytest.fixture
+def command(
+    server: ScriptedServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Command:
+    monkeypatch.setenv("THE_KEY", "k")
+    return Command(server, tmp_path, capsys)
+
+
+def of(way: Way) -> list[Case]:
+    return [case for case in CASES if case.way is way]
+
+
+@each_way
+def test_the_gate_of_one_sample(command: Command, way: Way) -> None:
+    """Whatever share may stay unanswered: 0 only where every completion is within the limit."""
+    wrong = ""
+    for case in of(way):
+        done = command([case], "--fail-above", str(LIMIT), "--max-unanswered", "1")
+        words = done.out + done.err
+        passes = all(case.expected(mode).passes for mode in MODES)
+        if (done.status == 0) is not passes:
+            wrong += f"{case.id}: exit status {done.status}\n{words}\n"
+        for mode in MODES:
+            # In the notes: the table says how many are undetermined even where none are.
+            about = (f"note: {mode}:", "failed:")
+            notes = [line for line in done.err.splitlines() if line.startswith(about)]
+            wrong += wrong_with(case, mode, words="\n".join(notes))
+            low, high = case.expected(mode).bounds
+            mean = f"{low:.4f}" if low == high else f"{low:.4f} to {high:.4f}"
+            assert _means(done.out).get(mode) == (mean if case.usable else None), words
+    assert wrong == ""
+
+
+def _means(table: str) -> dict[str, str]:
+    """The means as the table shows them."""
+    rows = [re.split(r"\s{2,}", line.strip()) for line in table.splitlines()]
+    return {mode: cell for name, *cells in rows if name == "mean"
+            for mode, cell in zip(MODES, cells, strict=True)}  # fmt: skip
+
+
+@each_way
+def test_a_run_of_which_much_is_unanswered(command: Command, way: Way) -> None:
+    """Never 0 by default, though no gate was asked for: more than 5% of the cells are open."""
+    done = command(of(way))
+    assert done.status != 0, done.out + done.err
+    words, wrong = done.out + done.err, ""
+    found = {result.id: result for result in read_results(command.out)}
+    for case in of(way):
+        result = found[case.id]
+        if result.score is None:
+            assert not case.usable
+            wrong += wrong_with(case, MODES[0], words=str(result.error))
+            continue
+        for mode in MODES:
+            number, told = result.score.value(mode), result.score.reason(mode)
+            wrong += wrong_with(case, mode, number=number, words=told)
+    assert wrong == ""
+    assert ("undetermined" if way.id != NOTHING else "no usable") in words
+
+
+def test_the_statuses_differ(command: Command) -> None:
+    """Above, undecided, unanswered and failed: a script can tell them apart."""
+    by_id = {case.id: case for case in CASES}
+    gate = ("--fail-above", str(LIMIT), "--mode", "relevant")
+    anything = ("--max-unanswered", "1")
+    above = command([by_id["relevant, only yes for chunks"]], *gate, *anything).status
+    undecided = command([by_id["relevant, garbage for chunks"]], *gate, *anything).status
+    unanswered = command([by_id["relevant, garbage for chunks"]]).status
+    failed = command([by_id["relevant, nothing usable"]]).status
+    assert len({0, above, undecided, unanswered}) == 4
+    assert failed != 0

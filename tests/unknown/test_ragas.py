@@ -1,0 +1,102 @@
+"""Every way to withhold a verdict, through both of ragas' APIs and three kinds of model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from typing import Any
+
+import pytest
+from ragas.metrics.result import MetricResult
+
+from noisesense import Mode, ReplyError
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.demo.ragas_peer import ragas_row
+from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
+from support.ragas_llms import KINDS, asked, evaluated_by
+from support.ragas_runs import COLUMNS
+from support.server import ScriptedServer
+from support.withholding import CASES, Case, mind, script, wrong_with
+
+each_llm = pytest.mark.parametrize("llm", [kind for kind in KINDS if kind != "LangChain wrapped"])
+SAMPLES = [case.sample for case in CASES]
+
+
+def wrong_with_value(case: Case, mode: Mode, number: float, told: str | None) -> str:
+    """As `wrong_with`; but ragas has no number for a reference without claims.
+
+    Where the list of them is unusable nobody knows whether there are any, and a host of ragas may
+    say so: "undetermined", not that there are none.
+    """
+    maybe_none = case.usable and "reference" in case.way.lists
+    if maybe_none and math.isnan(number) and "undetermined" in str(told):
+        return f"{case.id}, {mode}: {told}\n" if "makes no claims" in str(told) else ""
+    return wrong_with(case, mode, number=number, words=told)
+
+
+@each_llm
+def test_evaluate(llm: str, caplog: pytest.LogCaptureFixture) -> None:
+    with ScriptedServer(mind(), script=script) as server, caplog.at_level(logging.INFO):
+        metrics = [NoiseSensitivity(mode) for mode in MODES]
+        result = evaluated_by(llm, server, SAMPLES, metrics)
+    wrong = ""
+    for case, row in zip(CASES, result.scores, strict=True):
+        for mode in MODES:
+            number = row[COLUMNS[mode]]
+            assert isinstance(number, ScoredFloat) is case.usable
+            told = number.reason if case.usable else None
+            wrong += wrong_with_value(case, mode, number, told)
+    assert wrong == ""
+    table = result.to_pandas()
+    for mode in MODES:
+        none = [math.isnan(row[COLUMNS[mode]]) for row in result.scores]
+        assert table[COLUMNS[mode]].isna().tolist() == none
+        # What a person sees while it runs: how many rows have no number, and what the mean can be.
+        opened = sum(case.usable and case.expected(mode).value is None for case in CASES)
+        (line,) = {
+            message
+            for message in caplog.messages
+            if "undetermined" in message and COLUMNS[mode] in message
+        }
+        assert f"{opened} of " in line
+    # ragas logs one line for each row that failed.
+    unusable = len(MODES) * sum(not case.usable for case in CASES)
+    assert sum("no usable" in message for message in caplog.messages) == unusable
+
+
+@each_llm
+def test_raise_exceptions(llm: str) -> None:
+    """What is undetermined is then raised, as whatever else gives no number."""
+    undetermined = next(c for c in CASES if c.usable and c.expected("relevant").value is None)
+    with (
+        ScriptedServer(mind(), script=script) as server,
+        pytest.raises(Exception, match="undetermined"),
+    ):
+        evaluated_by(
+            llm, server, [undetermined.sample], [NoiseSensitivity()], raise_exceptions=True
+        )
+
+
+@each_llm
+def test_the_collections_api(llm: str) -> None:
+    async def work(model: Any) -> list[Any]:
+        metrics = [NoiseSensitivity(mode, llm=model) for mode in MODES]
+        return await asyncio.gather(
+            *(metric.ascore(**ragas_row(sample)) for sample in SAMPLES for metric in metrics),
+            return_exceptions=True,
+        )
+
+    with ScriptedServer(mind(), script=script) as server:
+        found = asked(llm, server, work)
+    wrong, cells = "", [(case, mode) for case in CASES for mode in MODES]
+    for (case, mode), result in zip(cells, found, strict=True):
+        if isinstance(result, ReplyError):
+            assert not case.usable
+            wrong += wrong_with(case, mode, words=str(result))
+            continue
+        assert isinstance(result, MetricResult), result
+        wrong += wrong_with_value(case, mode, result.value, str(result.reason))
+        value = result.traces["output"]["value"]
+        assert math.isnan(result.value) if value is None else result.value == value
+    assert wrong == ""

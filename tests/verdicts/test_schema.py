@@ -1,0 +1,96 @@
+"""The published JSON Schemas: stable files that say what is accepted, as far as they can."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+from noisesense import SCHEMA_VERSION, InputError, Verdicts, json_schema
+from noisesense.fixtures import fixture_folder
+from noisesense.verdicts.recording import recording_fields
+from noisesense.verdicts.schema import SchemaName, schema_path
+from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput
+from support.schema_files import generated
+from support.tables import Shape, random_pairs, verdicts
+
+NAMES: tuple[SchemaName, ...] = get_args(SchemaName)
+VALIDATORS = {name: jsonschema.Draft202012Validator(json_schema(name)) for name in NAMES}
+
+# What a schema cannot say: how numbers in one place and lists in another fit together, and that
+# 1.0 is not meant where 1 is. The reader says it.
+INEXPRESSIBLE = {
+    "verdicts: position out of range",
+    "verdicts: undetermined out of range",
+    "verdicts: reference position out of range",
+    "verdicts: entailed and undetermined",
+    "verdicts: fewer chunks than positions",
+    "verdicts: too many chunks",
+    "verdicts: chunks in another order",
+    "verdicts: position is a float",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_published_file_is_what_the_models_say(name: SchemaName) -> None:
+    """After a change of the models: ``python -m support.schema_files`` in tests/."""
+    assert json_schema(name) == generated(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_is_a_schema_with_a_version(name: SchemaName) -> None:
+    schema = json_schema(name)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"] == f"urn:noisesense:schema:{name}:{SCHEMA_VERSION}"
+    assert schema_path(name).name == f"{name}.v{SCHEMA_VERSION}.json"
+    # An editor shows a description for the whole and no word of Python.
+    assert schema["description"]
+    assert "Raises" not in json.dumps(schema)
+    assert "`" not in json.dumps(schema)
+
+
+def test_valid_data_is_valid() -> None:
+    VALIDATORS["sample"].validate(GOOD_SAMPLE)
+    VALIDATORS["verdicts"].validate(GOOD_VERDICTS)
+    for sample, judged in random_pairs(50, seed=60_000, shape=Shape((0, 5), (1, 4), (1, 5), 0.3)):
+        VALIDATORS["sample"].validate(sample.model_dump(mode="json"))
+        VALIDATORS["verdicts"].validate(judged.model_dump(mode="json"))
+        VALIDATORS["recording"].validate(recording_fields(sample, judged))
+    examples = json.loads((fixture_folder() / "reference_examples.json").read_text("utf-8"))
+    for example in examples["examples"]:
+        line = {"sample": example["sample"], "verdicts": example["verdicts"]}
+        VALIDATORS["recording"].validate(line)
+
+
+@given(verdicts())
+def test_whatever_can_be_written_is_valid(judged: Verdicts) -> None:
+    VALIDATORS["verdicts"].validate(judged.model_dump(mode="json", exclude_defaults=True))
+
+
+@pytest.mark.parametrize(
+    "bad", [b for b in BAD_INPUTS if b.kind in ("sample", "verdicts")], ids=lambda bad: bad.name
+)
+def test_bad_inputs_are_invalid_where_a_schema_can_say_so(bad: BadInput) -> None:
+    validator = VALIDATORS["sample" if bad.kind == "sample" else "verdicts"]
+    data: Any = json.loads(json.dumps(bad.data))
+    assert validator.is_valid(data) == (bad.name in INEXPRESSIBLE)
+
+
+def test_every_name_above_exists() -> None:
+    assert {bad.name for bad in BAD_INPUTS} >= INEXPRESSIBLE
+
+
+def test_an_unknown_schema() -> None:
+    expected = "schema: expected one of 'verdicts', 'sample', 'recording', got 'claims'"
+    with pytest.raises(InputError) as caught:
+        json_schema("claims")  # type: ignore[arg-type]
+    assert str(caught.value) == expected
+
+
+def test_callers_get_a_copy_of_their_own() -> None:
+    json_schema()["properties"].clear()
+    assert json_schema()["properties"]
