@@ -22,6 +22,10 @@ _NO_REFERENCE_CLAIMS = (
     "the reference makes no claims, so which chunks are relevant is not known; ragas' own metric "
     "gives NaN, too"
 )
+_NOT_TOLD = (
+    "the judge did not say whether the reference makes claims, and ragas' own metric gives NaN "
+    "for one without any"
+)
 
 
 class ScoredFloat(float):
@@ -60,12 +64,12 @@ class ScoredFloat(float):
         "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
         nothing to measure).
         """
-        return _status(self.score, self.mode)
+        return _status(self.score, self.mode, self.judgement)
 
     @property
     def reason(self) -> str:
         """The value and what it comes from, in words."""
-        return _reason(self.score, self.mode)
+        return _reason(self.score, self.mode, self.judgement)
 
     @property
     def report(self) -> dict[str, Any]:
@@ -79,8 +83,8 @@ class ScoredFloat(float):
             "reason": self.reason,
             **self.score.to_dict(),
             **{mode: _value(self.score, mode) for mode in MODES},
-            "status": {mode: _status(self.score, mode) for mode in MODES},
-            "reasons": {mode: _reason(self.score, mode) for mode in MODES},
+            "status": {mode: _status(self.score, mode, self.judgement) for mode in MODES},
+            "reasons": {mode: _reason(self.score, mode, self.judgement) for mode in MODES},
             "usage": asdict(self.judgement.usage + self.judgement.paid),
             "unanswered": self.judgement.unanswered,
             "shared": self.judgement.shared,
@@ -103,21 +107,24 @@ def _value(score: Score, mode: Mode) -> float | None:
     return None if _no_number_in_ragas(score) else score.value(mode)
 
 
-def _status(score: Score, mode: Mode) -> Status:
+def _status(score: Score, mode: Mode, judgement: Judgement) -> Status:
     status = score.status(mode)
     if status == "determined" and _no_number_in_ragas(score):
-        return "undefined"
+        # A list of the reference's claims that could not be read is among what is unanswered.
+        return "undetermined" if judgement.unanswered else "undefined"
     return status
 
 
-def _reason(score: Score, mode: Mode) -> str:
+def _reason(score: Score, mode: Mode, judgement: Judgement) -> str:
     reason = score.reason(mode)
     if not _no_number_in_ragas(score):
         return reason
+    why = _NOT_TOLD if judgement.unanswered else _NO_REFERENCE_CLAIMS
     if score.status(mode) == "determined":
         title = f"Noise sensitivity ({mode}, definition {score.definition})"
-        return f"{title} is undefined: {_NO_REFERENCE_CLAIMS}. Whichever they are: {reason}"
-    return f"{reason} ({_NO_REFERENCE_CLAIMS[0].upper()}{_NO_REFERENCE_CLAIMS[1:]}.)"
+        status = _status(score, mode, judgement)
+        return f"{title} is {status}: {why}. Whichever they are: {reason}"
+    return f"{reason} ({why[0].upper()}{why[1:]}.)"
 
 
 def summarize(
