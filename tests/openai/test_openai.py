@@ -10,10 +10,10 @@ import threading
 import warnings
 from typing import Any
 
+import openai
 import pytest
 from pydantic import BaseModel
 
-import openai
 from noisesense.errors import InputError, JudgeError, MissingExtraError, ReplyError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.openai import OpenAILLM

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from ragas import callbacks as ragas_callbacks
 from ragas.executor import Executor
 
 from noisesense.scoring.scoring import Score
 from noisesense.stats.summarize import Tally
-from ragas import callbacks as ragas_callbacks
 
 __all__ = [
     "Run",
