@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deepeval import assert_test, evaluate
 from deepeval.evaluate.configs import AsyncConfig, DisplayConfig
 
-from deepeval import assert_test, evaluate
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import MindModel, case_of, run

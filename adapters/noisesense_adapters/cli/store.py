@@ -219,7 +219,7 @@ def prune(
         typer.Option(
             "--unanswered",
             help="Only calls that answered nothing and samples with verdicts left undetermined. "
-            "They are asked again when scored into a new file.",
+            "They are asked again either way.",
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,

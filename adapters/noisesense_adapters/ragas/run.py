@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from ragas import callbacks as ragas_callbacks
 from ragas.executor import Executor
 
 from noisesense.errors import UndeterminedScoreError
 from noisesense.scoring.scoring import Score
 from noisesense.stats.summarize import Tally
 from noisesense_adapters.ragas.result import Choices, ScoredFloat
-from ragas import callbacks as ragas_callbacks
 
 __all__ = ["Run", "current_callbacks", "raising_as_under", "score_row"]
 

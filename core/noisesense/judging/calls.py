@@ -8,7 +8,7 @@ import json
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -166,7 +166,8 @@ class Question(Generic[S]):
     attempt: int = 0
 
 
-class Answer(NamedTuple, Generic[S]):
+@dataclass(frozen=True)
+class Answer(Generic[S]):
     """A usable reply, or None; to which attempt, and whether the model was asked for it."""
 
     reply: S | None

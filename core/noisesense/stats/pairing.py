@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
 
@@ -65,7 +66,8 @@ class _Found(Protocol):
 _Item = TypeVar("_Item", bound=_Found)
 
 
-class Paired(NamedTuple, Generic[_Item]):
+@dataclass(frozen=True)
+class Paired(Generic[_Item]):
     """Two runs side by side."""
 
     by: PairedBy

@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import validmind as vm
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from validmind.ai import utils
 
-import validmind as vm
 from noisesense import (
     InputError,
     JudgeError,
@@ -177,18 +177,25 @@ def test_a_recording_that_is_not_there(run: Any, table: pd.DataFrame, tmp_path: 
         run(table, judge=tmp_path / "none.jsonl")
 
 
-def test_a_model_that_fails_on_a_sample(
-    run: Any, table: pd.DataFrame, model: Scripted, tmp_path: Path
-) -> None:
+def test_a_model_that_fails_on_a_sample(run: Any, table: pd.DataFrame, model: Scripted) -> None:
     model.fails_on = "Charlotte"
-    store = VerdictStore(tmp_path / "judged.db")
-    result = run(table, judge_llm=model, store=store)
+    result = run(table, judge_llm=model)
     (row,) = result.tables[0].data.to_dict("records")
     assert (row["Count"], row["Failed"], row["Mean Score"]) == (6, 1, 0.2333)  # 7/6 over 5
     (error,) = result.raw_data.evaluation_results["error"].dropna()
     assert error.startswith("dataset 'answers', row 1: Scripted cannot be reached (Connection")
     assert "secret" not in error
-    # Run again: what the store holds is not asked for again, and what failed is.
+    model.fails_on = None
+    assert mean(run(table, judge_llm=model)) == 0.1944
+
+
+def test_a_store_carries_what_was_judged_into_the_next_run(
+    run: Any, table: pd.DataFrame, model: Scripted, tmp_path: Path
+) -> None:
+    """What failed is asked again, and nothing else: two decompositions, a check and the chunks."""
+    model.fails_on = "Charlotte"
+    store = tmp_path / "calls.db"
+    run(table, judge_llm=model, store=store)
     model.fails_on, asked = None, model.calls
     assert mean(run(table, judge_llm=model, store=store)) == 0.1944
     assert asked < model.calls <= asked + 2 + 3
