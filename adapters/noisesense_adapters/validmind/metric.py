@@ -92,8 +92,8 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     (`judge_llm`), or else the model that ValidMind is configured with. The scores follow from its
     verdicts by counting, so a recording gives the same result every time.
 
-    Where the judge gave no verdict that a score hangs on, the score of that sample is
-    undetermined: it lies between a lowest and a highest value. The mean of all samples then is a
+    Where a score depends on verdicts that the judge did not give, the score of that sample is
+    undetermined: it lies between a lowest and a highest value. The mean of all samples is then a
     range, too, from `Mean Low` to `Mean High`, and `Mean Score` is a number only where the two
     meet. A response without claims has nothing to measure: its score is undefined. Undetermined,
     undefined and failed samples are counted and never taken as 0 or 1. Histogram and box plot
@@ -105,46 +105,46 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     `response_column`, `retrieved_contexts_column`, `reference_column` and `user_input_column` each
     take the name of a column, a path into a column of dictionaries such as
     `"my_model_prediction.answer"`, or a function of the row. Retrieved contexts are lists of
-    texts, or of dictionaries with a text, an id and a label `relevant`, which then wins over what
-    the judge finds.
+    texts, or of dictionaries with a text, an id and a label `relevant`. A label takes precedence
+    over the judge.
 
     #### Configuring the Test
 
     - `mode`: `"relevant"` (the default), `"irrelevant"` or `"both"`, which gives the tables a
     row and the figures a trace for each. `focus` is its deprecated name.
-    - `definition`: `"ragas"` (the default, which ValidMind's own test computes, too), `"paper"`,
-    `"promptfoo"` or `"validmind"`, the formula that ValidMind's test is described with: all
+    - `definition`: `"ragas"` (the default, which ValidMind's own test also computes), `"paper"`,
+    `"promptfoo"` or `"validmind"`, the formula in the description of ValidMind's test: all
     incorrect claims, whatever they come from.
     - `empty`: `"undefined"`, `"zero"` or `"error"` for responses without claims.
-    - `undetermined`: `"none"`, `"low"` or `"high"`: what the score of a sample with open verdicts
-    is in the raw data and figures. The range of the mean is the same with each.
-    - `store`: a file that keeps what a model said, so that no call is paid for twice.
+    - `undetermined`: `"none"`, `"low"` or `"high"`: the score of a sample with open verdicts in
+    the raw data and figures. It does not change the range of the mean.
+    - `store`: a file that keeps a model's replies, so that no call is paid for twice.
     - `judge_embeddings`: accepted so that existing calls work, and not used.
 
     ### Signs of High Risk
 
-    The second table says of each whether it is there, by which figure and threshold:
+    The second table says for each sign whether it is present, with its figure and threshold:
 
     - At least every tenth sample has a score of 0.5 or more.
     - Mean and median are 0.1 or more apart: few samples carry the problem.
     - A standard deviation of 0.25 or more: the system is robust for some inputs only.
 
-    Beside these, failed samples, and a wide range from `Mean Low` to `Mean High`: the judge left
-    so much open that the data do not say how good the system is.
+    Look also for failed samples, and for a wide range from `Mean Low` to `Mean High`: the judge
+    then left so much open that the data do not say how good the system is.
 
     ### Strengths
 
     - Tells errors that retrieval causes from what the model made up.
     - Every score comes with the claims and documents behind it and can be computed again from the
     recorded verdicts.
-    - A verdict that is missing stays missing; it does not pass for a good one.
+    - A missing verdict stays missing; it is never taken as a good one.
 
     ### Limitations
 
-    - The scores are as good as the verdicts: a language model as judge errs, and a few documents
-    wrongly said to support a claim raise the score far more than some that were missed.
-    - References must be complete: what is true and not in the reference counts as incorrect.
-    - Says nothing of whether the response answers the question.
+    - The scores are as good as the verdicts. A language model makes mistakes as a judge, and a
+    wrong "yes" about a document and a claim raises the score far more than a wrong "no" lowers it.
+    - References must be complete: a true claim that is not in the reference counts as incorrect.
+    - The test does not say whether the response answers the question.
     """
     modes = _modes(mode, focus, definition)
     check_empty(empty)
