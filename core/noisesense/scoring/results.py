@@ -22,7 +22,7 @@ from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.recording import recording_fields
 from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
+from noisesense.verdicts.verdicts import Verdicts, as_model
 
 __all__ = ["Result", "ResultLine", "read_results", "result_in", "score_in", "write_results"]
 
@@ -107,7 +107,7 @@ class Result:
         return line | self._texts()
 
     def _texts(self) -> dict[str, Any]:
-        verdicts = None if self.score is None else self.score.verdicts
+        verdicts = None if self.score is None else as_model(self.score.verdicts)
         if self.sample is not None and verdicts is not None:
             return recording_fields(self.sample, verdicts)
         found: dict[str, Any] = {}

@@ -26,10 +26,9 @@ from noisesense.scoring.definitions import (
 from noisesense.scoring.gate import GateOutcome, gate
 from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
 from noisesense.scoring.reasons import mode_sentence
-from noisesense.verdicts.plain import VerdictsForm
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.verdicts import Verdicts
+    from noisesense.verdicts.form import VerdictsForm
 
 __all__ = [
     "ClaimOutcome",
@@ -80,7 +79,7 @@ class Score:
         undetermined: what open verdicts give.
     """
 
-    verdicts: Verdicts
+    verdicts: VerdictsForm
     definition: DefinitionName
     empty: Empty
     undetermined: Undetermined
@@ -231,7 +230,7 @@ def _category(facts: tuple[Truth, Truth, Truth, Truth]) -> Category:
 
 
 def score(
-    verdicts: Verdicts,
+    verdicts: VerdictsForm,
     *,
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
@@ -265,7 +264,7 @@ def score(
     rules = check_definition(definition)
     check_empty(empty)
     check_undetermined(undetermined)
-    if not isinstance(verdicts, VerdictsForm):
+    if not callable(getattr(verdicts, "to_matrices", None)):
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     if not verdicts.response_claims and empty == "error":
@@ -276,7 +275,7 @@ def score(
     return Score(verdicts, rules.name, empty, undetermined, counts, known)
 
 
-def _count(verdicts: Verdicts, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
+def _count(verdicts: VerdictsForm, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
     """Both modes' counts in one pass over the claims."""
     claims = verdicts.response_claims
     total = len(claims)

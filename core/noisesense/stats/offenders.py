@@ -10,7 +10,7 @@ from noisesense.errors import InputError, describe
 from noisesense.scoring.outcomes import ClaimOutcome
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.verdicts.sample import Chunk
+from noisesense.verdicts.form import ChunkForm
 
 __all__ = ["Offence", "Offender", "offenders"]
 
@@ -153,10 +153,10 @@ def _offender(name: str, record: _Record) -> Offender:
 def _add(
     records: dict[str, _Record], sample: str, score: Score, group_by: GroupBy, examples: int
 ) -> None:
-    chunks = score.verdicts.chunks or (Chunk(text=""),) * score.verdicts.chunk_count
-    names = [_name(chunk, group_by) for chunk in chunks]
+    chunks = score.verdicts.chunks
+    names = [_name(chunk, group_by) for chunk in chunks or ()] or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
-        text = chunks[names.index(name)].text
+        text = chunks[names.index(name)].text if chunks else ""
         records.setdefault(name, _Record(text)).retrieved += 1
     guilty: set[str] = set()
     for claim in score.claims:
@@ -171,7 +171,7 @@ def _add(
         records[name].samples += 1
 
 
-def _name(chunk: Chunk, group_by: GroupBy) -> str:
+def _name(chunk: ChunkForm, group_by: GroupBy) -> str:
     return chunk.id if group_by == "id" and chunk.id else chunk.text
 
 

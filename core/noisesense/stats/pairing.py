@@ -16,6 +16,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_ar
 
 from noisesense.errors import InputError, PairingError, describe
 from noisesense.scoring.results import Result
+from noisesense.verdicts.form import VerdictsForm
 from noisesense.verdicts.recording import Recorded
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
@@ -299,8 +300,8 @@ class Twice(NamedTuple):
     """One sample with two sets of verdicts."""
 
     name: str
-    judge: Verdicts
-    human: Verdicts
+    judge: VerdictsForm
+    human: VerdictsForm
 
 
 class JudgedTwice(NamedTuple):
@@ -321,7 +322,7 @@ _NONE = Verdicts(response_claims=())
 class _Side(NamedTuple):
     name: Named
     shown: str
-    verdicts: Verdicts
+    verdicts: VerdictsForm
 
 
 def judged_twice(

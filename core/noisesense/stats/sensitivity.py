@@ -14,7 +14,7 @@ from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.cells import CellKind
 from noisesense.stats.interval import quantile_of_sorted
-from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
+from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts, as_model
 
 __all__ = ["Band", "Cells", "SensitivityBand", "sensitivity_band"]
 
@@ -247,7 +247,7 @@ def _verdicts(item: Verdicts | Score | Result) -> Verdicts | None:
     if isinstance(item, Verdicts):
         return item
     scored = score_in(item)
-    return None if scored is None else scored.verdicts
+    return None if scored is None else as_model(scored.verdicts)
 
 
 class _Means:
