@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from noisesense.scoring.definitions import Category
+from noisesense.scoring.records import Record
 
 __all__ = ["ClaimOutcome", "Counts", "Partition"]
 
@@ -60,8 +61,10 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ClaimOutcome:
+class ClaimOutcome(Record):
     """What became of one response claim, with the chunks that explain it (zero-based)."""
+
+    _derived = ("sentence",)
 
     index: int
     text: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field, StrictInt, StrictStr
@@ -18,6 +18,7 @@ from noisesense.errors import InputError, RecordingError, describe
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import MODES, DefinitionName
+from noisesense.scoring.records import as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.recording import recording_fields
@@ -97,11 +98,11 @@ class Result:
                 line[mode] = self.score.value(mode)
             line["status"] = {mode: self.score.status(mode) for mode in MODES}
             line["bounds"] = {mode: self.score.bounds(mode) for mode in MODES}
-            line["partition"] = self.score.partition._asdict()
+            line["partition"] = as_data(self.score.partition)
         if self.unanswered:
             line["unanswered"] = self.unanswered
         if self.usage != Usage():
-            line["usage"] = asdict(self.usage)
+            line["usage"] = as_data(self.usage)
         if self.error is not None:
             line["error"] = self.error
         return line | self._texts()

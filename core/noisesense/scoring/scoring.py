@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -26,6 +26,7 @@ from noisesense.scoring.definitions import (
 from noisesense.scoring.gate import GateOutcome, gate
 from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
 from noisesense.scoring.reasons import mode_sentence
+from noisesense.scoring.records import as_data
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import VerdictsForm
@@ -215,10 +216,8 @@ class Score:
             **{mode: self.value(mode) for mode in MODES},
             "status": {mode: self.status(mode) for mode in MODES},
             "bounds": {mode: self.bounds(mode) for mode in MODES},
-            "partition": self.partition._asdict(),
-            "claims": [
-                {**asdict(outcome), "sentence": outcome.sentence} for outcome in self.claims
-            ],
+            "partition": as_data(self.partition),
+            "claims": [outcome.to_dict() for outcome in self.claims],
             "chunk_relevance": self.chunk_relevance,
             "reasons": {mode: self.reason(mode) for mode in MODES},
         }

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
+from noisesense.scoring.records import Record
 from noisesense.stats.interval import Interval, Resampling, Units, bootstrap_interval, total
 from noisesense.stats.pairing import Twice, match_texts
 from noisesense.verdicts.form import ClaimForm
@@ -48,7 +49,7 @@ class Confusion(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CellAgreement:
+class CellAgreement(Record):
     """Agreement on one kind of cell.
 
     Attributes:

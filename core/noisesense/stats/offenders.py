@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.outcomes import ClaimOutcome
+from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.verdicts.form import ChunkForm
@@ -38,7 +39,7 @@ class Offence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Offender:
+class Offender(Record):
     """A document that misled, or of which the judge left open whether it did.
 
     Attributes:
@@ -65,10 +66,6 @@ class Offender:
     samples: int
     retrieved: int
     offences: tuple[Offence, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
-        return {**asdict(self), "offences": [each._asdict() for each in self.offences]}
 
 
 @dataclass

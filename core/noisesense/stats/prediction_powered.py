@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from noisesense.errors import InputError, PairingError, describe
 from noisesense.scoring.definitions import Mode, check_mode
+from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, covering, same_value_interval, t_quantile
 from noisesense.stats.pairing import Named, PairedBy, check_pair_by, name_of, pair, same_texts
@@ -24,7 +25,7 @@ Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class PoweredMean:
+class PoweredMean(Record):
     """A mean estimated from a judge's scores and people's labels.
 
     Attributes:

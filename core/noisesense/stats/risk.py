@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from noisesense.scoring.records import Record
+
 __all__ = ["Figure", "RiskSign", "RiskThresholds", "risk_signs"]
 
 
@@ -28,7 +30,7 @@ class RiskThresholds:
 
 
 @dataclass(frozen=True)
-class RiskSign:
+class RiskSign(Record):
     """One sign: is it there, by which figure and threshold.
 
     Attributes:

@@ -10,6 +10,7 @@ from typing import get_args
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.cells import CellKind
@@ -106,7 +107,7 @@ Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Band:
+class Band(Record):
     """Where one mode's mean goes, over all samples with claims.
 
     Attributes:
@@ -139,7 +140,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class SensitivityBand:
+class SensitivityBand(Record, BothModes[Band]):
     """Both modes under one assumption about the judge.
 
     Attributes:
@@ -164,10 +165,6 @@ class SensitivityBand:
     open_cells: int
     relevant: Band | None
     irrelevant: Band | None
-
-    def mode(self, mode: Mode) -> Band | None:
-        """One mode's band."""
-        return self.relevant if mode == "relevant" else self.irrelevant
 
 
 def sensitivity_band(
