@@ -17,23 +17,6 @@ from noisesense.errors import InputError, describe
 if TYPE_CHECKING:
     from noisesense.verdicts.form import ResponseClaimForm, VerdictsForm
 
-__all__ = [
-    "DEFINITIONS",
-    "MODES",
-    "Category",
-    "Definition",
-    "DefinitionName",
-    "Mode",
-    "Relevance",
-    "Truth",
-    "all_of",
-    "check_mode",
-    "claim_facts",
-    "facts_category",
-    "negate",
-    "relevance",
-]
-
 Truth = bool | None
 
 

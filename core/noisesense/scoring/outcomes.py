@@ -8,8 +8,6 @@ from typing import NamedTuple
 from noisesense.scoring.definitions import Category
 from noisesense.scoring.records import Record
 
-__all__ = ["ClaimOutcome", "Counts", "Partition"]
-
 _MAX_TEXT = 120
 
 

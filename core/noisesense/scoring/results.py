@@ -25,8 +25,6 @@ from noisesense.verdicts.recording import recording_fields
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts, as_model
 
-__all__ = ["Result", "ResultLine", "read_results", "result_in", "score_in", "write_results"]
-
 
 class ResultLine(Model):
     """One line of a results file. The numbers are for other readers; see the module."""

@@ -31,19 +31,6 @@ from noisesense.scoring.records import as_data
 if TYPE_CHECKING:
     from noisesense.verdicts.form import VerdictsForm
 
-__all__ = [
-    "ClaimOutcome",
-    "Counts",
-    "Empty",
-    "Partition",
-    "Score",
-    "Status",
-    "Undetermined",
-    "check_empty",
-    "check_undetermined",
-    "score",
-]
-
 Empty = Literal["undefined", "zero", "error"]
 Undetermined = Literal["none", "low", "high"]
 Status = Literal["determined", "undetermined", "undefined"]

@@ -22,8 +22,6 @@ from noisesense.stats.interval import (
 )
 from noisesense.stats.pairing import Labelled, PairedBy, Twice, check_pair_by, judged_twice
 
-__all__ = ["Agreement", "SampleError", "ScoreError", "agreement", "score_errors"]
-
 Bounds = tuple[float, float]
 
 

@@ -14,15 +14,6 @@ from noisesense.stats.interval import Interval, Resampling, Units, bootstrap_int
 from noisesense.stats.pairing import Twice, match_texts
 from noisesense.verdicts.form import ClaimForm
 
-__all__ = [
-    "CellAgreement",
-    "CellKind",
-    "Confusion",
-    "cell_agreement",
-    "compare_cells",
-    "kappa",
-]
-
 CellKind = Literal["correct", "response", "reference"]
 """Which question a cell answers: does the reference entail a response claim; does a chunk; does a
 chunk entail a reference claim?"""

@@ -13,8 +13,6 @@ from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.verdicts.form import ChunkForm
 
-__all__ = ["Offence", "Offender", "offenders"]
-
 GroupBy = Literal["id", "text"]
 
 

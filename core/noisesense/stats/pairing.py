@@ -21,21 +21,6 @@ from noisesense.verdicts.recording import Recorded
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-__all__ = [
-    "MIN_PAIRED",
-    "Labelled",
-    "Named",
-    "Paired",
-    "PairedBy",
-    "Twice",
-    "check_pair_by",
-    "judged_twice",
-    "match_texts",
-    "name_of",
-    "pair",
-    "same_texts",
-]
-
 PairedBy = Literal["id", "question"]
 Labelled = Result | Recorded | tuple[Sample, Verdicts]
 """Verdicts on a sample: a result, a line of a recording or a plain pair."""

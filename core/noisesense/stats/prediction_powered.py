@@ -16,8 +16,6 @@ from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, covering, same_value_interval, t_quantile
 from noisesense.stats.pairing import Named, PairedBy, check_pair_by, name_of, pair, same_texts
 
-__all__ = ["PoweredMean", "prediction_powered", "prediction_powered_mean"]
-
 _TIE = 1e-12
 _NAMES = ("judge_unlabelled", "judge_labelled", "human_labelled")
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from noisesense.scoring.records import Record
 
-__all__ = ["Figure", "RiskSign", "RiskThresholds", "risk_signs"]
-
 
 @dataclass(frozen=True)
 class RiskThresholds:

@@ -17,8 +17,6 @@ from noisesense.stats.cells import CellKind
 from noisesense.stats.interval import quantile_of_sorted
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts, as_model
 
-__all__ = ["Band", "Cells", "SensitivityBand", "sensitivity_band"]
-
 _CORRECT = -1
 """In place of a chunk: the cell that says whether the reference entails the claim."""
 

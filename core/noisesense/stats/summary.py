@@ -12,16 +12,6 @@ from noisesense.scoring.scoring import Undetermined
 from noisesense.stats.interval import Interval
 from noisesense.stats.risk import RiskSign
 
-__all__ = [
-    "FEW_NOISY",
-    "FEW_UNITS",
-    "ModeSummary",
-    "Summary",
-    "counted",
-    "mode_warnings",
-    "run_warnings",
-]
-
 
 @dataclass(frozen=True)
 class ModeSummary(Record):

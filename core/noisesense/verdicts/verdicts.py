@@ -21,15 +21,12 @@ from noisesense.errors import InputError, describe
 from noisesense.verdicts.form import (
     MOST_UNLISTED,
     Cell,
-    Matrices,
     VerdictsBase,
     VerdictsForm,
     merged_chunk,
 )
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
-
-__all__ = ["Cell", "Matrices", "ReferenceClaim", "ResponseClaim", "Verdicts"]
 
 _Texts = Sequence[str] | None
 
