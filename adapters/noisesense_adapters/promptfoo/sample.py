@@ -212,18 +212,14 @@ def _from_data(data: Any, contexts: list[Any] | None, where: str) -> VerdictsFor
     if plain is not None:
         return plain
     from noisesense.verdicts.sample import Sample
-    from noisesense.verdicts.verdicts import Verdicts
+    from noisesense_adapters.toolbox.judges import read_verdicts
 
     sample: Sample | None = None
     if contexts is not None:
         # Only its chunks matter here: who gives verdicts need not give the texts.
         fields = {"response": "-", "reference": "-", "retrieved_contexts": contexts}
         sample = Sample.model_validate(fields)
-    try:
-        verdicts = Verdicts.model_validate(data)
-        return verdicts.beside(sample) if sample else verdicts
-    except InputError as error:
-        raise error.within(where) from None
+    return read_verdicts(data, sample, where)
 
 
 def _from_recording(path: Path, sample: dict[str, Any]) -> VerdictsForm:
