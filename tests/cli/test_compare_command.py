@@ -455,7 +455,7 @@ def test_agreement(tmp_path: Path, capsys: Capsys) -> None:
     cells = expected.cells["correct"]
     assert f"{cells.counts.missed}          0" in shown.out
     assert f"corrected by the labels {powered['relevant']['mean']:.4f}" in shown.out
-    assert "note: relevant: 12 labelled samples; below 30" in shown.err
+    assert "note: relevant: 12 labeled samples; below 30" in shown.err
 
 
 def test_agreement_without_samples_to_correct(tmp_path: Path, capsys: Capsys) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from noisesense.errors import InputError, ReplyError, describe
+from noisesense.errors import InputError, ReplyError, check_choice, check_whole, describe
 from noisesense.judging.calls import (
     CallRunner,
     LoopLimit,
@@ -96,15 +96,14 @@ class LLMJudge:
                 where="llm",
                 hint="the adapters wrap their frameworks' own models",
             )
-        if plan not in get_args(Plan):
-            raise InputError("'lazy' or 'full'", describe(plan), where="plan")
+        check_choice(plan, get_args(Plan), "plan")
         if store is not None and not callable(getattr(store, "claim", None)):
             hint = "store=VerdictStore(path)"
             raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
-        _whole(max_concurrency, 1, "max_concurrency")
-        _whole(votes, 1, "votes")
-        _whole(chunks_per_call, 1, "chunks_per_call")
-        _whole(max_reasks, 0, "max_reasks")
+        check_whole(max_concurrency, 1, "max_concurrency")
+        check_whole(votes, 1, "votes")
+        check_whole(chunks_per_call, 1, "chunks_per_call")
+        check_whole(max_reasks, 0, "max_reasks")
         prompts, budget = prompts or DEFAULT_PROMPTS, budget or Budget()
         self.plan: Plan = plan
         self.model = model_name(llm, model, needed=store is not None)
@@ -226,11 +225,6 @@ def _label(sample: Sample) -> str:
     """A few words by which a person knows the sample again."""
     words = " ".join((sample.user_input or sample.response).split())[:60]
     return encodable(words)
-
-
-def _whole(value: object, least: int, name: str) -> None:
-    if type(value) is not int or value < least:
-        raise InputError(f"a whole number of {least} or more", describe(value), where=name)
 
 
 # The metric gives these itself, from arguments of its own.

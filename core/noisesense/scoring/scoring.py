@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from noisesense.errors import InputError, UndefinedScoreError, describe
+from noisesense.errors import InputError, UndefinedScoreError, check_choice
 from noisesense.scoring.definitions import (
     MODES,
     Category,
@@ -37,23 +37,19 @@ Status = Literal["determined", "undetermined", "undefined"]
 """Of one mode: every completion of the verdicts gives the same value; the judge left open which;
 or there is nothing to measure (no response claims, no such mode)."""
 
-_EMPTY = get_args(Empty)
-_UNDETERMINED = get_args(Undetermined)
+_EMPTY: tuple[Empty, ...] = get_args(Empty)
+_UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
 _CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 def check_empty(empty: str) -> Empty:
     """That choice of what no response claims give. Raises `InputError`."""
-    if empty not in _EMPTY:
-        raise InputError("'undefined', 'zero' or 'error'", describe(empty), where="empty")
-    return cast(Empty, empty)
+    return check_choice(empty, _EMPTY, "empty")
 
 
 def check_undetermined(undetermined: str) -> Undetermined:
     """That choice of what open verdicts give. Raises `InputError`."""
-    if undetermined not in _UNDETERMINED:
-        raise InputError("'none', 'low' or 'high'", describe(undetermined), where="undetermined")
-    return cast(Undetermined, undetermined)
+    return check_choice(undetermined, _UNDETERMINED, "undetermined")
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,11 +152,9 @@ class Score:
     @cached_property
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
-        found = [
-            _category(claim_facts(claim, self._relevance))
-            for claim in self.verdicts.response_claims
-        ]
-        return Partition(*map(found.count, _CATEGORIES))
+        claims = self.verdicts.response_claims
+        categories = [_category(claim_facts(claim, self._relevance)) for claim in claims]
+        return Partition(*map(categories.count, _CATEGORIES))
 
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:

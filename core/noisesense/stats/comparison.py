@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from noisesense.scoring.definitions import Category, DefinitionName, Mode
 from noisesense.scoring.records import BothModes, Record
-from noisesense.stats.interval import Interval
+from noisesense.stats.interval import Bounds, Interval, absolute_bounds, difference_bounds
 from noisesense.stats.pairing import PairedBy
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
 ]
 
 Decision = Literal["better", "worse", "undecided"]
-Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -98,26 +97,20 @@ class SampleChange(Record):
     def difference_bounds(self, mode: Mode) -> Bounds | None:
         """Between what ``b − a`` lies; None unless both have something to measure."""
         a, b = self.bounds_a[mode], self.bounds_b[mode]
-        return None if a is None or b is None else (b[0] - a[1], b[1] - a[0])
+        return a and b and difference_bounds(a, b)
 
     def changed(self, mode: Mode) -> bool:
         """Did the value change, whichever way the open verdicts fall?"""
-        found = self.difference_bounds(mode)
-        if found is None:
+        bounds = self.difference_bounds(mode)
+        if bounds is None:
             return (self.bounds_a[mode] is None) != (self.bounds_b[mode] is None)
-        return not found[0] <= 0 <= found[1]
+        return not bounds[0] <= 0 <= bounds[1]
 
     @property
     def largest(self) -> float:
         """The larger of the two modes' absolute differences, as far as they are certain."""
-        return max(_least(self.difference_bounds(mode)) for mode in self.bounds_a)
-
-
-def _least(bounds: Bounds | None) -> float:
-    """The smallest distance from 0."""
-    if bounds is None or bounds[0] <= 0 <= bounds[1]:
-        return 0.0
-    return min(abs(bounds[0]), abs(bounds[1]))
+        differences = map(self.difference_bounds, self.bounds_a)
+        return max((absolute_bounds(each)[0] for each in differences if each), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -155,8 +148,8 @@ class Comparison(Record, BothModes[ModeComparison]):
     @property
     def worse(self) -> tuple[Mode, ...]:
         """The modes in which B is worse, for a check that fails."""
-        found = (self.relevant, self.irrelevant)
-        return tuple(each.mode for each in found if each and each.decision == "worse")
+        both = (self.relevant, self.irrelevant)
+        return tuple(each.mode for each in both if each and each.decision == "worse")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything above as plain JSON-ready data."""

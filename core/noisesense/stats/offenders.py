@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, check_choice, describe
 from noisesense.scoring.outcomes import ClaimOutcome
 from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
@@ -68,6 +68,8 @@ class Offender(Record):
 
 @dataclass
 class _Record:
+    """The fields of an `Offender`, counted up."""
+
     text: str
     claims: int = 0
     undetermined: int = 0
@@ -103,45 +105,23 @@ def offenders(
     Raises:
         InputError: an unknown ``group_by``, or a number below 0.
     """
-    if group_by not in get_args(GroupBy):
-        raise InputError("'id' or 'text'", describe(group_by), where="group_by")
+    check_choice(group_by, get_args(GroupBy), "group_by")
     for name, number in (("top", top), ("examples", examples)):
         if number is not None and number < 0:
             raise InputError("0 or more", describe(number), where=name)
     records: dict[str, _Record] = {}
     for result in results:
-        scored = result_in(result).score
-        if scored is not None:
+        if (scored := result_in(result).score) is not None:
             _add(records, result.id, scored, group_by, examples)
     ranked = sorted(
-        (
-            (name, record)
-            for name, record in records.items()
-            if record.claims or record.undetermined
-        ),
-        key=lambda item: (
-            -item[1].claims,
-            -item[1].alone,
-            -item[1].undetermined,
-            item[1].retrieved,
-            item[0],
-        ),
+        (-each.claims, -each.alone, -each.undetermined, each.retrieved, name)
+        for name, each in records.items()
+        if each.claims or each.undetermined
     )
-    return tuple(_offender(name, record) for name, record in ranked[:top])
-
-
-def _offender(name: str, record: _Record) -> Offender:
-    return Offender(
-        document=name,
-        text=record.text,
-        claims=record.claims,
-        undetermined=record.undetermined,
-        alone=record.alone,
-        relevant=record.relevant,
-        irrelevant=record.irrelevant,
-        samples=record.samples,
-        retrieved=record.retrieved,
-        offences=tuple(record.offences),
+    fields = ((name, vars(records[name])) for *_, name in ranked[:top])
+    return tuple(
+        Offender(document=name, **{**each, "offences": tuple(each["offences"])})
+        for name, each in fields
     )
 
 
