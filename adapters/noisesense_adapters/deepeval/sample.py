@@ -12,8 +12,9 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample, Verdicts
 from noisesense.errors import describe
+from noisesense_adapters.toolbox.judges import read_verdicts
 
-__all__ = ["given_verdicts", "place_of", "sample_of", "verdicts_of"]
+__all__ = ["Labels", "given_verdicts", "place_of", "sample_of"]
 
 VERDICTS = "verdicts"
 LABELS = "chunk_labels"
@@ -102,21 +103,6 @@ def _listed(value: object) -> list[Any] | None:
     return list(cast("list[Any]", value)) if isinstance(value, (list, tuple)) else None
 
 
-def verdicts_of(test_case: LLMTestCase, sample: Sample) -> Verdicts | None:
-    """The verdicts in ``metadata["verdicts"]``, in the published form; None if there are none.
-
-    Raises:
-        InputError: they are malformed or do not fit the test case.
-    """
-    given = _metadata(test_case).get(VERDICTS)
-    if given is None:
-        return None
-    try:
-        return Verdicts.model_validate(given).beside(sample)
-    except InputError as error:
-        raise error.within(f"{place_of(test_case)}, metadata[{VERDICTS!r}]") from None
-
-
 def _metadata(test_case: LLMTestCase) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", getattr(test_case, "metadata", None) or {})
 
@@ -129,15 +115,22 @@ _lock = threading.Lock()
 _used_for: OrderedDict[int, tuple[object, str]] = OrderedDict()
 
 
-def given_verdicts(given: Any, sample: Sample) -> Verdicts:
-    """The constructor's ``verdicts`` beside the sample.
+def given_verdicts(
+    test_case: LLMTestCase, of_metric: Verdicts | Mapping[str, Any] | None, sample: Sample
+) -> Verdicts | None:
+    """The verdicts in ``metadata["verdicts"]``, else those of the metric; None if there are none.
 
     Raises:
-        InputError: malformed, of other chunks, or already used for another sample: scoring that
-            one with them would give a number that means nothing.
+        InputError: they are malformed, do not fit the test case, or are the metric's and already
+            used for another sample: scoring that one with them would be meaningless.
     """
+    own = _metadata(test_case).get(VERDICTS)
+    if own is not None:
+        return read_verdicts(own, sample, f"{place_of(test_case)}, metadata[{VERDICTS!r}]")
+    if of_metric is None:
+        return None
     with _lock:
-        _, key = _used_for.setdefault(id(given), (given, sample.key))
+        _, key = _used_for.setdefault(id(of_metric), (of_metric, sample.key))
         if len(_used_for) > _REMEMBERED:
             _used_for.popitem(last=False)
     if key != sample.key:
@@ -148,7 +141,4 @@ def given_verdicts(given: Any, sample: Sample) -> Verdicts:
             hint='put each test case\'s own into its metadata["verdicts"], '
             "or give a recording of all: judge=RecordedJudge(…)",
         )
-    try:
-        return Verdicts.model_validate(given).beside(sample)
-    except InputError as error:
-        raise error.within("verdicts") from None
+    return read_verdicts(of_metric, sample, "verdicts")

@@ -47,14 +47,16 @@ class RequestRefusedError(JudgeError):
 
 
 async def call_model(
-    call: Awaitable[T], model: str, explain: Callable[[Exception], JudgeError | None] | None = None
+    call: Awaitable[T],
+    model: str,
+    explain: Callable[[BaseException], JudgeError | None] | None = None,
 ) -> T:
     """The result of a call of a model's client.
 
     Args:
         call: the client's coroutine.
         model: its name in messages.
-        explain: the error for an exception that only this client raises.
+        explain: our error for an exception that only this client raises.
 
     Raises:
         ReplyError: the model replied, but the client could not use the reply.
@@ -66,7 +68,9 @@ async def call_model(
     except NoiseSenseError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-        failure = (explain and explain(error)) or _reply_error(error) or judge_error(error, model)
+        failure = _reply_error(error) or judge_error(error, model)
+        if explain and not isinstance(failure, ReplyError):
+            failure = explain(next(_chain(error))) or failure
     # Raised out here so that it carries no context.
     raise failure
 
@@ -92,11 +96,15 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
 
 
 def _reply_error(error: Exception) -> ReplyError | None:
-    reply = getattr(error, "completion", None) or getattr(error, "last_completion", None)
-    problem = MISFIT if reply is not None or _code_of(error) == _UNFIT_REPLY else ""
-    for link in _chain(error, contexts=False):
+    links = list(_chain(error, contexts=False))
+    holders = [
+        (each, name) for each in (error, *links) for name in ("completion", "last_completion")
+    ]
+    replies = [reply for each, name in holders if (reply := getattr(each, name, None)) is not None]
+    problem = MISFIT if replies or _code_of(error) == _UNFIT_REPLY else ""
+    for link in links:
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
-    return ReplyError(problem, usage_of(reply)) if problem else None
+    return ReplyError(problem, usage_of(next(iter(replies), None))) if problem else None
 
 
 def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseException]:
