@@ -22,19 +22,6 @@ from pydantic import (
 from noisesense.errors import InputError, describe
 from noisesense.utf8 import encodable
 
-__all__ = [
-    "DEFAULT_PROMPTS",
-    "Budget",
-    "Claims",
-    "PackedVerdict",
-    "PackedVerdicts",
-    "Prompts",
-    "Verdict",
-    "VerdictList",
-    "batches",
-    "split_text",
-]
-
 
 @dataclass(frozen=True)
 class Prompts:

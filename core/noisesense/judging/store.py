@@ -23,8 +23,6 @@ from noisesense.verdicts.recording import write_recording
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-__all__ = ["Pruned", "Row", "StoreStats", "StoredCall", "StoredSample", "VerdictStore"]
-
 Row = tuple[Any, ...]
 
 
