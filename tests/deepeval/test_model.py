@@ -152,7 +152,7 @@ def test_a_models_own_validation_error_is_a_reply_error() -> None:
         (TimeoutError(SECRET), "custom gave no reply in time"),
         (
             RuntimeError(SECRET),
-            r"custom could not be asked: RuntimeError, raised in test_model\.py",
+            r"custom could not be called: RuntimeError, raised in test_model\.py",
         ),
         (AttributeError(SECRET), r"AttributeError, raised in test_model\.py"),
         (TypeError(SECRET), r"TypeError, raised in test_model\.py"),

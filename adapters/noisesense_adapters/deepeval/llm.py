@@ -38,7 +38,7 @@ _NO_TEXT = (AttributeError, IndexError, KeyError, TypeError)
 
 
 class DeepEvalLLM:
-    """A model of DeepEval, asked as DeepEval asks it.
+    """A model of DeepEval, called as DeepEval calls it.
 
     One call here is one call of the model's ``a_generate``. DeepEval itself repeats a call that
     failed on the way (429, 5xx, timeout, connection): ``DEEPEVAL_RETRY_MAX_ATTEMPTS`` attempts,
@@ -131,8 +131,9 @@ def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
         content, cost = cast("tuple[object, object]", returned)
         # An EvaluationCost is a float; its value is None where the price is unknown.
         price = getattr(cost, "value", cost)
-        known = float(price) if isinstance(price, (int, float)) else None
-        usage = replace(usage_of(cost), cost=known)
+        usage = replace(
+            usage_of(cost), cost=float(price) if isinstance(price, (int, float)) else None
+        )
     if isinstance(content, schema):
         return content, usage
     if content is None or isinstance(content, str):

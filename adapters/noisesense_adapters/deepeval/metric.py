@@ -115,7 +115,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     ]
 
     # DeepEval copies a metric by calling its class with the attributes that are named like these
-    # parameters: each is kept under its own name, and nothing expensive may happen here.
+    # parameters: each stays under its own name, and nothing expensive may happen here.
     def __init__(
         self,
         threshold: float | None = 0.2,
@@ -187,7 +187,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         Raises:
             MissingTestCaseParamsError: a field is None or empty.
             InputError: labels or verdicts that are malformed or do not fit the test case.
-            JudgeError: the model could not be asked.
+            JudgeError: the model could not be called.
             DeepEvalError: the model cannot be made, e.g. its key is not configured.
         """
         blocking = not self.async_mode
@@ -205,7 +205,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         return await _measure(self, test_case, False, _show_indicator, _in_component)
 
     def is_successful(self) -> bool | None:
-        """Does the score pass, whatever was left open? None where there is nothing to decide.
+        """Does the score pass, whatever the open verdicts are? None where nothing is to decide.
 
         An error, an undecided score and a judge that said nothing usable are False; an undefined
         score, no threshold and no measurement are None.

@@ -66,37 +66,36 @@ def _is_empty(value: Any) -> bool:
 
 
 def _chunks(test_case: LLMTestCase, labels: Labels | None) -> Any:
-    """The contexts as core reads them; what they should not be is left for core to refuse."""
+    """The contexts as core reads them; core refuses what they should not be."""
     items = _listed(test_case.retrieval_context)
     if items is None:
         return test_case.retrieval_context
-    given = _labels_beside(test_case, len(items))
-    return [_chunk(item, given[j] if given else None, labels) for j, item in enumerate(items)]
+    own = _own_labels(test_case, len(items))
+    return [_chunk(item, own[j] if own else None, labels) for j, item in enumerate(items)]
 
 
-def _chunk(item: Any, given: Any, labels: Labels | None) -> Any:
+def _chunk(item: Any, label: Any, labels: Labels | None) -> Any:
     """DeepEval has `RetrievedContextData(context, source)` beside plain strings."""
     text, source = getattr(item, "context", item), getattr(item, "source", None)
     if not isinstance(text, str):
         return text
-    label = given
     if label is None and labels:
         label = labels.get(source or text, labels.get(text))
     return {"text": text, "id": source, "relevant": label}
 
 
-def _labels_beside(test_case: LLMTestCase, count: int) -> list[Any] | None:
+def _own_labels(test_case: LLMTestCase, count: int) -> list[Any] | None:
     labels = _metadata(test_case).get(LABELS)
     if labels is None:
         return None
-    where, given = f"metadata[{LABELS!r}]", _listed(labels)
-    if given is None:
+    where, items = f"metadata[{LABELS!r}]", _listed(labels)
+    if items is None:
         raise InputError("a list of true, false or null", describe(labels), where=where)
-    if len(given) != count:
+    if len(items) != count:
         raise InputError(
-            f"{count} labels, one for each item of retrieval_context", str(len(given)), where=where
+            f"{count} labels, one for each item of retrieval_context", str(len(items)), where=where
         )
-    return given
+    return items
 
 
 def _listed(value: object) -> list[Any] | None:
@@ -110,8 +109,8 @@ def _metadata(test_case: LLMTestCase) -> Mapping[str, Any]:
 _REMEMBERED = 1_000
 
 _lock = threading.Lock()
-# The runner measures with copies of the metric, so what was used where is kept beside them. The
-# object is kept with its id, which stays its own as long as it is here.
+# The runner measures with copies of the metric, so this is not an attribute. The entry holds the
+# object, too, so that no other object can have its id.
 _used_for: OrderedDict[int, tuple[object, str]] = OrderedDict()
 
 

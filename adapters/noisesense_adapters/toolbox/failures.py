@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 _CODE = re.compile(r"[a-z]+(_[a-z]+)*")  # a word like rate_limit_exceeded, never a key
 _HINTS = {
-    400: "the model or one of its options may not be known there",
+    400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
-    403: "check the API key and what it may use",
+    403: "check the API key and its permissions",
     404: "check the model's name and the base URL",
     429: "the rate limit or the quota is reached; lower max_concurrency or try again later",
 }
@@ -76,14 +76,14 @@ async def call_model(
 
 
 def judge_error(error: BaseException, model: str) -> JudgeError:
-    """Why the model could not be asked, without a word of the exception's own text."""
+    """Why the model could not be called, without a word of the exception's own text."""
     links = list(_chain(error))
     status = next((status for link in links if (status := _status_of(link))), None)
     if status is not None:
         code = next((code for link in links if (code := _code_of(link))), "")
         hint = _HINTS.get(status, "the endpoint itself failed" if status >= 500 else "")
-        shown = f"{status}, {code}" if code else f"{status}"
-        message = f"{model} could not be asked: HTTP {shown}"
+        details = f"{status}, {code}" if code else f"{status}"
+        message = f"{model} could not be called: HTTP {details}"
         kind = RequestRefusedError if status in (400, 422) else JudgeError
         return kind(f"{message}. Hint: {hint}" if hint else message)
     names = [type(link).__name__ for link in links]
@@ -92,7 +92,7 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     if any("Connect" in name for name in names):
         hint = "is it running, and is its address right?"
         return JudgeError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
-    return JudgeError(f"{model} could not be asked: {names[0]}{_place(links[0])}")
+    return JudgeError(f"{model} could not be called: {names[0]}{_place(links[0])}")
 
 
 def _reply_error(error: Exception) -> ReplyError | None:
@@ -130,8 +130,8 @@ def _status_of(error: BaseException) -> int | None:
 
 def _code_of(error: BaseException) -> str:
     code = getattr(error, "code", None)
-    known = isinstance(code, str) and len(code) <= 40 and _CODE.fullmatch(code)
-    return str(code) if known else ""
+    is_word = isinstance(code, str) and len(code) <= 40 and _CODE.fullmatch(code)
+    return str(code) if is_word else ""
 
 
 def _place(error: BaseException) -> str:
