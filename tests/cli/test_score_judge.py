@@ -157,7 +157,7 @@ def test_a_sample_the_judge_fails_on_is_told_and_tried_again(tmp_path: Path) -> 
         assert done.returncode == 3
         first, *_ = done.stderr.splitlines()
         assert re.fullmatch(
-            r"failed: texts\.jsonl, line 2: scripted at \S+ could not be asked: HTTP 401.*", first
+            r"failed: texts\.jsonl, line 2: scripted at \S+ could not be called: HTTP 401.*", first
         )
         assert len(figures(out)) == len(PAIRS) - 1
         server.log.clear()

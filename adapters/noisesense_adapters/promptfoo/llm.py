@@ -212,7 +212,7 @@ def judge(
 
     Raises:
         InputError: something is missing or wrong.
-        JudgeError: the model could not be asked, or gave no usable list of claims.
+        JudgeError: the model could not be called, or gave no usable list of claims.
     """
     sample = Sample.model_validate(inputs.sample)
     endpoint = choose_endpoint(config, context)
