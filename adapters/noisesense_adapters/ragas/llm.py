@@ -42,6 +42,14 @@ from noisesense_adapters.toolbox.running import ask_either, in_thread, is_about_
 
 __all__ = ["RagasLLM", "check_llm"]
 
+S = TypeVar("S", bound=BaseModel)
+
+# An async client keeps the connections of an earlier evaluate(), which had another event loop; a
+# request on one of them is lost, and with it the connection. No pool keeps more than these.
+_MAX_LOST = 100
+
+_Structured = (InstructorLLM, LiteLLMStructuredLLM)
+
 _quiet: ContextVar[bool] = ContextVar("noisesense_ragas_quiet", default=False)
 
 
@@ -55,7 +63,7 @@ for _name in ("instructor", "instructor.v2.retry"):
 
 @contextmanager
 def _without_instructors_log() -> Generator[None, None, None]:
-    """A failed call is told by our own error, without texts; one that is repeated, by no one."""
+    """Our own error reports a failed call, without its texts; a repeated call needs no log."""
     token = _quiet.set(True)
     try:
         yield
@@ -63,40 +71,8 @@ def _without_instructors_log() -> Generator[None, None, None]:
         _quiet.reset(token)
 
 
-def _usage_of_texts(result: LLMResult) -> Usage:
-    """Of a LangChain result: from its message, else from what the provider reported."""
-    message = getattr(_first(result), "message", None)
-    if getattr(message, "usage_metadata", None):
-        return usage_of(message)
-    output: dict[str, Any] = result.llm_output or {}
-    return usage_of(output.get("token_usage") or output.get("usage"))
-
-
-def _text_of(result: LLMResult, usage: Usage) -> str:
-    """The reply's text. Raises `ReplyError`: there is none, or a refusal in its place."""
-    generation = _first(result)
-    if generation is None:
-        raise ReplyError("the model gave no reply", usage)
-    extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
-    check_complete(usage, refusal=(extra or {}).get("refusal"))
-    return str(generation.text)
-
-
-def _first(result: LLMResult) -> Any:
-    return result.generations[0][0] if result.generations and result.generations[0] else None
-
-
-S = TypeVar("S", bound=BaseModel)
-
-# An async client keeps the connections of an earlier evaluate(), which had another event loop; a
-# request on one of them is lost, and with it the connection. No pool keeps more than these.
-_MAX_LOST = 100
-
-_Structured = (InstructorLLM, LiteLLMStructuredLLM)
-
-
 def check_llm(llm: object) -> None:
-    """Raises `InputError` for what is none of the models a ragas metric takes."""
+    """Raises `InputError` for an object that no ragas metric takes as its model."""
     if not isinstance(llm, (BaseRagasLLM, InstructorBaseRagasLLM, BaseLanguageModel)):
         raise InputError(
             "one of ragas' models or a LangChain model",
@@ -107,12 +83,12 @@ def check_llm(llm: object) -> None:
 
 
 class RagasLLM:
-    """A model of ragas, asked once a call: ragas' and instructor's own re-prompting is left out.
+    """A ragas model that is asked once a call, without the re-prompting of ragas and instructor.
 
-    What a client repeats because a request failed on the way (429, timeout, …) it still repeats:
-    the openai client ``max_retries`` times, a `BaseRagasLLM` as its `RunConfig` says. A client
-    that blocks is asked in a thread. An async one that was used by an earlier ``evaluate()``
-    loses a request for each connection left over from there.
+    Clients still repeat requests that failed on the way (429, timeout, …): the openai client
+    ``max_retries`` times, a `BaseRagasLLM` as its `RunConfig` says. A blocking client is asked in
+    a thread. An async client from an earlier ``evaluate()`` loses one request for each connection
+    left over from there.
 
     Args:
         llm: a `BaseRagasLLM` (such as ragas' wrapper of a LangChain model), an instructor model of
@@ -123,7 +99,7 @@ class RagasLLM:
 
     Attributes:
         name: the model's name, with its provider if ragas knows it; empty if the model has none.
-        identity: what its answers depend on besides: class, endpoint and options; no key.
+        identity: what else its answers depend on: class, endpoint and options; no key.
     """
 
     def __init__(self, llm: Any) -> None:
@@ -159,56 +135,68 @@ class RagasLLM:
                     lost += 1
                     if lost > most or not is_about_loops(error):
                         raise
-        # instructor leaves the provider's own reply on it; ragas' cache does not keep that.
+        # instructor attaches the provider's own reply; ragas' cache does not keep it.
         raw = getattr(reply, "_raw_response", None)
         cached = raw is None and getattr(llm, "cache", None) is not None
         usage = Usage(cached_calls=1) if cached else usage_of(raw)
         return reply, usage + Usage(calls=lost)
 
     async def _text(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        asked = StringPromptValue(text=spelled_out(prompt, schema))
-        result = await _generated(self._llm, asked, current_callbacks())
+        value = StringPromptValue(text=spelled_out(prompt, schema))
+        result = await _generated(self._llm, value, current_callbacks())
         usage = _usage_of_texts(result)
-        return read_reply(_text_of(result, usage), schema, usage), usage
+        generation = _first(result)
+        if generation is None:
+            raise ReplyError("the model gave no reply", usage)
+        extra = getattr(getattr(generation, "message", None), "additional_kwargs", None) or {}
+        check_complete(usage, refusal=extra.get("refusal"))
+        return read_reply(str(generation.text), schema, usage), usage
 
 
-async def _generated(llm: Any, asked: StringPromptValue, callbacks: Any) -> LLMResult:
+def _usage_of_texts(result: LLMResult) -> Usage:
+    """Of a LangChain result: from its message, else from what the provider reported."""
+    message = getattr(_first(result), "message", None)
+    if getattr(message, "usage_metadata", None):
+        return usage_of(message)
+    output: dict[str, Any] = result.llm_output or {}
+    return usage_of(output.get("token_usage") or output.get("usage"))
+
+
+def _first(result: LLMResult) -> Any:
+    return result.generations[0][0] if result.generations and result.generations[0] else None
+
+
+async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     if isinstance(llm, LangchainLLMWrapper):
         return await ask_either(
-            partial(llm.generate, asked, callbacks=callbacks),
-            partial(_generated_blocking, llm, asked, callbacks),
+            partial(llm.generate, prompt, callbacks=callbacks),
+            partial(_generated_blocking, llm, prompt, callbacks),
         )
     if isinstance(llm, BaseRagasLLM):
-        return await llm.generate(asked, callbacks=callbacks)
+        return await llm.generate(prompt, callbacks=callbacks)
     return await ask_either(
-        partial(llm.agenerate_prompt, [asked], callbacks=callbacks),
-        partial(llm.generate_prompt, [asked], callbacks=callbacks),
+        partial(llm.agenerate_prompt, [prompt], callbacks=callbacks),
+        partial(llm.generate_prompt, [prompt], callbacks=callbacks),
     )
 
 
-def _generated_blocking(llm: Any, asked: StringPromptValue, callbacks: Any) -> LLMResult:
+def _generated_blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     """As ``llm.generate``, which ragas has for event loops only."""
-
-    def ask() -> LLMResult:
-        if llm.bypass_temperature:  # generate_text forgets about it
-            found: LLMResult = llm.langchain_llm.generate_prompt([asked], callbacks=callbacks)
-        else:
-            found = llm.generate_text(asked, callbacks=callbacks)
-        return found
-
-    result: LLMResult = add_retry(ask, llm.run_config)()
+    call = partial(llm.generate_text, prompt, callbacks=callbacks)
+    if llm.bypass_temperature:  # generate_text ignores it
+        call = partial(llm.langchain_llm.generate_prompt, [prompt], callbacks=callbacks)
+    result: LLMResult = add_retry(call, llm.run_config)()
     if not llm.is_finished(result):
         raise ReplyError(CUT_SHORT, _usage_of_texts(result))
     return result
 
 
 def _asking_once(llm: Any) -> Any:
-    """A copy that does not ask again by itself when a reply does not fit; instructor does so
-    three times, with the whole prompt and the bad reply."""
+    """A copy without instructor's re-prompting: three times, with the prompt and the bad reply."""
     once = copy.copy(llm)
     once.model_args = {**llm.model_args, "max_retries": 0}
     if getattr(llm, "cache", None) is not None:
-        # The methods ragas has put a cache around are the original's.
+        # ragas has wrapped the original's methods in the cache.
         for name in ("generate", "agenerate"):
             method = MethodType(getattr(once.__class__, name), once)
             setattr(once, name, cacher(cache_backend=llm.cache)(method))
@@ -220,7 +208,7 @@ def _identity_of(llm: Any) -> str:
         return identity(model=llm)
     wrapped = described(llm.langchain_llm)
     if isinstance(wrapped, dict):
-        # ragas sets both for the time of a call, the first unless it is told to leave it alone.
+        # ragas sets both during a call, the temperature unless it is to be bypassed.
         changed = ("n",) if llm.bypass_temperature else ("n", "temperature")
         wrapped = {name: value for name, value in wrapped.items() if name not in changed}
     return identity(model=wrapped, ragas=(llm.bypass_temperature, llm.bypass_n))
