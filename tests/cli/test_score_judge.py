@@ -262,7 +262,7 @@ def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
-    assert err == ("interrupted: nothing is kept without --out (but in the --store, if given)\n")
+    assert err == ("interrupted: without --out no result is saved (a --store keeps the calls)\n")
 
 
 def test_reading_verdicts_needs_no_judge(tmp_path: Path) -> None:
