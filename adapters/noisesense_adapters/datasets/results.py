@@ -1,4 +1,4 @@
-"""From rows to results, without asking anybody."""
+"""From rows to results by recorded verdicts, without a judge."""
 
 from __future__ import annotations
 
