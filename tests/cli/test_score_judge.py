@@ -172,7 +172,7 @@ def test_a_wrong_key_ends_the_run_soon(server: ScriptedServer, tmp_path: Path) -
     done = judged(texts(tmp_path, 20), *options(server), "--out", out, key="sk-canary-wrong")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(
-        "error: the judge failed on the first 20 samples, so the run ends. The last: texts.jsonl, "
+        "error: the judge failed on the first 20 samples, so the run stops. The last: texts.jsonl, "
     )
     assert "sk-canary" not in done.stderr
     assert not out.exists()
@@ -265,7 +265,7 @@ def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
-    assert err == ("interrupted: nothing is kept without --out (but in the --store, if given)\n")
+    assert err == ("interrupted: without --out no result is saved (a --store keeps the calls)\n")
 
 
 def test_reading_verdicts_needs_no_judge(tmp_path: Path) -> None:
