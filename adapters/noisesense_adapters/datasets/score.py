@@ -137,7 +137,7 @@ def score_dataset(
     a name, of one's own making, starts anew each time.)
 
     Args:
-        path: see `noisesense_adapters.io.read_rows`.
+        path: see `noisesense_adapters.datasets.read.read_rows`.
         columns: where fields of the sample stand, as `read_rows` takes them.
         verdicts: a recording to take the verdicts from.
         judge: who judges. Without either, the verdicts in the file are meant.

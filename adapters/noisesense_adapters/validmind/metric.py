@@ -1,6 +1,6 @@
 """The test itself. ValidMind reads its signature and shows its docstring as its description."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: ValidMind looks for classes in the signature.
 
 import warnings
 from collections.abc import Callable
@@ -47,9 +47,6 @@ def shown_modes(
             "a definition with an irrelevant mode", repr(definition), where="definition"
         )
     return (asked,)
-
-
-# Without `from __future__ import annotations`: ValidMind looks for classes in the signature.
 
 
 TEST_ID = "noisesense.NoiseSensitivity"

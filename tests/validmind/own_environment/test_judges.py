@@ -227,7 +227,7 @@ def test_a_store_by_path_or_as_an_object(
 
 
 def test_only_this_module_loads_validmind() -> None:
-    modules = ("scoring", "io", "ragchecker", "langchain", "promptfoo")
+    modules = ("datasets", "ragchecker", "langchain", "promptfoo")
     imports = "; ".join(f"import noisesense_adapters.{name}" for name in modules)
     code = f"import sys, noisesense; {imports}; print('validmind' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
