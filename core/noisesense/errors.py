@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = [
-    "InputError",
-    "JudgeError",
-    "MissingExtraError",
-    "NoiseSenseError",
-    "PairingError",
-    "RecordingError",
-    "ReplyError",
-    "SampleNotRecordedError",
-    "StoreError",
-    "UndefinedScoreError",
-    "UndeterminedScoreError",
-    "describe",
-]
-
 _MAX_SHOWN = 80
 
 

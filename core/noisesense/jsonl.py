@@ -13,8 +13,6 @@ from typing import Any
 
 from noisesense.errors import InputError, RecordingError, describe
 
-__all__ = ["as_path", "numbered_lines", "parse_line", "to_json", "write_whole"]
-
 
 def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -> Path:
     """The path, if a file can have it. Raises ``kind``."""

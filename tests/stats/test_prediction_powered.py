@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -217,3 +218,11 @@ def test_numbers_out_of_range(
 ) -> None:
     with pytest.raises(InputError, match=f"^{where}: expected"):
         prediction_powered_mean(*args, **options)  # type: ignore[arg-type]
+
+
+def test_plain_data() -> None:
+    found = prediction_powered_mean([0.25, 0.75], [0.5, 0.0, 0.4], [0.5, 0.5, 0.2], weight=1)
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["mean"] == pytest.approx(0.6)
+    assert data["bounds"] == [data["mean"]] * 2
+    assert (data["interval"]["method"], data["interval"]["units"]) == ("t", 3)

@@ -37,6 +37,7 @@ from noisesense_adapters.datasets.rows import (
 )
 from noisesense_adapters.promptfoo.sample import Inputs, as_object
 from noisesense_adapters.ragchecker import read_result
+from noisesense_adapters.toolbox.judges import read_verdicts
 
 __all__ = [
     "count_rows",
@@ -113,10 +114,7 @@ def promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         where, value = given
         if isinstance(value, str):
             return recording(value.removeprefix("file://")).lookup(sample)
-        try:
-            return Verdicts.model_validate(value).beside(sample)
-        except InputError as error:
-            raise error.within(where) from None
+        return read_verdicts(value, sample, where)
 
     def read(row: Mapping[str, Any], place: str) -> Row:
         result = dict(row)

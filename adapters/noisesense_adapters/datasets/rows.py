@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, describe
 from noisesense.scoring.results import ResultLine
+from noisesense_adapters.toolbox.judges import read_verdicts
 
 __all__ = [
     "FIELDS",
@@ -232,9 +233,9 @@ def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
         return None
     try:
         data = parsed(value) if isinstance(value, str) else value
-        return Verdicts.model_validate(without_nulls(data)).beside(sample)
     except InputError as error:
         raise error.within("verdicts") from None
+    return read_verdicts(without_nulls(data), sample, "verdicts")
 
 
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:

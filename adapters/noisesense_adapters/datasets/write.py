@@ -15,6 +15,7 @@ from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import Partition
 from noisesense.scoring.results import Result, write_results
+from noisesense.utf8 import encodable
 from noisesense_adapters.datasets.files import pyarrow
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow
@@ -75,8 +76,7 @@ def _table(pa: Any, batch: list[dict[str, Any]], schema: Any) -> Any:
     try:
         return pa.Table.from_pylist(batch, schema=schema)
     except UnicodeEncodeError:
-        # Half of a surrogate pair, as a broken tokenizer leaves it, has no UTF-8.
-        text = json.dumps(batch, ensure_ascii=False).encode("utf-8", "replace")
+        text = encodable(json.dumps(batch, ensure_ascii=False))
         return pa.Table.from_pylist(json.loads(text), schema=schema)
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from noisesense.errors import InputError, JudgeError, describe
-from noisesense.judging.llm import LLMJudge
-from noisesense.judging.protocol import Judge, Judgement
-from noisesense.judging.sharing import judge_for, judge_once
-from noisesense.judging.store import VerdictStore
+from noisesense.judging.protocol import Judgement
+from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.sample import Sample
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.promptfoo.sample import Inputs, as_object
 from noisesense_adapters.promptfoo.settings import Settings
+from noisesense_adapters.toolbox.judges import judge_over
+from noisesense_adapters.toolbox.running import run_blocking
 
 __all__ = ["DEFAULT_MODEL", "Endpoint", "choose_endpoint", "judge"]
 
@@ -207,9 +205,6 @@ def _renamed(settings: dict[str, Any], names: dict[str, str]) -> _Arguments:
     return tuple((names[key], value) for key, value in settings.items() if key in names)
 
 
-T = TypeVar("T")
-
-
 def judge(
     inputs: Inputs, settings: Settings, config: dict[str, Any], context: dict[str, Any]
 ) -> Judgement:
@@ -222,31 +217,25 @@ def judge(
     sample = Sample.model_validate(inputs.sample)
     endpoint = choose_endpoint(config, context)
     # In one process (a test of one's own, say) two different assertions on a sample judge it once.
-    asked = judge_for("promptfoo", endpoint, lambda: _make(endpoint))
-    return _run(judge_once(asked, sample, metric=("promptfoo", settings)))
+    try:
+        asked = judge_over(
+            "promptfoo",
+            partial(_bridge, endpoint),
+            endpoint,
+            store=endpoint.store,
+            options=dict(endpoint.judge),
+        )
+    except InputError as error:
+        raise error.within("config.judge") from None
+    return run_blocking(judge_once(asked, sample, metric=("promptfoo", settings)))
 
 
-def _make(endpoint: Endpoint) -> Judge:
+def _bridge(endpoint: Endpoint) -> OpenAILLM:
     params = {} if endpoint.temperature is None else {"temperature": endpoint.temperature}
-    llm = OpenAILLM(
+    return OpenAILLM(
         endpoint.model,
         base_url=endpoint.base_url,
         api_key=endpoint.api_key,
         params=params,
         **dict(endpoint.llm),
     )
-    try:
-        store = None if endpoint.store is None else VerdictStore(endpoint.store)
-        return LLMJudge(llm, store=store, **dict(endpoint.judge))
-    except InputError as error:
-        raise error.within("config.judge") from None
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    # Called from an async wrapper: its loop is busy waiting for us.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()

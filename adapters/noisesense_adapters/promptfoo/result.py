@@ -11,6 +11,7 @@ from noisesense.scoring.definitions import MODES
 from noisesense.scoring.gate import GateOutcome
 from noisesense.scoring.outcomes import ClaimOutcome
 from noisesense.scoring.scoring import Score
+from noisesense.utf8 import encodable
 from noisesense_adapters.promptfoo.settings import Settings
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _source(score: Score, claim: ClaimOutcome) -> int | None:
 def _writable(result: dict[str, Any]) -> dict[str, Any]:
     """As JSON has it. Promptfoo's wrapper writes UTF-8, which halves of surrogate pairs lack."""
     text = json.dumps(result, ensure_ascii=False)
-    return cast("dict[str, Any]", json.loads(text.encode("utf-8", "replace")))
+    return cast("dict[str, Any]", json.loads(encodable(text)))
 
 
 def _tokens(usage: Usage) -> dict[str, int]:

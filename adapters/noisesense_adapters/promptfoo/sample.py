@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, describe
-from noisesense.verdicts.plain import plain_recorded, plain_verdicts
+from noisesense_adapters.promptfoo.plain import plain_recorded, plain_verdicts
 from noisesense_adapters.promptfoo.settings import CHUNKS, QUERY, REFERENCE
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.verdicts import Verdicts
+    from noisesense.verdicts.form import VerdictsForm
 
 __all__ = ["Inputs", "as_object", "given_verdicts", "may_be_inverted"]
 
@@ -189,7 +189,7 @@ def _parsed(value: Any, opening: str) -> Any:
     return value
 
 
-def given_verdicts(inputs: Inputs) -> Verdicts | None:
+def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     """The verdicts the assertion was given; None if it was given none.
 
     Raises:
@@ -207,33 +207,29 @@ def given_verdicts(inputs: Inputs) -> Verdicts | None:
     return _from_recording(_located(value), inputs.sample)
 
 
-def _from_data(data: Any, contexts: list[Any] | None, where: str) -> Verdicts:
+def _from_data(data: Any, contexts: list[Any] | None, where: str) -> VerdictsForm:
     plain = plain_verdicts(data, contexts)
     if plain is not None:
-        return cast("Verdicts", plain)
+        return plain
     from noisesense.verdicts.sample import Sample
-    from noisesense.verdicts.verdicts import Verdicts
+    from noisesense_adapters.toolbox.judges import read_verdicts
 
     sample: Sample | None = None
     if contexts is not None:
         # Only its chunks matter here: who gives verdicts need not give the texts.
         fields = {"response": "-", "reference": "-", "retrieved_contexts": contexts}
         sample = Sample.model_validate(fields)
-    try:
-        verdicts = Verdicts.model_validate(data)
-        return verdicts.beside(sample) if sample else verdicts
-    except InputError as error:
-        raise error.within(where) from None
+    return read_verdicts(data, sample, where)
 
 
-def _from_recording(path: Path, sample: dict[str, Any]) -> Verdicts:
+def _from_recording(path: Path, sample: dict[str, Any]) -> VerdictsForm:
     try:
         content = path.read_bytes()
     except (OSError, ValueError):  # RecordedJudge says what is wrong
         content = b""
     plain = plain_recorded(content, sample)
     if plain is not None:
-        return cast("Verdicts", plain)
+        return plain
     from noisesense.verdicts.recording import RecordedJudge
     from noisesense.verdicts.sample import Sample
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import copy
-import json
 import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from types import MethodType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from ragas.cache import cacher
-from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import (
     BaseRagasLLM,
     InstructorBaseRagasLLM,
@@ -27,26 +25,22 @@ from ragas.llms.base import (
 from ragas.llms.litellm_llm import LiteLLMStructuredLLM
 from ragas.run_config import add_retry
 
-from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
+from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.langchain.llm import innermost
 from noisesense_adapters.ragas.run import current_callbacks
-from noisesense_adapters.toolbox.failures import judge_error
+from noisesense_adapters.toolbox.failures import call_model
 from noisesense_adapters.toolbox.identity import described, identity
-from noisesense_adapters.toolbox.replies import read_reply, spelled_out
+from noisesense_adapters.toolbox.replies import (
+    CUT_SHORT,
+    check_complete,
+    read_reply,
+    spelled_out,
+    usage_of,
+)
 from noisesense_adapters.toolbox.running import ask_either, in_thread, is_about_loops
 
-__all__ = [
-    "CUT_SHORT",
-    "RagasLLM",
-    "check_llm",
-    "reply_error",
-    "text_of",
-    "unwrapped",
-    "usage_of",
-    "usage_of_texts",
-    "without_instructors_log",
-]
+__all__ = ["RagasLLM", "check_llm"]
 
 _quiet: ContextVar[bool] = ContextVar("noisesense_ragas_quiet", default=False)
 
@@ -60,7 +54,7 @@ for _name in ("instructor", "instructor.v2.retry"):
 
 
 @contextmanager
-def without_instructors_log() -> Generator[None, None, None]:
+def _without_instructors_log() -> Generator[None, None, None]:
     """A failed call is told by our own error, without texts; one that is repeated, by no one."""
     token = _quiet.set(True)
     try:
@@ -69,89 +63,27 @@ def without_instructors_log() -> Generator[None, None, None]:
         _quiet.reset(token)
 
 
-try:
-    from instructor.core import IncompleteOutputException, InstructorRetryException
-except ModuleNotFoundError:  # instructor before 1.11
-    from instructor.exceptions import IncompleteOutputException, InstructorRetryException
-
-
-CUT_SHORT = "the reply is cut short: the model reached its output limit"
-
-_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
-
-
-def reply_error(error: Exception) -> ReplyError | None:
-    """The `ReplyError` for an exception that means an unusable reply; None if there was none."""
-    if isinstance(error, (IncompleteOutputException, LLMDidNotFinishException)):
-        reply = getattr(error, "last_completion", None)
-        return ReplyError(CUT_SHORT, _counted(reply))
-    if isinstance(error, InstructorRetryException) and error.last_completion is not None:
-        return ReplyError("the reply does not fit the form", _counted(error.last_completion))
-    if isinstance(unwrapped(error), (ValidationError, json.JSONDecodeError)):
-        return ReplyError("the reply does not fit the form", Usage(calls=1))
-    return None
-
-
-def unwrapped(error: Exception) -> BaseException:
-    """What instructor's exception is about."""
-    cause = error.__cause__ if isinstance(error, InstructorRetryException) else None
-    return cause or error
-
-
-def usage_of(reply: BaseModel, *, cached: bool) -> Usage:
-    """Of a structured reply. instructor leaves the provider's own reply on it; ragas' cache
-    does not keep that."""
-    raw = getattr(reply, "_raw_response", None)
-    if raw is None and cached:
-        return Usage(cached_calls=1)
-    return _counted(raw)
-
-
-def usage_of_texts(result: LLMResult) -> Usage:
-    """Of a LangChain result: as its message says, else as the provider said."""
+def _usage_of_texts(result: LLMResult) -> Usage:
+    """Of a LangChain result: from its message, else from what the provider reported."""
     message = getattr(_first(result), "message", None)
-    said: Any = getattr(message, "usage_metadata", None)
-    if not said:
-        output: dict[str, Any] = result.llm_output or {}
-        said = output.get("token_usage") or output.get("usage")
-    return _usage(said)
+    if getattr(message, "usage_metadata", None):
+        return usage_of(message)
+    output: dict[str, Any] = result.llm_output or {}
+    return usage_of(output.get("token_usage") or output.get("usage"))
 
 
-def text_of(result: LLMResult, usage: Usage) -> str:
+def _text_of(result: LLMResult, usage: Usage) -> str:
     """The reply's text. Raises `ReplyError`: there is none, or a refusal in its place."""
     generation = _first(result)
     if generation is None:
         raise ReplyError("the model gave no reply", usage)
-    further: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
-    if further and further.get("refusal"):
-        raise ReplyError("the model refused to reply", usage)
+    extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
+    check_complete(usage, refusal=(extra or {}).get("refusal"))
     return str(generation.text)
 
 
 def _first(result: LLMResult) -> Any:
     return result.generations[0][0] if result.generations and result.generations[0] else None
-
-
-def _counted(raw: object) -> Usage:
-    """Of a provider's own reply object."""
-    return _usage(getattr(raw, "usage", None) or getattr(raw, "usage_metadata", None))
-
-
-def _usage(said: object) -> Usage:
-    return Usage(calls=1, input_tokens=_tokens(said, _INPUT), output_tokens=_tokens(said, _OUTPUT))
-
-
-def _tokens(said: object, names: tuple[str, ...]) -> int:
-    for name in names:
-        value: object = (
-            cast("dict[str, object]", said).get(name)
-            if isinstance(said, dict)
-            else getattr(said, name, None)
-        )
-        if isinstance(value, int):
-            return value
-    return 0
 
 
 S = TypeVar("S", bound=BaseModel)
@@ -205,24 +137,17 @@ class RagasLLM:
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        failed: JudgeError
-        try:
-            if isinstance(self._llm, InstructorBaseRagasLLM):
-                return await self._structured(self._llm, prompt, schema)
-            return await self._text(prompt, schema)
-        except NoiseSenseError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-            failed = reply_error(error) or judge_error(unwrapped(error), self.name or "the model")
-        # Raised out here so that it carries no context: the client's own exception may hold the
-        # request, and with it the prompt and the key.
-        raise failed
+        if isinstance(self._llm, InstructorBaseRagasLLM):
+            call = self._structured(self._llm, prompt, schema)
+        else:
+            call = self._text(prompt, schema)
+        return await call_model(call, self.name or "the model")
 
     async def _structured(
         self, llm: InstructorBaseRagasLLM, prompt: str, schema: type[S]
     ) -> tuple[S, Usage]:
         lost, most = 0, _MAX_LOST if isinstance(llm, _Structured) else 0
-        with without_instructors_log():
+        with _without_instructors_log():
             while True:
                 try:
                     if getattr(llm, "is_async", True):
@@ -234,14 +159,17 @@ class RagasLLM:
                     lost += 1
                     if lost > most or not is_about_loops(error):
                         raise
-        cached = getattr(llm, "cache", None) is not None
-        return reply, usage_of(reply, cached=cached) + Usage(calls=lost)
+        # instructor leaves the provider's own reply on it; ragas' cache does not keep that.
+        raw = getattr(reply, "_raw_response", None)
+        cached = raw is None and getattr(llm, "cache", None) is not None
+        usage = Usage(cached_calls=1) if cached else usage_of(raw)
+        return reply, usage + Usage(calls=lost)
 
     async def _text(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         asked = StringPromptValue(text=spelled_out(prompt, schema))
         result = await _generated(self._llm, asked, current_callbacks())
-        usage = usage_of_texts(result)
-        return read_reply(text_of(result, usage), schema, usage), usage
+        usage = _usage_of_texts(result)
+        return read_reply(_text_of(result, usage), schema, usage), usage
 
 
 async def _generated(llm: Any, asked: StringPromptValue, callbacks: Any) -> LLMResult:
@@ -270,7 +198,7 @@ def _generated_blocking(llm: Any, asked: StringPromptValue, callbacks: Any) -> L
 
     result: LLMResult = add_retry(ask, llm.run_config)()
     if not llm.is_finished(result):
-        raise ReplyError(CUT_SHORT, usage_of_texts(result))
+        raise ReplyError(CUT_SHORT, _usage_of_texts(result))
     return result
 
 

@@ -7,6 +7,7 @@ import math
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragas.dataset_schema import SingleTurnSample
@@ -18,7 +19,7 @@ from ragas.run_config import RunConfig
 
 from noisesense.errors import InputError, UndeterminedScoreError
 from noisesense.judging.protocol import Judge, Judgement
-from noisesense.judging.sharing import judge_for, judge_once
+from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
 from noisesense_adapters.ragas.llm import RagasLLM, check_llm
@@ -33,7 +34,7 @@ from noisesense_adapters.ragas.run import (
     warn_of_namesake,
 )
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place
-from noisesense_adapters.toolbox.judges import check_judge
+from noisesense_adapters.toolbox.judges import check_judge, judge_over
 
 __all__ = ["NoiseSensitivity"]
 
@@ -235,21 +236,15 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
     def _current_judge(self) -> Judge:
         if self.judge is not None:
             return self.judge
-        llm, store, options = self.llm, self.store, self.judge_options
-        if llm is None:
+        if self.llm is None:
             raise InputError(
                 "an llm or a judge",
                 "neither",
                 where=self.name,
                 hint="NoiseSensitivity(llm=…), NoiseSensitivity(judge=…) or evaluate(…, llm=…)",
             )
-
-        def make() -> Judge:
-            from noisesense.judging.llm import LLMJudge
-
-            return LLMJudge(RagasLLM(llm), store=store, **options)
-
-        return judge_for(llm, ("ragas", store, tuple(sorted(options.items()))), make)
+        bridge = partial(RagasLLM, self.llm)
+        return judge_over(self.llm, bridge, "ragas", store=self.store, options=self.judge_options)
 
     def _validate_llm(self) -> None:
         """ragas' collections take only some models; the other API's are as good here."""

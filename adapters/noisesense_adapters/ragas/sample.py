@@ -13,6 +13,7 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe
 from noisesense.verdicts.sample import Chunk, Sample
 from noisesense.verdicts.verdicts import Verdicts
+from noisesense_adapters.toolbox.judges import read_verdicts
 
 __all__ = ["FIELDS", "VerdictsInRows", "read_row", "row_place", "rubrics"]
 
@@ -61,7 +62,9 @@ def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
         sample = Sample.model_validate({name: row.get(name) for name in FIELDS})
         if _LABELS in entries:
             sample = _labelled(sample, entries[_LABELS])
-        return sample, _verdicts(sample, entries[_VERDICTS]) if _VERDICTS in entries else None
+        if _VERDICTS not in entries:
+            return sample, None
+        return sample, read_verdicts(entries[_VERDICTS], sample, _place(_VERDICTS))
     except InputError as error:
         raise error.within(row_place(row)) from None
 
@@ -83,13 +86,6 @@ def _labelled(sample: Sample, text: str) -> Sample:
         known = chunk.relevant if label is None else label
         chunks.append(Chunk(text=chunk.text, relevant=known, id=chunk.id))
     return sample.model_copy(update={"retrieved_contexts": tuple(chunks)})
-
-
-def _verdicts(sample: Sample, text: str) -> Verdicts:
-    try:
-        return Verdicts.model_validate_json(text).beside(sample)
-    except InputError as error:
-        raise error.within(_place(_VERDICTS)) from None
 
 
 def _place(name: str) -> str:

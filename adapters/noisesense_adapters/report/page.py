@@ -15,6 +15,7 @@ from markupsafe import Markup
 from noisesense import Offender, Result, Summary, Tally, __version__, offenders, read_results
 from noisesense.jsonl import as_path, to_json, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
+from noisesense.utf8 import encodable
 from noisesense_adapters.report.plots import plots
 from noisesense_adapters.report.samples import Samples
 from noisesense_adapters.report.words import (
@@ -138,8 +139,7 @@ def write_report(
         details=_data(samples.details),
         texts=_data(map(to_json, samples.texts)),
     )
-    # Half of a surrogate pair, as a broken tokenizer leaves it, has no UTF-8.
-    write_whole(as_path(path), [page.encode("utf-8", "replace").decode().rstrip("\n")])
+    write_whole(as_path(path), [encodable(page).rstrip("\n")])
     return Path(path)
 
 

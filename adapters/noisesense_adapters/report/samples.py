@@ -12,6 +12,7 @@ from typing import Any
 from noisesense import Chunk, ClaimOutcome, Result, Score
 from noisesense.jsonl import to_json
 from noisesense.scoring.definitions import MODES, Mode
+from noisesense.verdicts.form import ChunkForm
 
 __all__ = ["Samples"]
 
@@ -66,7 +67,7 @@ class Samples:
             "chunks": [self._chunk(c, r) for c, r in zip(chunks, relevance, strict=True)],
         }
 
-    def _chunk(self, chunk: Chunk, relevant: bool | None) -> dict[str, Any]:
+    def _chunk(self, chunk: ChunkForm, relevant: bool | None) -> dict[str, Any]:
         found: dict[str, Any] = {
             "text": self._texts.setdefault(chunk.text, len(self._texts)),
             "relevant": relevant,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib import import_module
 from typing import Any
 
-from noisesense import Judge, RecordedJudge, VerdictStore
+from noisesense import Judge, RecordedJudge
 from noisesense.errors import InputError, MissingExtraError, NoiseSenseError
-from noisesense.judging.sharing import judge_for
 from noisesense_adapters.toolbox.failures import judge_error
-from noisesense_adapters.toolbox.judges import check_alone
+from noisesense_adapters.toolbox.judges import check_alone, judge_over
 
 __all__ = ["judge_of"]
 
@@ -34,7 +34,7 @@ def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
     if judge is None:
         return _over_model(_model(judge_llm), store)
     check_alone(judge_llm=judge_llm, store=store)
-    if _is_path(judge):
+    if isinstance(judge, (str, os.PathLike)):
         return RecordedJudge(judge)
     if not isinstance(judge, Judge):
         expected = "a recording's path, or an object with `async def judge(sample)`"
@@ -42,18 +42,10 @@ def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
     return judge
 
 
-def _is_path(given: object) -> bool:
-    return isinstance(given, (str, os.PathLike))
-
-
 def _over_model(model: Any, store: Any) -> Judge:
-    def make() -> Judge:
-        from noisesense_adapters.langchain import judge
+    from noisesense_adapters.langchain import LangChainLLM
 
-        kept = VerdictStore(store) if _is_path(store) else store
-        return judge(model, store=kept)
-
-    return judge_for(model, ("validmind", store), make)
+    return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)
 
 
 def _model(given: Any) -> Any:

@@ -10,8 +10,6 @@ from pydantic import BaseModel
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-__all__ = ["DetailedJudge", "Judge", "Judgement", "StructuredLLM", "Usage"]
-
 S = TypeVar("S", bound=BaseModel)
 
 

@@ -18,8 +18,6 @@ from typing import Any
 from noisesense.judging.protocol import DetailedJudge, Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
-__all__ = ["judge_for", "judge_once"]
-
 _BYTES_KEPT = 64 * 2**20
 _JUDGES_KEPT = 16
 _ITEM_BYTES = 600

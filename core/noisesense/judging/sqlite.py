@@ -16,8 +16,6 @@ from pathlib import Path
 
 from noisesense.errors import StoreError
 
-__all__ = ["Database", "believed_alive", "prepare", "this_process"]
-
 _BUSY_SECONDS = 30.0
 # SQLite's own; and what Python says of names that are no UTF-8 and sizes that cannot be.
 _FAILURES = (sqlite3.Error, UnicodeError, OverflowError, MemoryError)

@@ -15,24 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 from noisesense.errors import InputError, describe
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.verdicts import ResponseClaim, Verdicts
-
-__all__ = [
-    "DEFINITIONS",
-    "MODES",
-    "Category",
-    "Definition",
-    "DefinitionName",
-    "Mode",
-    "Relevance",
-    "Truth",
-    "all_of",
-    "check_mode",
-    "claim_facts",
-    "facts_category",
-    "negate",
-    "relevance",
-]
+    from noisesense.verdicts.form import ResponseClaimForm, VerdictsForm
 
 Truth = bool | None
 
@@ -189,7 +172,7 @@ class Relevance(NamedTuple):
     """Relevant or undetermined."""
 
 
-def relevance(verdicts: Verdicts) -> Relevance:
+def relevance(verdicts: VerdictsForm) -> Relevance:
     """Which chunks are relevant: by label, else iff they entail a reference claim."""
     yes: set[int] = set()
     unknown: set[int] = set()
@@ -208,7 +191,9 @@ def relevance(verdicts: Verdicts) -> Relevance:
     return Relevance(yes, yes | unknown if unknown else yes)
 
 
-def claim_facts(claim: ResponseClaim, relevant: Relevance) -> tuple[Truth, Truth, Truth, Truth]:
+def claim_facts(
+    claim: ResponseClaimForm, relevant: Relevance
+) -> tuple[Truth, Truth, Truth, Truth]:
     """What is known of a claim: the fields of `Facts`, which would double the time to make.
 
     A correct claim cannot count, however its cells fall.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field, StrictInt, StrictStr
@@ -18,13 +18,12 @@ from noisesense.errors import InputError, RecordingError, describe
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import MODES, DefinitionName
+from noisesense.scoring.records import as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.recording import recording_fields
 from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
-
-__all__ = ["Result", "ResultLine", "read_results", "result_in", "score_in", "write_results"]
+from noisesense.verdicts.verdicts import Verdicts, as_model
 
 
 class ResultLine(Model):
@@ -97,17 +96,17 @@ class Result:
                 line[mode] = self.score.value(mode)
             line["status"] = {mode: self.score.status(mode) for mode in MODES}
             line["bounds"] = {mode: self.score.bounds(mode) for mode in MODES}
-            line["partition"] = self.score.partition._asdict()
+            line["partition"] = as_data(self.score.partition)
         if self.unanswered:
             line["unanswered"] = self.unanswered
         if self.usage != Usage():
-            line["usage"] = asdict(self.usage)
+            line["usage"] = as_data(self.usage)
         if self.error is not None:
             line["error"] = self.error
         return line | self._texts()
 
     def _texts(self) -> dict[str, Any]:
-        verdicts = None if self.score is None else self.score.verdicts
+        verdicts = None if self.score is None else as_model(self.score.verdicts)
         if self.sample is not None and verdicts is not None:
             return recording_fields(self.sample, verdicts)
         found: dict[str, Any] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -26,23 +26,10 @@ from noisesense.scoring.definitions import (
 from noisesense.scoring.gate import GateOutcome, gate
 from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
 from noisesense.scoring.reasons import mode_sentence
-from noisesense.verdicts.plain import VerdictsForm
+from noisesense.scoring.records import as_data
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.verdicts import Verdicts
-
-__all__ = [
-    "ClaimOutcome",
-    "Counts",
-    "Empty",
-    "Partition",
-    "Score",
-    "Status",
-    "Undetermined",
-    "check_empty",
-    "check_undetermined",
-    "score",
-]
+    from noisesense.verdicts.form import VerdictsForm
 
 Empty = Literal["undefined", "zero", "error"]
 Undetermined = Literal["none", "low", "high"]
@@ -80,7 +67,7 @@ class Score:
         undetermined: what open verdicts give.
     """
 
-    verdicts: Verdicts
+    verdicts: VerdictsForm
     definition: DefinitionName
     empty: Empty
     undetermined: Undetermined
@@ -216,10 +203,8 @@ class Score:
             **{mode: self.value(mode) for mode in MODES},
             "status": {mode: self.status(mode) for mode in MODES},
             "bounds": {mode: self.bounds(mode) for mode in MODES},
-            "partition": self.partition._asdict(),
-            "claims": [
-                {**asdict(outcome), "sentence": outcome.sentence} for outcome in self.claims
-            ],
+            "partition": as_data(self.partition),
+            "claims": [outcome.to_dict() for outcome in self.claims],
             "chunk_relevance": self.chunk_relevance,
             "reasons": {mode: self.reason(mode) for mode in MODES},
         }
@@ -231,7 +216,7 @@ def _category(facts: tuple[Truth, Truth, Truth, Truth]) -> Category:
 
 
 def score(
-    verdicts: Verdicts,
+    verdicts: VerdictsForm,
     *,
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
@@ -265,7 +250,7 @@ def score(
     rules = check_definition(definition)
     check_empty(empty)
     check_undetermined(undetermined)
-    if not isinstance(verdicts, VerdictsForm):
+    if not callable(getattr(verdicts, "to_matrices", None)):
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     if not verdicts.response_claims and empty == "error":
@@ -276,7 +261,7 @@ def score(
     return Score(verdicts, rules.name, empty, undetermined, counts, known)
 
 
-def _count(verdicts: Verdicts, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
+def _count(verdicts: VerdictsForm, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
     """Both modes' counts in one pass over the claims."""
     claims = verdicts.response_claims
     total = len(claims)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import NamedTuple, get_args
 
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.records import Record
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.cells import CellAgreement, CellKind, cell_agreement, compare_cells
 from noisesense.stats.interval import (
@@ -20,8 +21,6 @@ from noisesense.stats.interval import (
     ratio,
 )
 from noisesense.stats.pairing import Labelled, PairedBy, Twice, check_pair_by, judged_twice
-
-__all__ = ["Agreement", "SampleError", "ScoreError", "agreement", "score_errors"]
 
 Bounds = tuple[float, float]
 
@@ -55,7 +54,7 @@ class SampleError(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoreError:
+class ScoreError(Record):
     """How far one mode's scores are off, over the samples with claims on both sides.
 
     Single figures are None where open verdicts leave them open; their bounds are over all of
@@ -157,7 +156,7 @@ def _mean_bounds(bounds: Sequence[Bounds], of: Callable[[float], float]) -> Boun
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Record):
     """A judge against people.
 
     Attributes:
@@ -184,19 +183,6 @@ class Agreement:
     cells: dict[CellKind, CellAgreement]
     errors: dict[Mode, ScoreError]
     warnings: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
-        found = asdict(self)
-        for kind, cells in self.cells.items():
-            interval = cells.kappa_interval
-            found["cells"][kind]["counts"] = cells.counts._asdict()
-            found["cells"][kind]["kappa_interval"] = interval and interval._asdict()
-        for mode, errors in self.errors.items():
-            interval = errors.bias_interval
-            found["errors"][mode]["bias_interval"] = interval and interval._asdict()
-            found["errors"][mode]["samples"] = [each._asdict() for each in errors.samples]
-        return found
 
 
 def agreement(

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
+from noisesense.scoring.records import Record
 from noisesense.stats.interval import Interval, Resampling, Units, bootstrap_interval, total
 from noisesense.stats.pairing import Twice, match_texts
-from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim
-
-__all__ = [
-    "CellAgreement",
-    "CellKind",
-    "Confusion",
-    "cell_agreement",
-    "compare_cells",
-    "kappa",
-]
+from noisesense.verdicts.form import ClaimForm
 
 CellKind = Literal["correct", "response", "reference"]
 """Which question a cell answers: does the reference entail a response claim; does a chunk; does a
@@ -48,7 +40,7 @@ class Confusion(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CellAgreement:
+class CellAgreement(Record):
     """Agreement on one kind of cell.
 
     Attributes:
@@ -126,20 +118,17 @@ def compare_cells(both: Twice) -> tuple[dict[CellKind, Confusion], int]:
     }, unmatched
 
 
-_Claim = TypeVar("_Claim", ResponseClaim, ReferenceClaim)
-
-
-def _text(claim: ResponseClaim | ReferenceClaim) -> str:
+def _text(claim: ClaimForm) -> str:
     return claim.text
 
 
-def _rows(pair: tuple[_Claim, _Claim], chunks: int) -> Iterator[tuple[Truth, Truth]]:
+def _rows(pair: tuple[ClaimForm, ClaimForm], chunks: int) -> Iterator[tuple[Truth, Truth]]:
     judge, human = pair
     for j in range(chunks):
         yield _cell(judge, j), _cell(human, j)
 
 
-def _cell(claim: ResponseClaim | ReferenceClaim, chunk: int) -> Truth:
+def _cell(claim: ClaimForm, chunk: int) -> Truth:
     return None if chunk in claim.undetermined else chunk in claim.entailed_by
 
 

@@ -31,8 +31,6 @@ from noisesense.stats.pairing import (
 )
 from noisesense.stats.summary import FEW_UNITS, counted
 
-__all__ = ["compare"]
-
 _Claims = tuple[tuple[str, Category], ...]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from noisesense.scoring.definitions import Category, DefinitionName, Mode
+from noisesense.scoring.records import BothModes, Record
 from noisesense.stats.interval import Interval
 from noisesense.stats.pairing import PairedBy
 
@@ -23,7 +24,7 @@ Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class ModeComparison:
+class ModeComparison(Record):
     """One mode, over the pairs in which both responses have claims.
 
     The headline is the range of differences that the verdicts decide, ``difference_bounds``.
@@ -69,7 +70,7 @@ class ClaimChange(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SampleChange:
+class SampleChange(Record):
     """A sample that is another in B: a value that changed for certain, or claims that did.
 
     Attributes:
@@ -120,7 +121,7 @@ def _least(bounds: Bounds | None) -> float:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Record, BothModes[ModeComparison]):
     """Two versions over the same samples.
 
     Attributes:
@@ -151,10 +152,6 @@ class Comparison:
     clusters: int | None
     warnings: tuple[str, ...]
 
-    def mode(self, mode: Mode) -> ModeComparison | None:
-        """One mode's comparison; None if the definition has no such mode."""
-        return self.relevant if mode == "relevant" else self.irrelevant
-
     @property
     def worse(self) -> tuple[Mode, ...]:
         """The modes in which B is worse, for a check that fails."""
@@ -163,22 +160,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything above as plain JSON-ready data."""
-        return {
-            **asdict(self),
-            "relevant": _mode_dict(self.relevant),
-            "irrelevant": _mode_dict(self.irrelevant),
-            "changes": [
-                {**asdict(each), "claims": [claim._asdict() for claim in each.claims]}
-                for each in self.changes
-            ],
-            "transitions": [
-                {"before": before, "after": after, "claims": count}
-                for (before, after), count in self.transitions.items()
-            ],
-        }
-
-
-def _mode_dict(mode: ModeComparison | None) -> dict[str, Any] | None:
-    if mode is None:
-        return None
-    return {**asdict(mode), "interval": mode.interval and mode.interval._asdict()}
+        transitions = [
+            {"before": before, "after": after, "claims": count}
+            for (before, after), count in self.transitions.items()
+        ]
+        return {**super().to_dict(), "transitions": transitions}

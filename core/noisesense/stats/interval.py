@@ -31,27 +31,6 @@ from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, describe
 
-__all__ = [
-    "NORMAL",
-    "Interval",
-    "Resampling",
-    "Statistic",
-    "Unit",
-    "Units",
-    "bootstrap_interval",
-    "covering",
-    "flipped_subsets",
-    "percentile_level",
-    "quantile_of_counts",
-    "quantile_of_sorted",
-    "ratio",
-    "resampled",
-    "same_value_interval",
-    "sign_flip_interval",
-    "t_quantile",
-    "total",
-]
-
 NORMAL = NormalDist()
 _MANY = 200
 

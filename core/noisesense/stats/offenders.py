@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.outcomes import ClaimOutcome
+from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.verdicts.sample import Chunk
-
-__all__ = ["Offence", "Offender", "offenders"]
+from noisesense.verdicts.form import ChunkForm
 
 GroupBy = Literal["id", "text"]
 
@@ -38,7 +37,7 @@ class Offence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Offender:
+class Offender(Record):
     """A document that misled, or of which the judge left open whether it did.
 
     Attributes:
@@ -65,10 +64,6 @@ class Offender:
     samples: int
     retrieved: int
     offences: tuple[Offence, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
-        return {**asdict(self), "offences": [each._asdict() for each in self.offences]}
 
 
 @dataclass
@@ -153,10 +148,10 @@ def _offender(name: str, record: _Record) -> Offender:
 def _add(
     records: dict[str, _Record], sample: str, score: Score, group_by: GroupBy, examples: int
 ) -> None:
-    chunks = score.verdicts.chunks or (Chunk(text=""),) * score.verdicts.chunk_count
-    names = [_name(chunk, group_by) for chunk in chunks]
+    chunks = score.verdicts.chunks
+    names = [_name(chunk, group_by) for chunk in chunks or ()] or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
-        text = chunks[names.index(name)].text
+        text = chunks[names.index(name)].text if chunks else ""
         records.setdefault(name, _Record(text)).retrieved += 1
     guilty: set[str] = set()
     for claim in score.claims:
@@ -171,7 +166,7 @@ def _add(
         records[name].samples += 1
 
 
-def _name(chunk: Chunk, group_by: GroupBy) -> str:
+def _name(chunk: ChunkForm, group_by: GroupBy) -> str:
     return chunk.id if group_by == "id" and chunk.id else chunk.text
 
 

@@ -17,24 +17,10 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_ar
 
 from noisesense.errors import InputError, PairingError, describe
 from noisesense.scoring.results import Result
+from noisesense.verdicts.form import VerdictsForm
 from noisesense.verdicts.recording import Recorded
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-
-__all__ = [
-    "MIN_PAIRED",
-    "Labelled",
-    "Named",
-    "Paired",
-    "PairedBy",
-    "Twice",
-    "check_pair_by",
-    "judged_twice",
-    "match_texts",
-    "name_of",
-    "pair",
-    "same_texts",
-]
 
 PairedBy = Literal["id", "question"]
 Labelled = Result | Recorded | tuple[Sample, Verdicts]
@@ -301,8 +287,8 @@ class Twice(NamedTuple):
     """One sample with two sets of verdicts."""
 
     name: str
-    judge: Verdicts
-    human: Verdicts
+    judge: VerdictsForm
+    human: VerdictsForm
 
 
 class JudgedTwice(NamedTuple):
@@ -323,7 +309,7 @@ _NONE = Verdicts(response_claims=())
 class _Side(NamedTuple):
     name: Named
     shown: str
-    verdicts: Verdicts
+    verdicts: VerdictsForm
 
 
 def judged_twice(

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 from noisesense.errors import InputError, PairingError, describe
 from noisesense.scoring.definitions import Mode, check_mode
+from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, covering, same_value_interval, t_quantile
 from noisesense.stats.pairing import Named, PairedBy, check_pair_by, name_of, pair, same_texts
-
-__all__ = ["PoweredMean", "prediction_powered", "prediction_powered_mean"]
 
 _TIE = 1e-12
 _NAMES = ("judge_unlabelled", "judge_labelled", "human_labelled")
@@ -24,7 +23,7 @@ Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class PoweredMean:
+class PoweredMean(Record):
     """A mean estimated from a judge's scores and people's labels.
 
     Attributes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Figure", "RiskSign", "RiskThresholds", "risk_signs"]
+from noisesense.scoring.records import Record
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class RiskThresholds:
 
 
 @dataclass(frozen=True)
-class RiskSign:
+class RiskSign(Record):
     """One sign: is it there, by which figure and threshold.
 
     Attributes:

@@ -10,13 +10,12 @@ from typing import get_args
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.cells import CellKind
 from noisesense.stats.interval import quantile_of_sorted
-from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
-
-__all__ = ["Band", "Cells", "SensitivityBand", "sensitivity_band"]
+from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts, as_model
 
 _CORRECT = -1
 """In place of a chunk: the cell that says whether the reference entails the claim."""
@@ -106,7 +105,7 @@ Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Band:
+class Band(Record):
     """Where one mode's mean goes, over all samples with claims.
 
     Attributes:
@@ -139,7 +138,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class SensitivityBand:
+class SensitivityBand(Record, BothModes[Band]):
     """Both modes under one assumption about the judge.
 
     Attributes:
@@ -164,10 +163,6 @@ class SensitivityBand:
     open_cells: int
     relevant: Band | None
     irrelevant: Band | None
-
-    def mode(self, mode: Mode) -> Band | None:
-        """One mode's band."""
-        return self.relevant if mode == "relevant" else self.irrelevant
 
 
 def sensitivity_band(
@@ -247,7 +242,7 @@ def _verdicts(item: Verdicts | Score | Result) -> Verdicts | None:
     if isinstance(item, Verdicts):
         return item
     scored = score_in(item)
-    return None if scored is None else scored.verdicts
+    return None if scored is None else as_model(scored.verdicts)
 
 
 class _Means:

@@ -24,8 +24,6 @@ from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
 from noisesense.stats.tally import Distribution, ModeTally, cells_of, undetermined_cells
 
-__all__ = ["QUANTILES", "Tally", "summarize"]
-
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Counts, Partition
+from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.scoring import Undetermined
 from noisesense.stats.interval import Interval
 from noisesense.stats.risk import RiskSign
 
-__all__ = [
-    "FEW_NOISY",
-    "FEW_UNITS",
-    "ModeSummary",
-    "Summary",
-    "counted",
-    "mode_warnings",
-    "run_warnings",
-]
-
 
 @dataclass(frozen=True)
-class ModeSummary:
+class ModeSummary(Record):
     """One mode over all samples with response claims. Figures are None where there are none.
 
     The headline is the range that the verdicts decide, ``bounds``. A single figure is given only
@@ -85,7 +75,7 @@ class ModeSummary:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Record, BothModes[ModeSummary]):
     """A run in figures.
 
     Attributes:
@@ -111,6 +101,8 @@ class Summary:
         warnings: what a reader of the figures must know, in words.
     """
 
+    _derived = ("unanswered_share",)
+
     definition: DefinitionName | None
     undetermined: Undetermined
     samples: int
@@ -133,33 +125,6 @@ class Summary:
     def unanswered_share(self) -> float | None:
         """``open_cells / needed_cells``; None where nothing was needed."""
         return self.open_cells / self.needed_cells if self.needed_cells else None
-
-    def mode(self, mode: Mode) -> ModeSummary | None:
-        """One mode's summary; None if the definition has no such mode or nothing was scored."""
-        return self.relevant if mode == "relevant" else self.irrelevant
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
-        return {
-            **asdict(self),
-            "unanswered_share": self.unanswered_share,
-            "partition": self.partition._asdict(),
-            "relevant": _mode_dict(self.relevant),
-            "irrelevant": _mode_dict(self.irrelevant),
-        }
-
-
-def _mode_dict(mode: ModeSummary | None) -> dict[str, Any] | None:
-    if mode is None:
-        return None
-    return {
-        **asdict(mode),
-        "quantiles": {f"{p:g}": value for p, value in mode.quantiles.items()},
-        "quantile_bounds": {f"{p:g}": ends for p, ends in mode.quantile_bounds.items()},
-        "interval": mode.interval and mode.interval._asdict(),
-        "micro_interval": mode.micro_interval and mode.micro_interval._asdict(),
-        "claims": mode.claims._asdict(),
-    }
 
 
 FEW_UNITS = 30

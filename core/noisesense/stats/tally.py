@@ -12,8 +12,6 @@ from noisesense.scoring.outcomes import Counts
 from noisesense.scoring.scoring import Score, Undetermined
 from noisesense.stats.interval import Unit
 
-__all__ = ["Cells", "Distribution", "End", "ModeTally", "cells_of", "undetermined_cells"]
-
 Bounds = tuple[float, float]
 End = int
 """Of a range: 0 is the low one, 1 the high one."""

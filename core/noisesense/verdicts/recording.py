@@ -12,16 +12,6 @@ from noisesense.verdicts.model import Model
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-__all__ = [
-    "Recorded",
-    "RecordedJudge",
-    "RecordingLine",
-    "numbered_lines",
-    "read_recording",
-    "recording_fields",
-    "write_recording",
-]
-
 
 class RecordingLine(Model):
     """One line of a recording: a sample and the verdicts on it."""
