@@ -272,7 +272,8 @@ def test_the_first_rows_may_lack_what_is_optional(tmp_path: Path) -> None:
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     path.write_bytes(b"PAR1")
-    code = f"from noisesense_adapters.datasets.read import read_rows; next(read_rows({str(path)!r}))"
+    reader = "from noisesense_adapters.datasets.read import read_rows"
+    code = f"{reader}; next(read_rows({str(path)!r}))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**environment(), "TEST_HIDDEN_PACKAGES": "pyarrow"},

@@ -31,9 +31,9 @@ def results_of(
 ) -> Iterator[Result]:
     """The results in a file, one by one, from the verdicts that are in it.
 
-    Reads all that `noisesense_adapters.datasets.read.read_rows` reads: results (JSON lines or Parquet),
-    recordings, RAGChecker's and Promptfoo's files, and tables with a column of verdicts. A row
-    that cannot be read or scored is a result with an error.
+    Reads all that `noisesense_adapters.datasets.read.read_rows` reads: results (JSON lines or
+    Parquet), recordings, RAGChecker's and Promptfoo's files, and tables with a column of
+    verdicts. A row that cannot be read or scored is a result with an error.
 
     Args:
         path: the file.
