@@ -63,6 +63,6 @@ def test_the_package_alone_loads_no_ragas() -> None:
 def test_the_adapter_alone_does_not_load_the_judge() -> None:
     code = (
         "import noisesense_adapters.ragas\n"
-        "print('noisesense.llm_judge' in sys.modules, 'noisesense.store' in sys.modules)"
+        "print('noisesense.judging.llm' in sys.modules, 'noisesense.judging.store' in sys.modules)"
     )
     assert _python(code) == "False False"
