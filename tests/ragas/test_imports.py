@@ -53,8 +53,8 @@ def test_with_a_langchain_community_that_ragas_cannot_be_imported_with() -> None
 
 def test_the_package_alone_loads_no_ragas() -> None:
     code = (
-        "import noisesense, noisesense.sharing, noisesense_adapters\n"
-        "import noisesense_adapters.parity.ragas_mind\n"
+        "import noisesense, noisesense.judging.sharing, noisesense_adapters\n"
+        "import noisesense_adapters.demo.ragas_mind\n"
         "print(sorted(set(sys.modules) & {'ragas', 'numpy', 'langchain_core', 'openai'}))"
     )
     assert _python(code) == "[]"
