@@ -72,9 +72,8 @@ class Row:
 async def evaluate(metric: Any, url: str, samples: Sequence[Sample], **options: Any) -> Scores:
     """Both modes in one ``evaluate()``, with ragas' wrapper of a ChatOpenAI."""
     from langchain_openai import ChatOpenAI
-    from ragas.llms import LangchainLLMWrapper
-
     from ragas import EvaluationDataset, aevaluate
+    from ragas.llms import LangchainLLMWrapper
 
     model = ChatOpenAI(model="gpt-4o-mini", base_url=url, api_key="none")
     result = await aevaluate(

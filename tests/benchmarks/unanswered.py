@@ -55,7 +55,7 @@ from noisesense.stats.interval import (  # noqa: E402
 from support.simulated import ragchecker_like  # noqa: E402
 
 TABLES = 1500
-HOW = Resampling(resamples=300)
+HOW = Resampling(resamples=200)
 PAIRED = Resampling(resamples=100)
 WANTED = 93.0
 

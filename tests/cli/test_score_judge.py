@@ -78,28 +78,31 @@ def test_an_openai_endpoint_and_a_store(server: ScriptedServer, tmp_path: Path) 
         assert len(kept.samples()) == len(PAIRS)
 
     out.unlink()
-    again = judged(*arguments)
+    again = judged(*arguments, "--temperature", "0")
     assert (again.returncode, figures(out), server.log.calls) == (0, EXPECTED, calls)
     assert f"judged with {calls} from the store" in again.stdout
+    # At another temperature it is another judge.
+    out.unlink()
+    other = judged(*arguments)
+    assert (other.returncode, figures(out), server.log.calls) == (0, EXPECTED, 2 * calls)
 
 
-def test_what_stayed_unanswered_is_asked_again_once_it_is_pruned(tmp_path: Path) -> None:
-    store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+@pytest.mark.parametrize("pruned", [False, True])
+@pytest.mark.parametrize("name", ["a.jsonl", "b.jsonl"])
+def test_what_stayed_unanswered_is_asked_again(name: str, pruned: bool, tmp_path: Path) -> None:
+    """Into another file or the same: neither a store nor results serve a gap again."""
+    store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / name
     silent = when(lambda prompt: '"text"' not in prompt, says('{"verdicts": []}'))
     with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
         command = [texts(tmp_path), *options(server), "--store", store, "--out"]
         server.script = silent
-        judged(*command, first)
+        assert judged(*command, first).returncode == 5
         assert any(result.unanswered for result in results_of(first))
         server.script = None
         calls = server.log.calls
-        judged(*command, second)
-        assert server.log.calls == calls  # the store gives what was said, and what was not
-        second.unlink()
-
-        pruned = run("store", "prune", store, "--unanswered", "--yes")
-        assert pruned.returncode == 0
-        judged(*command, second)
+        if pruned:
+            assert run("store", "prune", store, "--unanswered", "--yes").returncode == 0
+        assert judged(*command, second).returncode == 0
     assert figures(second) == EXPECTED
     assert not any(result.unanswered for result in results_of(second))
     # Claims were decomposed in the first run, and are not asked for again.
@@ -154,7 +157,7 @@ def test_a_sample_the_judge_fails_on_is_told_and_tried_again(tmp_path: Path) -> 
         assert done.returncode == 3
         first, *_ = done.stderr.splitlines()
         assert re.fullmatch(
-            r"failed: texts\.jsonl, line 2: scripted at \S+ could not be asked: HTTP 401.*", first
+            r"failed: texts\.jsonl, line 2: scripted at \S+ could not be called: HTTP 401.*", first
         )
         assert len(figures(out)) == len(PAIRS) - 1
         server.log.clear()
@@ -169,7 +172,7 @@ def test_a_wrong_key_ends_the_run_soon(server: ScriptedServer, tmp_path: Path) -
     done = judged(texts(tmp_path, 20), *options(server), "--out", out, key="sk-canary-wrong")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(
-        "error: the judge failed on the first 20 samples, so the run ends. The last: texts.jsonl, "
+        "error: the judge failed on the first 20 samples, so the run stops. The last: texts.jsonl, "
     )
     assert "sk-canary" not in done.stderr
     assert not out.exists()
@@ -262,7 +265,7 @@ def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
-    assert err == ("interrupted: nothing is kept without --out (but in the --store, if given)\n")
+    assert err == ("interrupted: without --out no result is saved (a --store keeps the calls)\n")
 
 
 def test_reading_verdicts_needs_no_judge(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ragas import EvaluationDataset, SingleTurnSample
 
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.score import score_dataset
-from ragas import EvaluationDataset, SingleTurnSample
 
 EXAMPLES = reference_examples()
 WRITERS: dict[str, Callable[[EvaluationDataset, Path], Any]] = {

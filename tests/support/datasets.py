@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Dataset
 
+from datasets import Dataset
 from noisesense import Result, Sample, Verdicts, score, write_recording, write_results
 from noisesense_adapters.datasets.score import score_dataset
 from support.ragchecker_formula import as_labels

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from deepeval import evaluate
 from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.models.llms import openai_model
 from deepeval.test_case import LLMTestCase
 
-from deepeval import evaluate
 from noisesense import Judgement, Sample, Usage, Verdicts
 
 __all__ = ["CountingJudge", "MindModel", "OpenAIModel", "case_of", "run", "run_one"]

@@ -56,9 +56,8 @@ def evaluated_by(
     **options: Any,
 ) -> Any:
     """The result of ragas' ``aevaluate(llm=…)`` with a model of that kind."""
-    from ragas.run_config import RunConfig
-
     from ragas import aevaluate
+    from ragas.run_config import RunConfig
 
     # One attempt of ragas' own: it would otherwise wait up to a minute between ten.
     options = {"run_config": RunConfig(max_retries=1), "show_progress": False, **options}

@@ -13,13 +13,13 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
+from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from pydantic import SecretStr
 
 from noisesense import InputError, LLMJudge, VerdictStore, score
 from noisesense.judging.protocol import StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
-from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from support.identities import KEY, URL, check_identities, told
 from support.langchain_models import chat_openai, run
 from support.mind import Mind

@@ -7,11 +7,11 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import openai
 import pytest
+from openai import AsyncOpenAI
 from pydantic import BaseModel
 
-import openai
-from openai import AsyncOpenAI
 from support import misbehavior as bad
 from support.request_log import longest_chain, most_at_once
 from support.server import ScriptedServer

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deepeval import assert_test
 from deepeval.models import DeepEvalBaseLLM
 from openai import DefaultAsyncHttpxClient
 
-from deepeval import assert_test
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import OpenAIModel, case_of, run

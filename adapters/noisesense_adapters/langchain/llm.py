@@ -5,77 +5,65 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError, ReplyError
+from noisesense.errors import InputError
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.toolbox.failures import judge_error, status_of
+from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import identity
-from noisesense_adapters.toolbox.replies import json_form, read_reply, spelled_out
-from noisesense_adapters.toolbox.running import ask
+from noisesense_adapters.toolbox.replies import (
+    check_complete,
+    json_form,
+    read_reply,
+    spelled_out,
+    usage_of,
+)
+from noisesense_adapters.toolbox.running import ask_either
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import Runnable, RunnableConfig
 
-__all__ = ["LangChainLLM", "innermost", "read_message", "usage_of"]
+__all__ = ["LangChainLLM", "innermost"]
 
 S = TypeVar("S", bound=BaseModel)
 
 _REASONS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI, Anthropic, Ollama
-_CUT = {"length", "max_tokens", "model_length"}
-_TAKEN = {"content_filter", "refusal", "safety"}
 
 
-def usage_of(message: object) -> Usage:
-    """One call, with the tokens the model reports."""
-    counted = cast("Mapping[str, Any]", getattr(message, "usage_metadata", None) or {})
-    return Usage(
-        calls=1,
-        input_tokens=counted.get("input_tokens") or 0,
-        output_tokens=counted.get("output_tokens") or 0,
-    )
-
-
-def read_message(message: object, schema: type[S]) -> S:
-    """The message's tool call or text as an instance of ``schema``.
-
-    Raises:
-        ReplyError: it is empty, refused, cut short, or does not fit.
-    """
+def _read(message: object, schema: type[S]) -> tuple[S, Usage]:
+    """The message's tool call or text as an instance of ``schema``."""
     usage = usage_of(message)
     metadata = cast("Mapping[str, Any]", getattr(message, "response_metadata", None) or {})
     extra = cast("Mapping[str, Any]", getattr(message, "additional_kwargs", None) or {})
-    reasons = {str(metadata.get(name)).lower() for name in _REASONS}
-    if extra.get("refusal") or reasons & _TAKEN:
-        raise ReplyError("the model refused to reply", usage)
-    if reasons & _CUT:
-        raise ReplyError("the reply is cut short: the model reached its output limit", usage)
-    return read_reply(_said(message), schema, usage)
+    reasons = [metadata.get(name) for name in _REASONS]
+    check_complete(usage, *reasons, refusal=extra.get("refusal"))
+    return read_reply(_text_of(message), schema, usage), usage
 
 
-def _said(message: object) -> str:
-    """Arguments of tool calls, or else the text. Several calls stand one after another."""
-    called = _calls(message, "tool_calls") + _calls(message, "invalid_tool_calls")
-    if called:
+def _text_of(message: object) -> str:
+    """Arguments of tool calls, one call after another, or else the text."""
+    calls = _arguments(message, "tool_calls") + _arguments(message, "invalid_tool_calls")
+    if calls:
         return "\n".join(
-            args if isinstance(args, str) else json.dumps(args, default=str) for args in called
+            args if isinstance(args, str) else json.dumps(args, default=str) for args in calls
         )
     content: object = getattr(message, "content", message)
     if isinstance(content, str):
         return content
     blocks = cast("Sequence[object]", content) if isinstance(content, list) else ()
-    return "".join(_text(block) for block in blocks)
+    return "".join(_text_in(block) for block in blocks)
 
 
-def _calls(message: object, field: str) -> list[object]:
+def _arguments(message: object, field: str) -> list[object]:
     calls = cast("Sequence[Mapping[str, object]]", getattr(message, field, None) or ())
     return [call.get("args") for call in calls]
 
 
-def _text(block: object) -> str:
+def _text_in(block: object) -> str:
     if isinstance(block, Mapping):
         part = cast("Mapping[str, object]", block)
         return str(part.get("text", "")) if part.get("type", "text") == "text" else ""
@@ -83,27 +71,18 @@ def _text(block: object) -> str:
 
 
 _NAMES = ("model_name", "model", "model_id")
-_FORM_REFUSED = (400, 422)
 _NO_SUCH_FORM = (NotImplementedError, AttributeError, TypeError, ValueError)
-# What clients and parsers raise over a reply that they have: the model did answer.
-_UNFIT_REPLY = (
-    "LengthFinishReasonError",
-    "ContentFilterFinishReasonError",
-    "OutputParserException",
-    "ValidationError",
-    "JSONDecodeError",
-)
 
 
 class LangChainLLM:
     """A `StructuredLLM` over a ``BaseChatModel`` (or what ``.bind()`` or ``.with_retry()`` made).
 
     Structured output is used where the model has it; else, or if its endpoint refuses it, the
-    form is spelled out in the prompt. Retries and timeouts are the model's own; nothing is
-    asked twice here but once more, in words, after a 400 or 422.
+    form is spelled out in the prompt. Retries and timeouts are the model's own; the one call
+    repeated here is that of a prompt whose form was refused (400 or 422).
 
     Args:
-        model: the chat model. A sync-only one is asked in threads.
+        model: the chat model. A sync-only one is called in threads.
         config: passed on with every call: callbacks, tags, metadata.
 
     Raises:
@@ -127,8 +106,8 @@ class LangChainLLM:
         self._model, self._config = model, config
         self._in_words = False
         self.name = " or ".join(dict.fromkeys(map(_named, innermost(model) or [model])))
-        chosen = (config or {}).get("configurable")
-        self.identity = identity(model=model, configurable=chosen)
+        choices = (config or {}).get("configurable")
+        self.identity = identity(model=model, configurable=choices)
 
     def __repr__(self) -> str:
         return f"LangChainLLM({self.name!r})"
@@ -138,28 +117,24 @@ class LangChainLLM:
 
         Raises:
             ReplyError: a reply that is empty, refused, cut short, or does not fit.
-            JudgeError: the model could not be asked.
+            JudgeError: the model could not be called.
         """
         structured = None if self._in_words else _structured(self._model, schema)
         if structured is not None:
             try:
-                result = await ask(structured, prompt, self._config)
-            except Exception as error:  # noqa: BLE001 - other people's exceptions hold prompts
-                failure = _failure(error, self.name)
-                refused = status_of(error) in _FORM_REFUSED
-            else:
-                message = _raw_of(result)
-                return read_message(message, schema), usage_of(message)
-            if not refused:
-                raise failure
-        try:
-            message = await ask(self._model, spelled_out(prompt, schema), self._config)
-        except Exception as error:  # noqa: BLE001
-            failure = _failure(error, self.name)
-        else:
-            self._in_words = True
-            return read_message(message, schema), usage_of(message)
-        raise failure
+                return _read(_raw_of(await self._call(structured, prompt)), schema)
+            except RequestRefusedError:
+                pass
+        message = await self._call(self._model, spelled_out(prompt, schema))
+        self._in_words = True
+        return _read(message, schema)
+
+    async def _call(self, model: Runnable[Any, Any], prompt: str) -> object:
+        call = ask_either(
+            partial(model.ainvoke, prompt, config=self._config),
+            partial(model.invoke, prompt, config=self._config),
+        )
+        return await call_model(call, self.name)
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
@@ -176,8 +151,8 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, 
     }
     try:
         bind = model.with_structured_output
-        known = inspect.signature(bind).parameters
-        strict = "strict" in known and known["method"].default == "json_schema"
+        parameters = inspect.signature(bind).parameters
+        strict = "strict" in parameters and parameters["method"].default == "json_schema"
         bound = bind(form, include_raw=True, **({"strict": True} if strict else {}))
     except _NO_SUCH_FORM:
         return None
@@ -192,39 +167,23 @@ def innermost(model: object) -> list[object]:
     fields: dict[str, Any] = getattr(model, "__dict__", {})
     parts = [fields.get(name) for name in ("bound", "runnable", "default", "first", "last")]
     parts += [*(fields.get("middle") or ()), *(fields.get("fallbacks") or ())]
-    found = [each for part in parts if part is not None for each in innermost(part)]
-    if not found and (callable(getattr(model, "generate_prompt", None)) or _chosen(model)):
-        found = [model]
-    return found
+    models = [each for part in parts if part is not None for each in innermost(part)]
+    if not models and (callable(getattr(model, "generate_prompt", None)) or _default(model)):
+        models = [model]
+    return models
 
 
-def _chosen(model: object) -> dict[str, object]:
-    """What ``init_chat_model`` will make a model of, once it is asked."""
+def _default(model: object) -> dict[str, object]:
+    """The settings from which ``init_chat_model`` will make the model."""
     return getattr(model, "__dict__", {}).get("_default_config") or {}
 
 
 def _named(model: object) -> str:
-    chosen = _chosen(model)
-    known = (chosen.get(field) or getattr(model, field, None) for field in _NAMES)
-    name = next((value for value in known if isinstance(value, str) and value), "")
+    default = _default(model)
+    values = (default.get(field) or getattr(model, field, None) for field in _NAMES)
+    name = next((value for value in values if isinstance(value, str) and value), "")
     return f"{type(model).__name__} {name}".strip()
 
 
 def _raw_of(result: object) -> object:
     return cast("dict[str, object]", result).get("raw") if isinstance(result, dict) else result
-
-
-def _failure(error: Exception, asked: str) -> JudgeError:
-    if type(error).__name__ not in _UNFIT_REPLY:
-        return judge_error(error, asked)
-    if type(error).__name__ == "LengthFinishReasonError":
-        problem = "the reply is cut short: the model reached its output limit"
-    else:
-        problem = f"the reply cannot be read ({type(error).__name__})"
-    counted = getattr(getattr(error, "completion", None), "usage", None)
-    usage = Usage(
-        calls=1,
-        input_tokens=getattr(counted, "prompt_tokens", None) or 0,
-        output_tokens=getattr(counted, "completion_tokens", None) or 0,
-    )
-    return ReplyError(problem, usage)

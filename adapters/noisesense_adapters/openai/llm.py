@@ -12,12 +12,18 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
+from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.failures import judge_error, status_of
+from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import endpoint, identity
-from noisesense_adapters.toolbox.replies import json_form, read_reply, spelled_out
+from noisesense_adapters.toolbox.replies import (
+    check_complete,
+    json_form,
+    read_reply,
+    spelled_out,
+    usage_of,
+)
 from noisesense_adapters.toolbox.running import in_thread
 
 if TYPE_CHECKING:
@@ -67,9 +73,9 @@ async def _client(what: Hashable, make: Callable[[], AsyncOpenAI]) -> AsyncOpenA
     """The running loop's client for ``what``, closed with the loop; made if it is not there."""
     key = asyncio.get_running_loop(), what
     with _lock:
-        held = _open.get(key)
-    if held is not None:
-        return held[0]
+        entry = _open.get(key)
+    if entry is not None:
+        return entry[0]
     # A generator left suspended is closed by whoever ends the loop (`asyncio.run` does, in
     # `shutdown_asyncgens`): the one moment at which connections can still be closed. It is kept
     # here and not by the model object, which may be gone by then.
@@ -125,7 +131,6 @@ S = TypeVar("S", bound=BaseModel)
 
 _FORMS = ("json_schema", "json_object", "text")  # from the strictest to what all endpoints know
 _TIMEOUT, _MAX_RETRIES = 60.0, 2
-_FORM_REFUSED = (400, 422)
 
 
 class OpenAILLM:
@@ -133,12 +138,12 @@ class OpenAILLM:
 
     A request is tried at most ``max_retries + 1`` times, by the client itself, which honours
     ``Retry-After``. An endpoint that refuses structured output is asked for a JSON object, then
-    for plain text with the form spelled out; the form it took is remembered.
+    for plain text with the form spelled out; the form it accepts is remembered.
 
     Args:
         model: the model's name at the endpoint.
         client: an ``AsyncOpenAI`` or ``OpenAI`` (also Azure's) to use with its own settings, in
-            place of those below; a sync one is asked in threads. Closing it stays with you.
+            place of those below; a sync one is called in threads. You close it yourself.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: default ``OPENAI_API_KEY``.
         timeout: seconds a request may take, default 60.
@@ -216,32 +221,21 @@ class OpenAILLM:
         """
         for form in range(self._form, len(_FORMS)):
             try:
-                completion = await self._send(self._request(prompt, schema, _FORMS[form]))
-            except NoiseSenseError:
-                raise
-            except ValueError:
-                failure: JudgeError = ReplyError(
-                    "the endpoint's reply is not JSON", Usage(calls=1)
-                )
-            except Exception as error:  # noqa: BLE001 - other people's exceptions hold headers
-                if getattr(error, "code", None) == "json_validate_failed":
-                    # Groq's 400 for a reply of the model that does not fit the form.
-                    failure = ReplyError("the endpoint found the reply unfit", Usage(calls=1))
-                elif status_of(error) in _FORM_REFUSED and form + 1 < len(_FORMS):
-                    continue
-                else:
-                    failure = judge_error(error, self.name)
+                request = self._request(prompt, schema, _FORMS[form])
+                completion = await call_model(self._send(request), self.name)
+            except RequestRefusedError:
+                if form + 1 == len(_FORMS):
+                    raise
             else:
                 self._form = max(self._form, form)
                 return _read(completion, schema)
-            raise failure
         raise AssertionError("the last form returns or raises")
 
     def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, **self._params}
         if form == "json_schema":
-            asked = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
-            request["response_format"] = {"type": form, "json_schema": asked}
+            form_of_reply = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
+            request["response_format"] = {"type": form, "json_schema": form_of_reply}
         else:
             prompt = spelled_out(prompt, schema)
             if form == "json_object":
@@ -251,22 +245,12 @@ class OpenAILLM:
 
 
 def _read(completion: Any, schema: type[S]) -> tuple[S, Usage]:
-    counted = getattr(completion, "usage", None)
-    usage = Usage(
-        calls=1,
-        input_tokens=getattr(counted, "prompt_tokens", None) or 0,
-        output_tokens=getattr(counted, "completion_tokens", None) or 0,
-    )
+    usage = usage_of(completion)
     choices: Any = getattr(completion, "choices", None)
     message = getattr(choices[0], "message", None) if choices else None
     if message is None:
-        raise ReplyError("the endpoint's reply is no chat completion", usage)
-    if getattr(message, "refusal", None):
-        raise ReplyError("the model refused to reply", usage)
+        raise ReplyError("the reply is not a chat completion", usage)
     reason = getattr(choices[0], "finish_reason", None)
-    if reason == "length":
-        raise ReplyError("the reply is cut short: the model reached its output limit", usage)
-    if reason == "content_filter":
-        raise ReplyError("the endpoint's content filter took the reply away", usage)
+    check_complete(usage, reason, refusal=getattr(message, "refusal", None))
     content = getattr(message, "content", None)
     return read_reply(content if isinstance(content, str) else "", schema, usage), usage

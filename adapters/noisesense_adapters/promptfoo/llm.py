@@ -1,27 +1,25 @@
-"""Verdicts from a language model: which one, where it is reached, and asking it."""
+"""Verdicts from a language model: which one, where, and how it is asked."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from noisesense.errors import InputError, JudgeError, describe
-from noisesense.judging.llm import LLMJudge
-from noisesense.judging.protocol import Judge, Judgement
-from noisesense.judging.sharing import judge_for, judge_once
-from noisesense.judging.store import VerdictStore
+from noisesense.judging.protocol import Judgement
+from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.sample import Sample
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.promptfoo.sample import Inputs, as_object
-from noisesense_adapters.promptfoo.settings import Settings
+from noisesense_adapters.promptfoo.sample import as_object
+from noisesense_adapters.toolbox.judges import judge_over
+from noisesense_adapters.toolbox.running import run_blocking
 
-__all__ = ["DEFAULT_MODEL", "Endpoint", "choose_endpoint", "judge"]
+__all__ = ["judge"]
 
-DEFAULT_MODEL = "gpt-4.1-mini"
+_DEFAULT_MODEL = "gpt-4.1-mini"
 _SYNONYMS = {"baseURL": "baseUrl", "apiBaseUrl": "baseUrl", "apiKeyEnvar": "apiKeyEnv"}
 _LLM = {"timeout": "timeout", "maxRetries": "max_retries"}
 _JUDGE = {
@@ -36,59 +34,83 @@ _KNOWN = ("model", "baseUrl", "apiKeyEnv", "temperature", "store", *_LLM, *_JUDG
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """A model at an OpenAI-compatible endpoint, and how it judges.
-
-    Attributes:
-        model: its name there.
-        base_url: None: OpenAI's own.
-        api_key: None: there is none, which the client says.
-        temperature: None: the model's own.
-        store: the path of a `VerdictStore`.
-        llm: further arguments of `OpenAILLM`.
-        judge: further arguments of `LLMJudge`.
-    """
+class _Endpoint:
+    """A model at an OpenAI-compatible endpoint, and how it judges."""
 
     model: str
-    base_url: str | None = None
+    base_url: str | None = None  # None: OpenAI's own
     api_key: str | None = field(default=None, repr=False)
-    temperature: float | None = None
+    temperature: float | None = None  # None: the model's own
     store: str | None = None
     llm: _Arguments = ()
     judge: _Arguments = ()
 
 
-def choose_endpoint(config: dict[str, Any], context: dict[str, Any]) -> Endpoint:
-    """``config.judge``, else the grader Promptfoo was given, else the environment's OpenAI.
+def judge(
+    fields: dict[str, Any], config: dict[str, Any], context: dict[str, Any], *, metric: Hashable
+) -> Judgement:
+    """Ask a model about the assertion's sample: ``config.judge``, the grader, or OpenAI.
+
+    Args:
+        fields: of the sample.
+        config: the assertion's.
+        context: Promptfoo's.
+        metric: see `judge_once`. Different assertions of one process on a sample judge it once.
 
     Raises:
-        InputError: a setting is wrong, or nothing says who should judge.
-        JudgeError: the key's variable is not set.
+        InputError: something is missing or wrong.
+        JudgeError: the model could not be called, or gave no usable list of claims.
     """
-    found = _choose(config, context)
-    found = replace(
-        found,
-        base_url=found.base_url or os.environ.get("OPENAI_BASE_URL") or None,
-        api_key=found.api_key or os.environ.get("OPENAI_API_KEY") or None,
+    sample, endpoint = Sample.model_validate(fields), _endpoint(config, context)
+    try:
+        llm_judge = judge_over(
+            "promptfoo",
+            partial(_bridge, endpoint),
+            endpoint,
+            store=endpoint.store,
+            options=dict(endpoint.judge),
+        )
+    except InputError as error:
+        raise error.within("config.judge") from None
+    return run_blocking(judge_once(llm_judge, sample, metric=metric))
+
+
+def _bridge(endpoint: _Endpoint) -> OpenAILLM:
+    params = {} if endpoint.temperature is None else {"temperature": endpoint.temperature}
+    return OpenAILLM(
+        endpoint.model,
+        base_url=endpoint.base_url,
+        api_key=endpoint.api_key,
+        params=params,
+        **dict(endpoint.llm),
     )
-    # At OpenAI itself only the names of fine-tuned models have a colon: what is meant is
-    # "anthropic:messages:…", and OpenAI should not get the texts to find out.
-    if not found.base_url and ":" in found.model and not found.model.startswith("ft:"):
+
+
+def _endpoint(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:
+    endpoint = _chosen(config, context)
+    endpoint = replace(
+        endpoint,
+        base_url=endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or None,
+        api_key=endpoint.api_key or os.environ.get("OPENAI_API_KEY") or None,
+    )
+    # At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
+    # "anthropic:messages:…", and OpenAI should not get the texts.
+    if not endpoint.base_url and ":" in endpoint.model and not endpoint.model.startswith("ft:"):
         raise InputError(
             "openai:chat:MODEL",
             "a model of another provider",
             where="config.judge",
             hint="give its OpenAI-compatible endpoint as config.judge.baseUrl",
         )
-    if not found.api_key:
+    if not endpoint.api_key:
         raise JudgeError(
             "no API key. Hint: export OPENAI_API_KEY or put it in .env, or name another variable"
             " as config.judge.apiKeyEnv; an endpoint without keys takes any text"
         )
-    return found
+    return endpoint
 
 
-def _choose(config: dict[str, Any], context: dict[str, Any]) -> Endpoint:
+def _chosen(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:
     if config.get("judge") is not None:
         return _from_judge(config["judge"])
     options = as_object(as_object(context.get("test")).get("options"))
@@ -100,7 +122,7 @@ def _choose(config: dict[str, Any], context: dict[str, Any]) -> Endpoint:
         if grader is not None:
             return _from_grader(grader, where)
     if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
-        return Endpoint(DEFAULT_MODEL)
+        return _Endpoint(_DEFAULT_MODEL)
     raise InputError(
         "verdicts, or a model to judge by",
         "neither",
@@ -110,17 +132,17 @@ def _choose(config: dict[str, Any], context: dict[str, Any]) -> Endpoint:
     )
 
 
-def _from_judge(given: Any) -> Endpoint:
+def _from_judge(value: Any) -> _Endpoint:
     where = "config.judge"
-    if isinstance(given, str):
-        return Endpoint(_model(given, where))
-    if not isinstance(given, dict):
-        got = type(given).__name__
+    if isinstance(value, str):
+        return _Endpoint(_model(value, where))
+    if not isinstance(value, dict):
+        got = type(value).__name__
         raise InputError("an object or a model's name", got, where=where)
-    settings = _settings(as_object(given), where)
+    settings = _settings(as_object(value), where)
     name = settings.get("apiKeyEnv")
-    return Endpoint(
-        model=_model(settings.get("model", DEFAULT_MODEL), f"{where}.model"),
+    return _Endpoint(
+        model=_model(settings.get("model", _DEFAULT_MODEL), f"{where}.model"),
         base_url=_text(settings.get("baseUrl"), f"{where}.baseUrl"),
         api_key=None if name is None else _key(name, f"{where}.apiKeyEnv"),
         temperature=settings.get("temperature"),
@@ -130,9 +152,9 @@ def _from_judge(given: Any) -> Endpoint:
     )
 
 
-def _settings(given: dict[str, Any], where: str) -> dict[str, Any]:
+def _settings(values: dict[str, Any], where: str) -> dict[str, Any]:
     settings: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in values.items():
         if key in ("apiKey", "api_key", "key"):
             raise InputError(
                 "the name of the key's environment variable as apiKeyEnv",
@@ -155,11 +177,11 @@ def _settings(given: dict[str, Any], where: str) -> dict[str, Any]:
     return settings
 
 
-def _from_grader(given: Any, where: str) -> Endpoint:
+def _from_grader(value: Any, where: str) -> _Endpoint:
     """A provider as Promptfoo writes it: ``openai:chat:MODEL`` or ``{id, config}``."""
-    grader = as_object(given)
+    grader = as_object(value)
     grader = as_object(grader.get("text")) or grader
-    name = given if isinstance(given, str) else grader.get("id") or grader.get("text")
+    name = value if isinstance(value, str) else grader.get("id") or grader.get("text")
     if not isinstance(name, str) or not name.startswith("openai:"):
         hint = "name a model at any OpenAI-compatible endpoint in config.judge"
         raise InputError("openai:chat:MODEL", "another provider", where=where, hint=hint)
@@ -168,17 +190,17 @@ def _from_grader(given: Any, where: str) -> Endpoint:
     if key is None and settings.get("apiKeyEnvar") is not None:
         key = _key(settings["apiKeyEnvar"], f"{where}.config.apiKeyEnvar")
     base_url = settings.get("apiBaseUrl") or (f"https://{host}/v1" if host else None)
-    return Endpoint(
+    return _Endpoint(
         _model(name, where),
         base_url=_text(base_url, f"{where}.config.apiBaseUrl"),
         api_key=_text(key, f"{where}.config.apiKey"),
     )
 
 
-def _model(given: Any, where: str) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise InputError("a model's name", type(given).__name__, where=where)
-    name = given.strip()
+def _model(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError("a model's name", type(value).__name__, where=where)
+    name = value.strip()
     if name.startswith("openai:"):
         name = name.removeprefix("openai:").removeprefix("chat:")
     if not name or name.startswith(("embedding:", "completion:", "responses:", "realtime:")):
@@ -197,56 +219,11 @@ def _key(name: Any, where: str) -> str:
     return key
 
 
-def _text(given: Any, where: str) -> str | None:
-    if given is not None and (not isinstance(given, str) or not given.strip()):
-        raise InputError("a non-empty text", type(given).__name__, where=where)
-    return given
+def _text(value: Any, where: str) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise InputError("a non-empty text", type(value).__name__, where=where)
+    return value
 
 
 def _renamed(settings: dict[str, Any], names: dict[str, str]) -> _Arguments:
     return tuple((names[key], value) for key, value in settings.items() if key in names)
-
-
-T = TypeVar("T")
-
-
-def judge(
-    inputs: Inputs, settings: Settings, config: dict[str, Any], context: dict[str, Any]
-) -> Judgement:
-    """Judge the assertion's sample.
-
-    Raises:
-        InputError: something is missing or wrong.
-        JudgeError: the model could not be asked, or gave no usable list of claims.
-    """
-    sample = Sample.model_validate(inputs.sample)
-    endpoint = choose_endpoint(config, context)
-    # In one process (a test of one's own, say) two different assertions on a sample judge it once.
-    asked = judge_for("promptfoo", endpoint, lambda: _make(endpoint))
-    return _run(judge_once(asked, sample, metric=("promptfoo", settings)))
-
-
-def _make(endpoint: Endpoint) -> Judge:
-    params = {} if endpoint.temperature is None else {"temperature": endpoint.temperature}
-    llm = OpenAILLM(
-        endpoint.model,
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key,
-        params=params,
-        **dict(endpoint.llm),
-    )
-    try:
-        store = None if endpoint.store is None else VerdictStore(endpoint.store)
-        return LLMJudge(llm, store=store, **dict(endpoint.judge))
-    except InputError as error:
-        raise error.within("config.judge") from None
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    # Called from an async wrapper: its loop is busy waiting for us.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()

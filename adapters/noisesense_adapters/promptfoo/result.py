@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
-from noisesense.scoring.definitions import MODES
+from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.gate import GateOutcome
 from noisesense.scoring.outcomes import ClaimOutcome
 from noisesense.scoring.scoring import Score
-from noisesense_adapters.promptfoo.settings import Settings
+from noisesense.utf8 import encodable
 
 if TYPE_CHECKING:
     from noisesense.judging.protocol import Judgement, Usage
@@ -23,29 +23,29 @@ _NO_THIRD_OUTCOME = (
 )
 
 
-def as_result(score: Score, settings: Settings, judged: Judgement | None) -> dict[str, Any]:
-    """What the assertion returns. What is undefined or undetermined has no named score."""
-    mode = settings.mode
-    gate = score.gate(mode, settings.max_noise)
+def as_result(
+    score: Score, mode: Mode, max_noise: float, name: str, judgement: Judgement | None
+) -> dict[str, Any]:
+    """What the assertion returns. An undefined or undetermined value has no named score."""
+    gate = score.gate(mode, max_noise)
     result: dict[str, Any] = {
         "pass": gate == "pass",
-        "score": _certain_robustness(score, settings, gate),
-        "reason": f"{score.reason(mode)} {_outcome(score, settings, gate)}",
+        "score": _certain_robustness(score, mode, gate),
+        "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}",
         "namedScores": {
-            f"{settings.name}_{each}": value
-            for each in MODES
-            if (value := score.value(each)) is not None
+            f"{name}_{each}": value for each in MODES if (value := score.value(each)) is not None
         },
-        "componentResults": [_component(score, claim, settings) for claim in score.claims],
-        "metadata": _metadata(score, settings, gate, judged),
+        "componentResults": [_component(claim, mode) for claim in score.claims],
+        "metadata": {**_metadata(score, mode), "gate": gate, "maxNoise": max_noise},
     }
-    if judged is not None:
-        result["tokensUsed"] = _tokens(judged.usage)
+    if judgement is not None:
+        result["metadata"] |= _judging(judgement)
+        result["tokensUsed"] = _tokens(judgement.usage)
     return _writable(result)
 
 
 def as_failure(error: NoiseSenseError) -> dict[str, Any]:
-    """What the assertion returns if there is no score: why, and nothing that counts as one."""
+    """What the assertion returns if there is no score: the reason, and no named score."""
     also = " and is undetermined" if isinstance(error, JudgeError) else ""
     result: dict[str, Any] = {
         "pass": False,
@@ -59,80 +59,78 @@ def as_failure(error: NoiseSenseError) -> dict[str, Any]:
     return _writable(result)
 
 
-def _certain_robustness(score: Score, settings: Settings, gate: GateOutcome) -> float:
+def _certain_robustness(score: Score, mode: Mode, gate: GateOutcome) -> float:
     """The share of claims that certainly do not count; 0 where there is neither value nor pass.
 
     By the upper bound, whatever ``undetermined`` chose: Promptfoo's thresholds are gates, too.
     """
-    if score.value(settings.mode) is None and gate != "pass":
+    if score.value(mode) is None and gate != "pass":
         return 0.0
-    return replace(score, undetermined="high").robustness(settings.mode) or 0.0
+    return replace(score, undetermined="high").robustness(mode) or 0.0
 
 
-def _outcome(score: Score, settings: Settings, gate: GateOutcome) -> str:
-    limit = f"{settings.max_noise:g}"
+def _outcome(score: Score, gate: GateOutcome, max_noise: float) -> str:
     if gate == "pass":
-        return f"At most {limit} passes."
+        return f"At most {max_noise:g} passes."
     if gate == "fail":
-        return f"Above {limit}."
+        return f"Above {max_noise:g}."
     if gate == "undecided":
-        return f"Whether it is at most {limit} is undecided. {_NO_THIRD_OUTCOME}"
+        return f"Whether it is at most {max_noise:g} is undecided. {_NO_THIRD_OUTCOME}"
     hint = "" if score.claims else " config.empty: zero would pass it as free of noise."
     return f"{_NO_THIRD_OUTCOME}{hint}"
 
 
-def _component(score: Score, claim: ClaimOutcome, settings: Settings) -> dict[str, Any]:
-    counted = getattr(claim, settings.mode)
+def _component(claim: ClaimOutcome, mode: Mode) -> dict[str, Any]:
+    passes = getattr(claim, mode) is False
     return {
-        "pass": counted is False,
-        "score": 1.0 if counted is False else 0.0,
+        "pass": passes,
+        "score": 1.0 if passes else 0.0,
         "reason": claim.sentence,
         # Without one of its own Promptfoo takes it for the parent's, with its metric.
         "assertion": {"type": "python", "value": f"claim {claim.index}"},
     }
 
 
-def _metadata(
-    score: Score, settings: Settings, gate: GateOutcome, judged: Judgement | None
-) -> dict[str, Any]:
-    status = score.status(settings.mode)
-    claims = score.claims
-    incorrect = [claim for claim in claims if claim.correct is False]
-    counted = [claim for claim in claims if getattr(claim, settings.mode)]
+def _metadata(score: Score, mode: Mode) -> dict[str, Any]:
+    status = score.status(mode)
+    incorrect = [claim.text for claim in score.claims if claim.correct is False]
+    counted = [claim.text for claim in score.claims if getattr(claim, mode)]
     metadata = {
-        # As the unmerged assertion names them.
-        "mode": settings.mode,
-        "totalClaims": len(claims),
+        # As Promptfoo's unmerged assertion names them.
+        "mode": mode,
+        "totalClaims": len(score.claims),
         "incorrectClaimsCount": len(incorrect),
         "noiseInfluencedClaimsCount": len(counted),
-        "incorrectClaims": [claim.text for claim in incorrect],
-        "noiseInfluencedClaims": [claim.text for claim in counted],
-        "claimAnalyses": [_analysis(score, claim) for claim in claims],
+        "incorrectClaims": incorrect,
+        "noiseInfluencedClaims": counted,
+        "claimAnalyses": [_analysis(score, claim) for claim in score.claims],
         # Ours.
         "status": "scored" if status == "determined" else status,
-        "gate": gate,
         "definition": score.definition,
-        "maxNoise": settings.max_noise,
-        "noiseSensitivity": {mode: score.value(mode) for mode in MODES},
-        "bounds": {mode: score.bounds(mode) for mode in MODES},
+        "noiseSensitivity": {each: score.value(each) for each in MODES},
+        "bounds": {each: score.bounds(each) for each in MODES},
         "partition": score.partition._asdict(),
         "chunkRelevance": score.chunk_relevance,
     }
     if score.undetermined != "none":
         metadata["undetermined"] = score.undetermined
-    if judged is not None:
-        usage = judged.usage
-        metadata["judge"] = {
+    return metadata
+
+
+def _judging(judgement: Judgement) -> dict[str, Any]:
+    usage = judgement.usage
+    return {
+        "judge": {
             "calls": usage.calls,
             "cachedCalls": usage.cached_calls,
             "reasks": usage.reasks,
-            "unanswered": judged.unanswered,
-        }
+            "unanswered": judgement.unanswered,
+        },
         # In the form that `verdicts` takes, so that what was paid for can be used again.
-        metadata["verdicts"] = judged.verdicts.model_dump(
+        "verdicts": judgement.verdicts.model_dump(
             mode="json", exclude_defaults=True, exclude={"chunks"}
-        )
-    return metadata
+        ),
+    }
 
 
 def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
@@ -152,7 +150,7 @@ def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
 
 
 def _source(score: Score, claim: ClaimOutcome) -> int | None:
-    """The first chunk that entails an incorrect claim; None if an earlier one may."""
+    """The first chunk that entails an incorrect claim; None if an earlier chunk may entail it."""
     entailing = score.verdicts.response_claims[claim.index].entailed_by
     if claim.correct is not False or not entailing:
         return None
@@ -163,7 +161,7 @@ def _source(score: Score, claim: ClaimOutcome) -> int | None:
 def _writable(result: dict[str, Any]) -> dict[str, Any]:
     """As JSON has it. Promptfoo's wrapper writes UTF-8, which halves of surrogate pairs lack."""
     text = json.dumps(result, ensure_ascii=False)
-    return cast("dict[str, Any]", json.loads(text.encode("utf-8", "replace")))
+    return cast("dict[str, Any]", json.loads(encodable(text)))
 
 
 def _tokens(usage: Usage) -> dict[str, int]:

@@ -5,33 +5,41 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.promptfoo.plain import plain_recorded, plain_verdicts
-from noisesense_adapters.promptfoo.settings import CHUNKS, QUERY, REFERENCE
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import VerdictsForm
 
-__all__ = ["Inputs", "as_object", "given_verdicts", "may_be_inverted"]
+__all__ = [
+    "CHUNKS",
+    "QUERY",
+    "REFERENCE",
+    "Inputs",
+    "as_object",
+    "given_verdicts",
+]
 
+QUERY = ("query", "user_input", "question")
+REFERENCE = ("reference", "ground_truth", "groundTruth", "expected")
+CHUNKS = ("contextChunks", "retrieved_contexts", "contexts", "context")
 _RESPONSE = ("response", "answer", "output")
 _ONE_TEXT = "context"  # the one name of CHUNKS under which a test may hold one text
 _TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 class Inputs:
-    """What one assertion was given, and where.
+    """The inputs of one assertion.
 
     Every input is looked for under its names in the assertion's config, then in the test's
     vars, then in the provider's output if that is an object, then in its metadata.
 
     Args:
-        output: what the provider answered.
-        context: Promptfoo's context. Of it only vars and the response's metadata are read:
+        output: the provider's answer.
+        context: Promptfoo's context, of which only vars and the response's metadata are read:
             provider and options hold keys.
         config: the assertion's config.
     """
@@ -50,24 +58,23 @@ class Inputs:
 
     @property
     def response(self) -> str:
-        """The answer. Raises `InputError` if the output is no text and holds none."""
+        """The answer. Raises `InputError` if the output neither is nor holds a text."""
         if isinstance(self._output, str):
             return self._output
         for name in _RESPONSE:
-            found = as_object(self._output).get(name)
-            if isinstance(found, str):
-                return found
+            text = as_object(self._output).get(name)
+            if isinstance(text, str):
+                return text
         hint = "options.transform can make a text of the provider's output"
         raise InputError("a text", type(self._output).__name__, where="output", hint=hint)
 
     @property
     def contexts(self) -> list[Any] | None:
-        """The chunks as they were given, texts or objects; None if there are none."""
-        found = self._first(CHUNKS)
-        if found is None:
+        """The chunks, texts or objects; None if there are none."""
+        first = self._first(CHUNKS)
+        if first is None:
             return None
-        where, given = found
-        value: Any = _parsed(given, "[")
+        where, value = first[0], _parsed(first[1], "[")
         if isinstance(value, str):
             place, _, name = where.partition(".")
             if place in ("config", "vars") and name != _ONE_TEXT:
@@ -84,9 +91,9 @@ class Inputs:
         return cast("list[Any]", value)
 
     def _one_chunk(self, text: str) -> Any:
-        """A text is one chunk, with the noise appended, as the unmerged assertion had it.
+        """A text is one chunk, with the noise appended, as in Promptfoo's unmerged assertion.
 
-        It took that chunk as relevant. Under its definition so do we; under the others the
+        That chunk was relevant there, and is so here under its definition; under the others the
         reference decides, as it does everywhere else.
         """
         noise = self._config.get("noiseContext")
@@ -98,15 +105,15 @@ class Inputs:
 
     @property
     def verdicts(self) -> tuple[str, Any] | None:
-        """Where verdicts were given, and what: their data, or the path of a recording."""
+        """The verdicts' place, and their data or the path of a recording."""
         if None not in (self._config.get("verdicts"), self._config.get("recording")):
             raise InputError("verdicts or recording", "both", where="config")
-        found = self._first(("verdicts", "recording"))
-        return found and (found[0], _parsed(found[1], "{"))
+        first = self._first(("verdicts", "recording"))
+        return first and (first[0], _parsed(first[1], "{"))
 
     @property
     def sample(self) -> dict[str, Any]:
-        """The fields of a `noisesense.Sample`. Raises `InputError` if one is not there."""
+        """The fields of a `noisesense.Sample`. Raises `InputError` if one is missing."""
         query, contexts = self._first(QUERY), self.contexts
         return {
             "user_input": query[1] if query else "",
@@ -116,15 +123,15 @@ class Inputs:
         }
 
     def _needed(self, what: str, names: tuple[str, ...]) -> Any:
-        found = self._first(names)
-        if found is None:
+        first = self._first(names)
+        if first is None:
             raise InputError(
                 f"{what} as {', '.join(map(repr, names[:-1]))} or {names[-1]!r}",
                 self._variables(),
                 where="vars",
                 hint=f"config.{names[0]} or the provider's metadata may hold it too",
             )
-        return found[1]
+        return first[1]
 
     def _first(self, names: tuple[str, ...]) -> tuple[str, Any] | None:
         for place, values in self._places.items():
@@ -150,26 +157,6 @@ class Inputs:
         return f"only {', '.join(map(repr, self._vars))}" if self._vars else "no variables"
 
 
-def may_be_inverted(context: Any) -> bool:
-    """May Promptfoo turn what this assertion returns around, as it does for ``not-python``?
-
-    Promptfoo does not say which of the test's assertions is running. It is known by its config,
-    and only if all with that config are of type ``python`` is it certain. Without any assertions
-    it is not Promptfoo that calls.
-    """
-    context = as_object(context)
-    assertions = list(_assertions(as_object(context.get("test")).get("assert")))
-    config = context.get("config") or None
-    types = {each.get("type") for each in assertions if (each.get("config") or None) == config}
-    return bool(assertions) and types & {"python", "not-python"} != {"python"}
-
-
-def _assertions(given: Any) -> Iterator[dict[str, Any]]:
-    for each in map(as_object, cast("list[Any]", given) if _is_list(given) else ()):
-        yield each
-        yield from _assertions(each.get("assert"))
-
-
 def as_object(value: Any) -> dict[str, Any]:
     """The value if it is an object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
@@ -190,16 +177,15 @@ def _parsed(value: Any, opening: str) -> Any:
 
 
 def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
-    """The verdicts the assertion was given; None if it was given none.
+    """The verdicts beside the sample, as data or in a recording; None if there are none.
 
     Raises:
         InputError: they are not valid, or do not fit the chunks.
         RecordingError: the recording cannot be read or does not hold the sample.
     """
-    found = inputs.verdicts
-    if found is None:
+    if inputs.verdicts is None:
         return None
-    where, value = found
+    where, value = inputs.verdicts
     if not isinstance(value, str):
         return _from_data(value, inputs.contexts, where)
     if value.lstrip().startswith("{"):
@@ -212,18 +198,14 @@ def _from_data(data: Any, contexts: list[Any] | None, where: str) -> VerdictsFor
     if plain is not None:
         return plain
     from noisesense.verdicts.sample import Sample
-    from noisesense.verdicts.verdicts import Verdicts
+    from noisesense_adapters.toolbox.judges import read_verdicts
 
     sample: Sample | None = None
     if contexts is not None:
         # Only its chunks matter here: who gives verdicts need not give the texts.
         fields = {"response": "-", "reference": "-", "retrieved_contexts": contexts}
         sample = Sample.model_validate(fields)
-    try:
-        verdicts = Verdicts.model_validate(data)
-        return verdicts.beside(sample) if sample else verdicts
-    except InputError as error:
-        raise error.within(where) from None
+    return read_verdicts(data, sample, where)
 
 
 def _from_recording(path: Path, sample: dict[str, Any]) -> VerdictsForm:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import copy
-import json
 import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from types import MethodType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from ragas.cache import cacher
-from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import (
     BaseRagasLLM,
     InstructorBaseRagasLLM,
@@ -27,26 +25,30 @@ from ragas.llms.base import (
 from ragas.llms.litellm_llm import LiteLLMStructuredLLM
 from ragas.run_config import add_retry
 
-from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
+from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.langchain.llm import innermost
 from noisesense_adapters.ragas.run import current_callbacks
-from noisesense_adapters.toolbox.failures import judge_error
+from noisesense_adapters.toolbox.failures import call_model
 from noisesense_adapters.toolbox.identity import described, identity
-from noisesense_adapters.toolbox.replies import read_reply, spelled_out
+from noisesense_adapters.toolbox.replies import (
+    CUT_SHORT,
+    check_complete,
+    read_reply,
+    spelled_out,
+    usage_of,
+)
 from noisesense_adapters.toolbox.running import ask_either, in_thread, is_about_loops
 
-__all__ = [
-    "CUT_SHORT",
-    "RagasLLM",
-    "check_llm",
-    "reply_error",
-    "text_of",
-    "unwrapped",
-    "usage_of",
-    "usage_of_texts",
-    "without_instructors_log",
-]
+__all__ = ["RagasLLM", "check_llm"]
+
+S = TypeVar("S", bound=BaseModel)
+
+# An async client keeps the connections of an earlier evaluate(), which had another event loop; a
+# request on one of them is lost, and with it the connection. No pool keeps more than these.
+_MAX_LOST = 100
+
+_Structured = (InstructorLLM, LiteLLMStructuredLLM)
 
 _quiet: ContextVar[bool] = ContextVar("noisesense_ragas_quiet", default=False)
 
@@ -60,8 +62,8 @@ for _name in ("instructor", "instructor.v2.retry"):
 
 
 @contextmanager
-def without_instructors_log() -> Generator[None, None, None]:
-    """A failed call is told by our own error, without texts; one that is repeated, by no one."""
+def _without_instructors_log() -> Generator[None, None, None]:
+    """Our own error reports a failed call, without its texts; a repeated call needs no log."""
     token = _quiet.set(True)
     try:
         yield
@@ -69,102 +71,8 @@ def without_instructors_log() -> Generator[None, None, None]:
         _quiet.reset(token)
 
 
-try:
-    from instructor.core import IncompleteOutputException, InstructorRetryException
-except ModuleNotFoundError:  # instructor before 1.11
-    from instructor.exceptions import IncompleteOutputException, InstructorRetryException
-
-
-CUT_SHORT = "the reply is cut short: the model reached its output limit"
-
-_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
-
-
-def reply_error(error: Exception) -> ReplyError | None:
-    """The `ReplyError` for an exception that means an unusable reply; None if there was none."""
-    if isinstance(error, (IncompleteOutputException, LLMDidNotFinishException)):
-        reply = getattr(error, "last_completion", None)
-        return ReplyError(CUT_SHORT, _counted(reply))
-    if isinstance(error, InstructorRetryException) and error.last_completion is not None:
-        return ReplyError("the reply does not fit the form", _counted(error.last_completion))
-    if isinstance(unwrapped(error), (ValidationError, json.JSONDecodeError)):
-        return ReplyError("the reply does not fit the form", Usage(calls=1))
-    return None
-
-
-def unwrapped(error: Exception) -> BaseException:
-    """What instructor's exception is about."""
-    cause = error.__cause__ if isinstance(error, InstructorRetryException) else None
-    return cause or error
-
-
-def usage_of(reply: BaseModel, *, cached: bool) -> Usage:
-    """Of a structured reply. instructor leaves the provider's own reply on it; ragas' cache
-    does not keep that."""
-    raw = getattr(reply, "_raw_response", None)
-    if raw is None and cached:
-        return Usage(cached_calls=1)
-    return _counted(raw)
-
-
-def usage_of_texts(result: LLMResult) -> Usage:
-    """Of a LangChain result: as its message says, else as the provider said."""
-    message = getattr(_first(result), "message", None)
-    said: Any = getattr(message, "usage_metadata", None)
-    if not said:
-        output: dict[str, Any] = result.llm_output or {}
-        said = output.get("token_usage") or output.get("usage")
-    return _usage(said)
-
-
-def text_of(result: LLMResult, usage: Usage) -> str:
-    """The reply's text. Raises `ReplyError`: there is none, or a refusal in its place."""
-    generation = _first(result)
-    if generation is None:
-        raise ReplyError("the model gave no reply", usage)
-    further: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
-    if further and further.get("refusal"):
-        raise ReplyError("the model refused to reply", usage)
-    return str(generation.text)
-
-
-def _first(result: LLMResult) -> Any:
-    return result.generations[0][0] if result.generations and result.generations[0] else None
-
-
-def _counted(raw: object) -> Usage:
-    """Of a provider's own reply object."""
-    return _usage(getattr(raw, "usage", None) or getattr(raw, "usage_metadata", None))
-
-
-def _usage(said: object) -> Usage:
-    return Usage(calls=1, input_tokens=_tokens(said, _INPUT), output_tokens=_tokens(said, _OUTPUT))
-
-
-def _tokens(said: object, names: tuple[str, ...]) -> int:
-    for name in names:
-        value: object = (
-            cast("dict[str, object]", said).get(name)
-            if isinstance(said, dict)
-            else getattr(said, name, None)
-        )
-        if isinstance(value, int):
-            return value
-    return 0
-
-
-S = TypeVar("S", bound=BaseModel)
-
-# An async client keeps the connections of an earlier evaluate(), which had another event loop; a
-# request on one of them is lost, and with it the connection. No pool keeps more than these.
-_MAX_LOST = 100
-
-_Structured = (InstructorLLM, LiteLLMStructuredLLM)
-
-
 def check_llm(llm: object) -> None:
-    """Raises `InputError` for what is none of the models a ragas metric takes."""
+    """Raises `InputError` for an object that no ragas metric takes as its model."""
     if not isinstance(llm, (BaseRagasLLM, InstructorBaseRagasLLM, BaseLanguageModel)):
         raise InputError(
             "one of ragas' models or a LangChain model",
@@ -175,12 +83,12 @@ def check_llm(llm: object) -> None:
 
 
 class RagasLLM:
-    """A model of ragas, asked once a call: ragas' and instructor's own re-prompting is left out.
+    """A ragas model that is asked once a call, without the re-prompting of ragas and instructor.
 
-    What a client repeats because a request failed on the way (429, timeout, …) it still repeats:
-    the openai client ``max_retries`` times, a `BaseRagasLLM` as its `RunConfig` says. A client
-    that blocks is asked in a thread. An async one that was used by an earlier ``evaluate()``
-    loses a request for each connection left over from there.
+    Clients still repeat requests that failed on the way (429, timeout, …): the openai client
+    ``max_retries`` times, a `BaseRagasLLM` as its `RunConfig` says. A blocking client is asked in
+    a thread. An async client from an earlier ``evaluate()`` loses one request for each connection
+    left over from there.
 
     Args:
         llm: a `BaseRagasLLM` (such as ragas' wrapper of a LangChain model), an instructor model of
@@ -191,7 +99,7 @@ class RagasLLM:
 
     Attributes:
         name: the model's name, with its provider if ragas knows it; empty if the model has none.
-        identity: what its answers depend on besides: class, endpoint and options; no key.
+        identity: what else its answers depend on: class, endpoint and options; no key.
     """
 
     def __init__(self, llm: Any) -> None:
@@ -205,24 +113,17 @@ class RagasLLM:
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        failed: JudgeError
-        try:
-            if isinstance(self._llm, InstructorBaseRagasLLM):
-                return await self._structured(self._llm, prompt, schema)
-            return await self._text(prompt, schema)
-        except NoiseSenseError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-            failed = reply_error(error) or judge_error(unwrapped(error), self.name or "the model")
-        # Raised out here so that it carries no context: the client's own exception may hold the
-        # request, and with it the prompt and the key.
-        raise failed
+        if isinstance(self._llm, InstructorBaseRagasLLM):
+            call = self._structured(self._llm, prompt, schema)
+        else:
+            call = self._text(prompt, schema)
+        return await call_model(call, self.name or "the model")
 
     async def _structured(
         self, llm: InstructorBaseRagasLLM, prompt: str, schema: type[S]
     ) -> tuple[S, Usage]:
         lost, most = 0, _MAX_LOST if isinstance(llm, _Structured) else 0
-        with without_instructors_log():
+        with _without_instructors_log():
             while True:
                 try:
                     if getattr(llm, "is_async", True):
@@ -234,53 +135,68 @@ class RagasLLM:
                     lost += 1
                     if lost > most or not is_about_loops(error):
                         raise
-        cached = getattr(llm, "cache", None) is not None
-        return reply, usage_of(reply, cached=cached) + Usage(calls=lost)
+        # instructor attaches the provider's own reply; ragas' cache does not keep it.
+        raw = getattr(reply, "_raw_response", None)
+        cached = raw is None and getattr(llm, "cache", None) is not None
+        usage = Usage(cached_calls=1) if cached else usage_of(raw)
+        return reply, usage + Usage(calls=lost)
 
     async def _text(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        asked = StringPromptValue(text=spelled_out(prompt, schema))
-        result = await _generated(self._llm, asked, current_callbacks())
-        usage = usage_of_texts(result)
-        return read_reply(text_of(result, usage), schema, usage), usage
+        value = StringPromptValue(text=spelled_out(prompt, schema))
+        result = await _generated(self._llm, value, current_callbacks())
+        usage = _usage_of_texts(result)
+        generation = _first(result)
+        if generation is None:
+            raise ReplyError("the model gave no reply", usage)
+        extra = getattr(getattr(generation, "message", None), "additional_kwargs", None) or {}
+        check_complete(usage, refusal=extra.get("refusal"))
+        return read_reply(str(generation.text), schema, usage), usage
 
 
-async def _generated(llm: Any, asked: StringPromptValue, callbacks: Any) -> LLMResult:
+def _usage_of_texts(result: LLMResult) -> Usage:
+    """Of a LangChain result: from its message, else from what the provider reported."""
+    message = getattr(_first(result), "message", None)
+    if getattr(message, "usage_metadata", None):
+        return usage_of(message)
+    output: dict[str, Any] = result.llm_output or {}
+    return usage_of(output.get("token_usage") or output.get("usage"))
+
+
+def _first(result: LLMResult) -> Any:
+    return result.generations[0][0] if result.generations and result.generations[0] else None
+
+
+async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     if isinstance(llm, LangchainLLMWrapper):
         return await ask_either(
-            partial(llm.generate, asked, callbacks=callbacks),
-            partial(_generated_blocking, llm, asked, callbacks),
+            partial(llm.generate, prompt, callbacks=callbacks),
+            partial(_generated_blocking, llm, prompt, callbacks),
         )
     if isinstance(llm, BaseRagasLLM):
-        return await llm.generate(asked, callbacks=callbacks)
+        return await llm.generate(prompt, callbacks=callbacks)
     return await ask_either(
-        partial(llm.agenerate_prompt, [asked], callbacks=callbacks),
-        partial(llm.generate_prompt, [asked], callbacks=callbacks),
+        partial(llm.agenerate_prompt, [prompt], callbacks=callbacks),
+        partial(llm.generate_prompt, [prompt], callbacks=callbacks),
     )
 
 
-def _generated_blocking(llm: Any, asked: StringPromptValue, callbacks: Any) -> LLMResult:
+def _generated_blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     """As ``llm.generate``, which ragas has for event loops only."""
-
-    def ask() -> LLMResult:
-        if llm.bypass_temperature:  # generate_text forgets about it
-            found: LLMResult = llm.langchain_llm.generate_prompt([asked], callbacks=callbacks)
-        else:
-            found = llm.generate_text(asked, callbacks=callbacks)
-        return found
-
-    result: LLMResult = add_retry(ask, llm.run_config)()
+    call = partial(llm.generate_text, prompt, callbacks=callbacks)
+    if llm.bypass_temperature:  # generate_text ignores it
+        call = partial(llm.langchain_llm.generate_prompt, [prompt], callbacks=callbacks)
+    result: LLMResult = add_retry(call, llm.run_config)()
     if not llm.is_finished(result):
-        raise ReplyError(CUT_SHORT, usage_of_texts(result))
+        raise ReplyError(CUT_SHORT, _usage_of_texts(result))
     return result
 
 
 def _asking_once(llm: Any) -> Any:
-    """A copy that does not ask again by itself when a reply does not fit; instructor does so
-    three times, with the whole prompt and the bad reply."""
+    """A copy without instructor's re-prompting: three times, with the prompt and the bad reply."""
     once = copy.copy(llm)
     once.model_args = {**llm.model_args, "max_retries": 0}
     if getattr(llm, "cache", None) is not None:
-        # The methods ragas has put a cache around are the original's.
+        # ragas has wrapped the original's methods in the cache.
         for name in ("generate", "agenerate"):
             method = MethodType(getattr(once.__class__, name), once)
             setattr(once, name, cacher(cache_backend=llm.cache)(method))
@@ -292,7 +208,7 @@ def _identity_of(llm: Any) -> str:
         return identity(model=llm)
     wrapped = described(llm.langchain_llm)
     if isinstance(wrapped, dict):
-        # ragas sets both for the time of a call, the first unless it is told to leave it alone.
+        # ragas sets both during a call, the temperature unless it is to be bypassed.
         changed = ("n",) if llm.bypass_temperature else ("n", "temperature")
         wrapped = {name: value for name, value in wrapped.items() if name not in changed}
     return identity(model=wrapped, ragas=(llm.bypass_temperature, llm.bypass_n))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import math
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragas.dataset_schema import SingleTurnSample
@@ -16,67 +16,59 @@ from ragas.metrics.result import MetricResult
 from ragas.prompt.mixin import PromptMixin
 from ragas.run_config import RunConfig
 
-from noisesense.errors import InputError, UndeterminedScoreError
+from noisesense.errors import InputError
 from noisesense.judging.protocol import Judge, Judgement
-from noisesense.judging.sharing import judge_for, judge_once
+from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
 from noisesense_adapters.ragas.llm import RagasLLM, check_llm
-from noisesense_adapters.ragas.result import ScoredFloat
-from noisesense_adapters.ragas.run import (
-    Run,
-    callbacks_in,
-    errors_are_raised,
-    raising_as_under,
-    run_of,
-    trace_report,
-    warn_of_namesake,
-)
+from noisesense_adapters.ragas.result import Choices, ScoredFloat
+from noisesense_adapters.ragas.run import Run, raising_as_under, score_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place
-from noisesense_adapters.toolbox.judges import check_judge
+from noisesense_adapters.toolbox.judges import check_judge, judge_over
 
 __all__ = ["NoiseSensitivity"]
 
 
 class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: ignore[misc]
-    """Same as ragas' own two metrics of this name, but from any verdicts, and for fewer calls.
+    """The share of claims that are wrong because of a retrieved chunk, as a ragas metric.
 
-    The share of the response's claims that are incorrect and that a relevant chunk entails
-    (``mode="relevant"``), or irrelevant chunks only (``mode="irrelevant"``): from 0 to 1, lower
-    is better. A chunk is relevant if it entails a claim of the reference; where you know better,
-    a row says so in its ``rubrics`` (see `noisesense_adapters.ragas.rubrics`).
+    ``mode="relevant"`` counts the response's claims that are incorrect and that a relevant chunk
+    entails, ``mode="irrelevant"`` those that only irrelevant chunks entail: from 0 to 1, lower is
+    better. A chunk is relevant if it entails a claim of the reference. Where you know better, a
+    row says so in its ``rubrics`` (see `noisesense_adapters.ragas.rubrics`). ragas has two metrics
+    of this name; this class takes the place of both, with verdicts from anywhere and fewer calls.
 
     ``evaluate(dataset, metrics=[NoiseSensitivity(…)])`` gives a column
     ``noise_sensitivity(mode=relevant)`` of floats. Each is a `ScoredFloat` that carries the whole
     score, and is NaN where there is no number:
 
     - *undefined*: there is nothing to measure, since the response makes no claims, or since the
-      reference makes none and a chunk has no label (there ragas' own metric has no number either).
-    - *undetermined*: the judge left open verdicts on which the number depends. At its end the run
-      logs one line with the range in which its mean lies; `noisesense_adapters.ragas.summarize`
-      gives it with an interval. ``evaluate(raise_exceptions=True)`` raises instead.
+      reference makes none and a chunk has no label (ragas' own metric has no number either).
+    - *undetermined*: the number depends on verdicts that the judge left open. The run ends with
+      one log line that gives the range of its mean; `noisesense_adapters.ragas.summarize` gives
+      it with an interval. ``evaluate(raise_exceptions=True)`` raises instead.
 
     A row that failed is a plain NaN; ragas logs why, and ``raise_exceptions=True`` raises it.
     ``await metric.ascore(…)`` and ``metric.score(…)`` give a `MetricResult` with value, reason
     and traces.
 
-    Both modes over one sample have it judged once in an ``evaluate()``. Another ``evaluate()``
-    judges again, and so does each further ``ascore()`` of a metric.
+    Two modes in one ``evaluate()`` have a sample judged once. Another ``evaluate()`` judges again,
+    and so does each further ``ascore()`` of a metric.
 
     Args:
         mode: ``"relevant"`` or ``"irrelevant"``.
-        llm: the model that judges. ``evaluate()`` gives its own where there is neither an ``llm``
-            nor a ``judge``.
-        judge: where the verdicts come from instead; then no model and no key is asked for.
+        llm: the model that judges. Without ``llm`` and ``judge``, ``evaluate()`` sets its own.
+        judge: where the verdicts come from instead. No model and no key is then needed.
         definition: ``"ragas"``, as above, or another: see `noisesense.definitions`.
-        empty: what a response without claims gives, see `noisesense.score`.
-        undetermined: what open verdicts give: ``"none"`` (NaN), ``"low"`` (none of them is noise)
-            or ``"high"`` (all are).
-        share: may another metric of the same run have what is judged for this one, and this one
-            what is judged for another? False asks for itself alone.
-        name: the column's name; the mode is added by ragas. ragas keeps one column a name: give
-            one to each of several definitions in a run.
-        store: a `VerdictStore` that keeps what ``llm`` said.
+        empty: the score of a response without claims, see `noisesense.score`.
+        undetermined: what open verdicts count as: ``"none"`` (the score is NaN), ``"low"`` (none
+            of them is noise) or ``"high"`` (all are).
+        share: whether metrics of the same run share what is judged. False makes this one ask for
+            itself alone.
+        name: the column's name; ragas adds the mode. ragas keeps one column a name, so several
+            definitions in one run need a name each.
+        store: a `VerdictStore` that keeps the replies of ``llm``.
         judge_options: further arguments of `noisesense.LLMJudge`.
         focus: deprecated name of ``mode``.
 
@@ -88,8 +80,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
     if not TYPE_CHECKING:  # the arguments are those of __init__
 
         def __new__(cls, mode="relevant", llm=None, judge=None, **_):
-            # evaluate() sets the llm of each MetricWithLLM, and without one wants a key for
-            # OpenAI: with a judge the metric must not be one.
+            # evaluate() sets the llm of each MetricWithLLM, by default OpenAI's with a key: with
+            # a judge the metric must not be one.
             kind = _WithLLM if cls is NoiseSensitivity and judge is None else cls
             return super().__new__(kind)
 
@@ -126,14 +118,14 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         return (), {"judge": self.judge}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoiseSensitivity:
-        # A copy shares the judge: it must not pay again for what is judged.
+        # A copy shares the judge, so that it does not pay again.
         return copy.copy(self)
 
     def __repr__(self) -> str:
         source = "" if self.judge is None else f", judge={self.judge!r}"
         return f"{self.name}(mode={self.mode!r}, definition={self.definition!r}{source})"
 
-    # A dataclass among the bases compares names only, and is unhashable for it.
+    # A base class is a dataclass, which compares names only and cannot be hashed.
     def __eq__(self, other: object) -> bool:
         return self is other
 
@@ -141,7 +133,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         return id(self)
 
     def init(self, run_config: RunConfig) -> None:
-        """Called by ragas at the start of a run; a judge needs nothing of it."""
+        """Called by ragas at the start of a run. A judge needs no configuration."""
 
     async def ascore(  # type: ignore[override]
         self,
@@ -189,76 +181,52 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
         row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
-        run, asked = run_of(callbacks), self._asked()
-        try:
-            with callbacks_in(callbacks):
-                value = await self._value(row, run)
-        except BaseException:
-            run.count(self.name, asked, None)
-            raise
-        run.count(self.name, asked, value.score)
-        trace_report(callbacks, asked, value.report)
-        warn_of_namesake(callbacks, self.name, asked)
-        if math.isnan(value) and value.status == "undetermined" and errors_are_raised():
-            raise UndeterminedScoreError(f"{row_place(row)}: {value.reason}")
-        return value
+        value_in = partial(self._value, row)
+        return await score_row(value_in, callbacks, self.name, self._choices(), row_place(row))
 
     async def _value(self, row: Mapping[str, Any], run: Run) -> ScoredFloat:
         sample, verdicts = read_row(row)
+        choices = self._choices()
         if verdicts is None:
             judgement = await judge_once(
                 self._current_judge(),
                 sample,
-                metric=("ragas", self.name, *self._asked().values()),
+                metric=("ragas", self.name, *choices),
                 run=run.token,
                 share=self.share and not run.over,
             )
         else:
             judgement = Judgement(verdicts)
-        found = score(
-            judgement.verdicts,
-            definition=self.definition,
-            empty=self.empty,
-            undetermined=self.undetermined,
+        _, definition, empty, undetermined = choices
+        result = score(
+            judgement.verdicts, definition=definition, empty=empty, undetermined=undetermined
         )
-        return ScoredFloat.of(found, check_mode(self.mode), judgement)
+        return ScoredFloat.of(result, check_mode(self.mode), judgement)
 
-    def _asked(self) -> dict[str, str]:
-        """All in which metrics over the same verdicts differ."""
-        return {
-            "mode": self.mode,
-            "definition": self.definition,
-            "empty": self.empty,
-            "undetermined": self.undetermined,
-        }
+    def _choices(self) -> Choices:
+        return Choices(self.mode, self.definition, self.empty, self.undetermined)
 
     def _current_judge(self) -> Judge:
         if self.judge is not None:
             return self.judge
-        llm, store, options = self.llm, self.store, self.judge_options
-        if llm is None:
+        if self.llm is None:
             raise InputError(
                 "an llm or a judge",
                 "neither",
                 where=self.name,
                 hint="NoiseSensitivity(llm=…), NoiseSensitivity(judge=…) or evaluate(…, llm=…)",
             )
-
-        def make() -> Judge:
-            from noisesense.judging.llm import LLMJudge
-
-            return LLMJudge(RagasLLM(llm), store=store, **options)
-
-        return judge_for(llm, ("ragas", store, tuple(sorted(options.items()))), make)
+        bridge = partial(RagasLLM, self.llm)
+        return judge_over(self.llm, bridge, "ragas", store=self.store, options=self.judge_options)
 
     def _validate_llm(self) -> None:
-        """ragas' collections take only some models; the other API's are as good here."""
+        """ragas' collections take only some models. Here those of ``evaluate()`` are as good."""
         if self.llm is not None:
             check_llm(self.llm)
 
 
 class _WithLLM(NoiseSensitivity, MetricWithLLM):  # type: ignore[misc]
-    """What ``NoiseSensitivity(…)`` makes where no judge is given."""
+    """What ``NoiseSensitivity(…)`` makes without a judge."""
 
     def init(self, run_config: RunConfig) -> None:
         MetricWithLLM.init(self, run_config)

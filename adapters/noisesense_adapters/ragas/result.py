@@ -1,31 +1,40 @@
-"""The number that ragas gets, with the report it comes from, and a run's numbers in figures."""
+"""The number that ragas gets, with the report it comes from, and the figures of a run."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import Judgement, Usage
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
 from noisesense.scoring.results import Result
-from noisesense.scoring.scoring import Score, Status
+from noisesense.scoring.scoring import Empty, Score, Status, Undetermined
 from noisesense.stats.summarize import summarize as summarize_results
 from noisesense.stats.summary import Summary
 
-__all__ = ["ScoredFloat", "summarize"]
+__all__ = ["Choices", "ScoredFloat", "summarize"]
 
 _NO_REFERENCE_CLAIMS = (
     "the reference makes no claims, so which chunks are relevant is not known; ragas' own metric "
     "gives NaN, too"
 )
-_NOT_TOLD = (
+_NOT_KNOWN = (
     "the judge did not say whether the reference makes claims, and ragas' own metric gives NaN "
     "for one without any"
 )
+
+
+class Choices(NamedTuple):
+    """All in which two metrics over the same verdicts may differ."""
+
+    mode: Mode
+    definition: DefinitionName
+    empty: Empty
+    undetermined: Undetermined
 
 
 class ScoredFloat(float):
@@ -36,8 +45,7 @@ class ScoredFloat(float):
     without a label. There this is NaN even where every completion of the verdicts gives the same
     number; ``score`` has it.
 
-    It stays itself in ``result.scores`` and in a `MetricResult`; a pandas column holds plain
-    floats.
+    ``result.scores`` and a `MetricResult` keep it; a pandas column holds plain floats.
 
     Attributes:
         score: the whole score: both modes, bounds, partition, every claim.
@@ -52,7 +60,7 @@ class ScoredFloat(float):
     @classmethod
     def of(cls, score: Score, mode: Mode, judgement: Judgement) -> ScoredFloat:
         """The value of one mode."""
-        value = _value(score, mode)
+        value = None if _no_number_in_ragas(score) else score.value(mode)
         number = cls(math.nan if value is None else value)
         number.score, number.mode, number.judgement = score, mode, judgement
         return number
@@ -64,12 +72,23 @@ class ScoredFloat(float):
         "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
         nothing to measure).
         """
-        return _status(self.score, self.mode, self.judgement)
+        status = self.score.status(self.mode)
+        if status == "determined" and _no_number_in_ragas(self.score):
+            # A list of the reference's claims that could not be read is among what is unanswered.
+            return "undetermined" if self.judgement.unanswered else "undefined"
+        return status
 
     @property
     def reason(self) -> str:
         """The value and what it comes from, in words."""
-        return _reason(self.score, self.mode, self.judgement)
+        score, reason = self.score, self.score.reason(self.mode)
+        if not _no_number_in_ragas(score):
+            return reason
+        why = _NOT_KNOWN if self.judgement.unanswered else _NO_REFERENCE_CLAIMS
+        if score.status(self.mode) != "determined":
+            return f"{reason} ({why[0].upper()}{why[1:]}.)"
+        title = f"Noise sensitivity ({self.mode}, definition {score.definition})"
+        return f"{title} is {self.status}: {why}. Whichever they are: {reason}"
 
     @property
     def report(self) -> dict[str, Any]:
@@ -77,14 +96,18 @@ class ScoredFloat(float):
 
         Where ``shared``, the other mode's metric paid it; ``judgement.usage`` counts it once.
         """
+        both = {mode: ScoredFloat.of(self.score, mode, self.judgement) for mode in MODES}
+        values: dict[str, float | None] = {
+            mode: None if math.isnan(each) else float(each) for mode, each in both.items()
+        }
         return {
             "mode": self.mode,
-            "value": _value(self.score, self.mode),
+            "value": values[self.mode],
             "reason": self.reason,
             **self.score.to_dict(),
-            **{mode: _value(self.score, mode) for mode in MODES},
-            "status": {mode: _status(self.score, mode, self.judgement) for mode in MODES},
-            "reasons": {mode: _reason(self.score, mode, self.judgement) for mode in MODES},
+            **values,
+            "status": {mode: each.status for mode, each in both.items()},
+            "reasons": {mode: each.reason for mode, each in both.items()},
             "usage": asdict(self.judgement.usage + self.judgement.paid),
             "unanswered": self.judgement.unanswered,
             "shared": self.judgement.shared,
@@ -92,7 +115,7 @@ class ScoredFloat(float):
 
 
 def _no_number_in_ragas(score: Score) -> bool:
-    """Are the chunks to be told relevant by a reference that makes no claims?"""
+    """Does the relevance of a chunk depend on a reference that makes no claims?"""
     verdicts = score.verdicts
     return (
         score.definition == "ragas"
@@ -101,30 +124,6 @@ def _no_number_in_ragas(score: Score) -> bool:
         and not verdicts.reference_claims
         and None in score.chunk_relevance
     )
-
-
-def _value(score: Score, mode: Mode) -> float | None:
-    return None if _no_number_in_ragas(score) else score.value(mode)
-
-
-def _status(score: Score, mode: Mode, judgement: Judgement) -> Status:
-    status = score.status(mode)
-    if status == "determined" and _no_number_in_ragas(score):
-        # A list of the reference's claims that could not be read is among what is unanswered.
-        return "undetermined" if judgement.unanswered else "undefined"
-    return status
-
-
-def _reason(score: Score, mode: Mode, judgement: Judgement) -> str:
-    reason = score.reason(mode)
-    if not _no_number_in_ragas(score):
-        return reason
-    why = _NOT_TOLD if judgement.unanswered else _NO_REFERENCE_CLAIMS
-    if score.status(mode) == "determined":
-        title = f"Noise sensitivity ({mode}, definition {score.definition})"
-        status = _status(score, mode, judgement)
-        return f"{title} is {status}: {why}. Whichever they are: {reason}"
-    return f"{reason} ({why[0].upper()}{why[1:]}.)"
 
 
 def summarize(
@@ -143,8 +142,8 @@ def summarize(
 
     Args:
         result: what ``evaluate()`` gave, or its ``scores``.
-        name: which of our metrics, where several were in the run: their ``name=``, or the name of
-            a column; both modes are taken from the one column then.
+        name: which of our metrics, where the run had several: their ``name=``, or the name of a
+            column, which then gives both modes.
         definition: likewise.
         options: further arguments of `noisesense.summarize`.
 
@@ -158,17 +157,16 @@ def summarize(
     columns = _columns(rows, name, definition)
     if not columns:
         return summarize_results(_failed(result, rows, name), **options)
-    usages = list(_usages([_values(row, columns) for row in rows]))
-    found = [
-        summarize_results(_results(rows, order, usages), **options)
-        for order in (columns, columns[::-1])[: len(columns)]
-    ]
+    results = list(_results(rows, columns))
+    relevant = summarize_results((row[0] for row in results), **options)
+    if len(columns) == 1:
+        return relevant
     # Two columns differ where a sample was judged for each: then each mode is its own column's.
-    first = found[0]
-    if len(found) == 1 or found[1].irrelevant == first.irrelevant:
-        return first
-    warnings = dict.fromkeys(first.warnings + found[1].warnings)
-    return replace(first, irrelevant=found[1].irrelevant, warnings=tuple(warnings))
+    irrelevant = summarize_results((row[1] for row in results), **options)
+    if irrelevant.irrelevant == relevant.irrelevant:
+        return relevant
+    warnings = dict.fromkeys(relevant.warnings + irrelevant.warnings)
+    return replace(relevant, irrelevant=irrelevant.irrelevant, warnings=tuple(warnings))
 
 
 def _rows(result: Any) -> list[Mapping[str, Any]]:
@@ -200,10 +198,10 @@ def _columns(
         if name in (None, column, _base(column)) and definition in (None, value.score.definition)
     }
     if ours and not chosen:
-        asked = {"name": name, "definition": definition}
+        wanted = {"name": name, "definition": definition}
         raise InputError(
             f"one of our columns, {_listed(ours)}",
-            ", ".join(f"{key}={value!r}" for key, value in asked.items() if value is not None),
+            ", ".join(f"{key}={value!r}" for key, value in wanted.items() if value is not None),
         )
     kinds = {
         (_base(column), value.score.definition, value.score.empty, value.score.undetermined)
@@ -228,7 +226,7 @@ def _listed(columns: Mapping[str, ScoredFloat]) -> str:
 
 
 def _failed(result: Any, rows: list[Mapping[str, Any]], name: str | None) -> list[Result]:
-    """A run of which every row failed: all that tells our columns then is their name."""
+    """A run in which every row failed: only their names then tell which columns are ours."""
     ours = [
         column
         for column in (rows[0] if rows else ())
@@ -246,30 +244,40 @@ def _failed(result: Any, rows: list[Mapping[str, Any]], name: str | None) -> lis
     )
 
 
-def _values(row: Mapping[str, Any], columns: Iterable[str]) -> list[ScoredFloat]:
-    found = [row.get(column) for column in columns]
-    return [value for value in found if isinstance(value, ScoredFloat)]
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _results(
-    rows: Iterable[Mapping[str, Any]], columns: Sequence[str], usages: Sequence[Usage]
-) -> Iterable[Result]:
-    """Each row by the first of these columns that has a score for it."""
-    for i, row in enumerate(rows):
-        for column in columns:
-            value = row.get(column)
-            if not isinstance(value, (ScoredFloat, type(None))) and not _is_nan(value):
-                raise InputError(
-                    "a score with our report attached (ScoredFloat)",
-                    describe(value),
-                    where=f"result, row {i}, {column}",
-                )
-        values = _values(row, columns)
-        yield _result(i, values[0] if values else None, usages[i])
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
+) -> Iterator[tuple[Result, Result]]:
+    """Each row by the first and by the last of these columns that has a score for it."""
+    scores = [[_scored(row.get(name), i, name) for name in columns] for i, row in enumerate(rows)]
+    values = [[value for value in row if value is not None] for row in scores]
+    # What a row cost. A judging is known by its verdicts, whoever has paid for it.
+    paid = {id(v.judgement.verdicts) for row in values for v in row if not v.judgement.shared}
+    for i, row in enumerate(values):
+        usage = Usage()
+        for judgement in (value.judgement for value in row):
+            usage += judgement.usage
+            if id(judgement.verdicts) not in paid:
+                paid.add(id(judgement.verdicts))
+                usage += judgement.paid
+        first, last = (row[0], row[-1]) if row else (None, None)
+        yield _result(i, first, usage), _result(i, last, usage)
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _scored(value: Any, i: int, column: str) -> ScoredFloat | None:
+    """The column's value in row ``i``; None if the row failed."""
+    if isinstance(value, ScoredFloat):
+        return value
+    if value is None or _is_nan(value):
+        return None
+    raise InputError(
+        "a score with our report attached (ScoredFloat)",
+        describe(value),
+        where=f"result, row {i}, {column}",
+    )
 
 
 def _result(i: int, value: ScoredFloat | None, usage: Usage) -> Result:
@@ -277,17 +285,3 @@ def _result(i: int, value: ScoredFloat | None, usage: Usage) -> Result:
         return Result(str(i), error="the row failed; ragas has logged why", usage=usage)
     unanswered = value.judgement.unanswered
     return Result(str(i), value.score, unanswered=unanswered, usage=usage)
-
-
-def _usages(rows: Sequence[Sequence[ScoredFloat]]) -> Iterable[Usage]:
-    """What each row cost. A judging is known by its verdicts, whoever has paid for it."""
-    judgements = [value.judgement for row in rows for value in row]
-    counted = {id(each.verdicts) for each in judgements if not each.shared}
-    for row in rows:
-        usage = Usage()
-        for judgement in (value.judgement for value in row):
-            usage += judgement.usage
-            if judgement.shared and id(judgement.verdicts) not in counted:
-                counted.add(id(judgement.verdicts))
-                usage += judgement.paid
-        yield usage

@@ -1,37 +1,28 @@
-"""The run a row belongs to, as ragas' callbacks and its executor show it.
-
-They are handed on to the model and told our report; and the run is told apart from others, its
-end is noticed, and whether it raises errors is found out. ragas tells a metric none of the three.
-"""
+"""A row in its evaluation. ragas tells a metric nothing about that: its callbacks show which
+evaluation a row belongs to and when it ends, its executor whether it raises errors."""
 
 from __future__ import annotations
 
 import logging
+import math
 import warnings
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+from ragas import callbacks as ragas_callbacks
 from ragas.executor import Executor
 
+from noisesense.errors import UndeterminedScoreError
 from noisesense.scoring.scoring import Score
 from noisesense.stats.summarize import Tally
-from ragas import callbacks as ragas_callbacks
+from noisesense_adapters.ragas.result import Choices, ScoredFloat
 
-__all__ = [
-    "Run",
-    "callbacks_in",
-    "current_callbacks",
-    "errors_are_raised",
-    "raising_as_under",
-    "run_of",
-    "trace_report",
-    "warn_of_namesake",
-]
+__all__ = ["Run", "current_callbacks", "raising_as_under", "score_row"]
 
 _REPORT = "noisesense"
 _log = logging.getLogger("noisesense")
@@ -41,41 +32,25 @@ _callbacks: ContextVar[Any] = ContextVar("noisesense_ragas_callbacks", default=N
 _raising: ContextVar[bool] = ContextVar("noisesense_ragas_raising", default=False)
 
 
-@contextmanager
-def callbacks_in(callbacks: Any) -> Generator[None, None, None]:
-    """The model calls made inside are reported to these callbacks (tokens, cost, tracing)."""
-    token = _callbacks.set(callbacks)
-    try:
-        yield
-    finally:
-        _callbacks.reset(token)
-
-
 def current_callbacks() -> Any:
-    """The callbacks of the metric that is being computed; None outside ``evaluate()``."""
+    """The callbacks of the row that is being scored; None outside ``evaluate()``."""
     return _callbacks.get()
 
 
 @contextmanager
 def raising_as_under(frame: FrameType | None) -> Generator[None, None, None]:
-    """Inside, `errors_are_raised` says whether the executor that called this frame raises them.
+    """Inside, `score_row` raises for an undetermined row if the executor above the frame raises.
 
-    A row without a number must be returned where errors become NaN (an exception would lose its
-    score) and raised where they are raised. Only ragas' executor knows which, and a job of its is
-    awaited by one of its own methods: so the nearest executor down the stack is the one. Without
-    any (a metric called by hand) nothing is raised. The executor is the same in ragas 0.4.0 to
-    0.4.3.
+    Such a row must be returned where errors become NaN (an exception would lose its score) and
+    raised where they are raised. Only ragas' executor knows which. It awaits a job in a method of
+    its own, so the nearest executor down the stack is the one; without any (a metric called by
+    hand) nothing is raised. This holds for ragas 0.4.0 to 0.4.3.
     """
     token = _raising.set(_executor_raises(frame))
     try:
         yield
     finally:
         _raising.reset(token)
-
-
-def errors_are_raised() -> bool:
-    """Was ``evaluate(raise_exceptions=True)`` said?"""
-    return _raising.get()
 
 
 def _executor_raises(frame: FrameType | None) -> bool:
@@ -91,10 +66,10 @@ def _executor_raises(frame: FrameType | None) -> bool:
 
 @dataclass
 class _Column:
-    """What one of our metrics has made of the rows so far."""
+    """The rows of one of our metrics so far."""
 
     name: str
-    asked: dict[str, str]
+    choices: Choices
     rows: int = 0
     failed: int = 0
     undetermined: int = 0
@@ -106,23 +81,22 @@ class _Column:
             self.failed += 1
             return
         self.tally.add(score)
-        self.undetermined += score.status(self.asked["mode"]) == "undetermined"  # type: ignore[arg-type]
+        self.undetermined += score.status(self.choices.mode) == "undetermined"
 
     def sentence(self) -> str:
-        summary = self.tally.summary(resamples=100)  # only its exact figures are used
-        mode = summary.mode(self.asked["mode"])  # type: ignore[arg-type]
-        low, high = (mode.bounds if mode is not None else None) or (0.0, 1.0)
+        mode, choice = self.choices.mode, self.choices.undetermined
+        summary = self.tally.summary(resamples=100).mode(mode)  # only its exact figures are used
+        low, high = (summary.bounds if summary is not None else None) or (0.0, 1.0)
         are = "row is" if self.undetermined == 1 and self.rows == 1 else "rows are"
-        said = (
-            f"{self.name}(mode={self.asked['mode']}): {self.undetermined} of {self.rows} {are} "
+        sentence = (
+            f"{self.name}(mode={mode}): {self.undetermined} of {self.rows} {are} "
             f"undetermined; the run's mean lies between {low:.4g} and {high:.4g}"
         )
         if self.failed:
-            said += f" ({self.failed} failed, which no mean includes)"
-        choice = self.asked["undetermined"]
+            sentence += f" ({self.failed} failed, which no mean includes)"
         if choice == "none":
-            return f"{said} (ragas' own mean leaves them out and so leans low)"
-        return f"{said} (ragas' own mean is at the {choice} end: undetermined={choice!r})"
+            return f"{sentence} (ragas' own mean leaves them out and so leans low)"
+        return f"{sentence} (ragas' own mean is at the {choice} end: undetermined={choice!r})"
 
 
 class _Token:
@@ -133,9 +107,9 @@ class Run:
     """One evaluation, as our metrics see it.
 
     Attributes:
-        token: what `judge_once` is given as the run. None where there is no evaluation, and when
-            it is over.
-        over: has it ended? Rows that go on after an error are then on their own.
+        token: what `judge_once` gets as the run. None where there is no evaluation, and when it
+            is over.
+        over: has it ended? Rows that go on after an error then share nothing.
     """
 
     def __init__(self, token: object | None = None) -> None:
@@ -143,44 +117,76 @@ class Run:
         self.over = False
         self._columns: dict[tuple[str, ...], _Column] = {}
 
-    def count(self, name: str, asked: dict[str, str], score: Score | None) -> None:
-        """One of our metrics is done with a row; None: the row failed."""
+    def count(self, name: str, choices: Choices, score: Score | None) -> None:
+        """Count a row of one of our metrics; None: the row failed."""
         if self.token is not None:
-            key = (name, *asked.values())
-            self._columns.setdefault(key, _Column(name, asked)).add(score)
+            column = _Column(name, choices)
+            self._columns.setdefault((name, *choices), column).add(score)
 
-    def end(self, *, tell: bool = True) -> None:
+    def end(self, *, log: bool = True) -> None:
         """Free what the metrics have shared, and log what ragas' own mean hides."""
+        if self.over:
+            return
         columns = [column for column in self._columns.values() if column.undetermined]
         self.token, self.over, self._columns = None, True, {}
-        if columns and tell:
+        if columns and log:
             _log.warning(". ".join(column.sentence() for column in columns))
 
 
 class _Tracer(ragas_callbacks.RagasTracer):
-    """ragas' tracer, which also hears that an evaluation is over."""
+    """ragas' tracer, which also notices the end of an evaluation."""
 
     noisesense_runs: dict[str, Run]
 
     def on_chain_end(self, outputs: Any, *, run_id: Any, **kwargs: Any) -> Any:
         super().on_chain_end(outputs, run_id=run_id, **kwargs)
-        self._end(run_id, tell=True)
+        self._end(run_id, log=True)
 
     def on_chain_error(self, error: BaseException, *, run_id: Any, **kwargs: Any) -> Any:
         super().on_chain_error(error, run_id=run_id, **kwargs)
-        self._end(run_id, tell=False)
+        self._end(run_id, log=False)
 
-    def _end(self, run_id: Any, *, tell: bool) -> None:
+    def _end(self, run_id: Any, *, log: bool) -> None:
         run = self.noisesense_runs.get(str(run_id))
-        if run is not None and not run.over:
-            run.end(tell=tell)
+        if run is not None:
+            run.end(log=log)
 
 
-def run_of(callbacks: Any) -> Run:
-    """The evaluation to which a metric's callbacks belong; one that is none for any other.
+async def score_row(
+    value_in: Callable[[Run], Awaitable[ScoredFloat]],
+    callbacks: Any,
+    name: str,
+    choices: Choices,
+    place: str,
+) -> ScoredFloat:
+    """Score a row of an evaluation: count it in its run and leave its report in ragas' traces.
 
-    It ends with ragas' own: when the tracer that ``evaluate()`` has made is told so, or when that
-    is gone (``evaluate(return_executor=True)`` never tells it).
+    Model calls inside are reported to the callbacks (tokens, cost, tracing).
+
+    Raises:
+        UndeterminedScoreError: inside `raising_as_under`. It names the row by its ``place``.
+    """
+    run, token = _run_of(callbacks), _callbacks.set(callbacks)
+    try:
+        value = await value_in(run)
+    except BaseException:
+        run.count(name, choices, None)
+        raise
+    finally:
+        _callbacks.reset(token)
+    run.count(name, choices, value.score)
+    _trace_report(callbacks, choices, value.report)
+    _warn_of_namesake(callbacks, name, choices)
+    if math.isnan(value) and value.status == "undetermined" and _raising.get():
+        raise UndeterminedScoreError(f"{place}: {value.reason}")
+    return value
+
+
+def _run_of(callbacks: Any) -> Run:
+    """The evaluation that a metric's callbacks belong to, or one without a token.
+
+    It ends when the tracer that ``evaluate()`` has made hears of the end, or when that tracer is
+    gone (``evaluate(return_executor=True)`` never tells it).
     """
     # The last: a list of callbacks that the user hands to several runs keeps all their tracers.
     for tracer in reversed(getattr(callbacks, "handlers", ())):
@@ -195,18 +201,13 @@ def run_of(callbacks: Any) -> Run:
         runs: dict[str, Run] = tracer.noisesense_runs
         if root not in runs:
             runs[root] = Run(_Token())
-            weakref.finalize(tracer, _end_unless_over, runs[root]).atexit = False
+            weakref.finalize(tracer, runs[root].end).atexit = False
         return runs[root]
     return Run()
 
 
-def _end_unless_over(run: Run) -> None:
-    if not run.over:
-        run.end()
-
-
 def _evaluation(traces: dict[str, Any], at: str) -> str | None:
-    """The run's id of the evaluation above a metric's run."""
+    """The id of the evaluation above a metric's run."""
     while at in traces:
         if traces[at].metadata.get("type") == ragas_callbacks.ChainType.EVALUATION:
             return at
@@ -214,7 +215,7 @@ def _evaluation(traces: dict[str, Any], at: str) -> str | None:
     return None
 
 
-def trace_report(callbacks: Any, asked: dict[str, str], report: dict[str, Any]) -> None:
+def _trace_report(callbacks: Any, choices: Choices, report: dict[str, Any]) -> None:
     """Leave the report in ``result.traces[row]["noise_sensitivity"]["noisesense"]``.
 
     ragas collects the children of a metric's run that look like its prompts, by name.
@@ -222,33 +223,33 @@ def trace_report(callbacks: Any, asked: dict[str, str], report: dict[str, Any]) 
     host: Any = ragas_callbacks
     run, _ = host.new_group(
         _REPORT,
-        inputs={"data": asked},
+        inputs={"data": choices._asdict()},
         callbacks=[] if callbacks is None else callbacks,
         metadata={"type": host.ChainType.RAGAS_PROMPT},
     )
     run.on_chain_end({"output": report})
 
 
-def warn_of_namesake(callbacks: Any, name: str, asked: dict[str, str]) -> None:
+def _warn_of_namesake(callbacks: Any, name: str, choices: Choices) -> None:
     """Warn if another metric of this name and mode scored the row by another definition.
 
     ragas keeps the last of them in the one column they share.
     """
-    for other in _asked_in_row(callbacks, name):
-        if other["mode"] == asked["mode"] and other != asked:
+    for other in _choices_in_row(callbacks, name):
+        if other.mode == choices.mode and other != choices:
             one, two = (
-                ", ".join(f"{key}={value!r}" for key, value in each.items() if key != "mode")
-                for each in (other, asked)
+                ", ".join(f"{key}={value!r}" for key, value in [*each._asdict().items()][1:])
+                for each in (other, choices)
             )
             warnings.warn(
-                f"two metrics, {one} and {two}, are both called {name}(mode={asked['mode']}), and"
+                f"two metrics, {one} and {two}, are both called {name}(mode={choices.mode}), and"
                 " ragas keeps one column a name; tell them apart with NoiseSensitivity(name=…)",
                 stacklevel=2,
             )
 
 
-def _asked_in_row(callbacks: Any, name: str) -> Iterator[dict[str, Any]]:
-    """What metrics of this name were asked for, those that have reported on the same row."""
+def _choices_in_row(callbacks: Any, name: str) -> Iterator[Choices]:
+    """Those of the metrics of this name that have reported on the same row."""
     for tracer in getattr(callbacks, "handlers", ()):
         if not isinstance(tracer, ragas_callbacks.RagasTracer):
             continue
@@ -259,4 +260,6 @@ def _asked_in_row(callbacks: Any, name: str) -> Iterator[dict[str, Any]]:
         for metric in metrics:
             if metric.name == name:
                 reports = [runs[child] for child in metric.children]
-                yield from (run.inputs["data"] for run in reports if run.name == _REPORT)
+                yield from (
+                    Choices(**run.inputs["data"]) for run in reports if run.name == _REPORT
+                )

@@ -1,7 +1,7 @@
 """A row of a ragas dataset as a sample, with the labels or verdicts it may carry.
 
-ragas' contexts are plain strings and its rows have no free columns; ``rubrics``, texts by name,
-is the one place for more.
+ragas' contexts are plain strings and its rows have no free columns. Only ``rubrics``, a dictionary
+of texts, has room for more.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe
 from noisesense.verdicts.sample import Chunk, Sample
 from noisesense.verdicts.verdicts import Verdicts
+from noisesense_adapters.toolbox.judges import read_verdicts
 
 __all__ = ["FIELDS", "VerdictsInRows", "read_row", "row_place", "rubrics"]
 
@@ -23,11 +24,11 @@ _LABELS, _VERDICTS = "noisesense_labels", "noisesense_verdicts"
 def rubrics(
     *, labels: Sequence[bool | None] | None = None, verdicts: Verdicts | None = None
 ) -> dict[str, str]:
-    """What to put into a row's ``rubrics`` (beside other entries) so that our metric reads it.
+    """Entries for a row's ``rubrics``, beside others, that our metric reads.
 
     Args:
-        labels: is each context relevant? ``None`` leaves it to the verdicts.
-        verdicts: taken instead of asking a judge.
+        labels: whether each context is relevant; ``None`` leaves it to the verdicts.
+        verdicts: used instead of a judge.
     """
     entries: dict[str, str] = {}
     if labels is not None:
@@ -38,10 +39,10 @@ def rubrics(
 
 
 class VerdictsInRows:
-    """The judge for datasets whose every row carries its verdicts (see `rubrics`)."""
+    """The judge for a dataset in which every row carries its verdicts (see `rubrics`)."""
 
     async def judge(self, sample: Sample) -> Verdicts:
-        """Only asked where a row carries none. Raises `InputError`."""
+        """Called only for a row that carries none. Raises `InputError`."""
         raise InputError(
             f"verdicts in {_place(_VERDICTS)}",
             "none",
@@ -60,13 +61,15 @@ def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
     try:
         sample = Sample.model_validate({name: row.get(name) for name in FIELDS})
         if _LABELS in entries:
-            sample = _labelled(sample, entries[_LABELS])
-        return sample, _verdicts(sample, entries[_VERDICTS]) if _VERDICTS in entries else None
+            sample = _labeled(sample, entries[_LABELS])
+        if _VERDICTS not in entries:
+            return sample, None
+        return sample, read_verdicts(entries[_VERDICTS], sample, _place(_VERDICTS))
     except InputError as error:
         raise error.within(row_place(row)) from None
 
 
-def _labelled(sample: Sample, text: str) -> Sample:
+def _labeled(sample: Sample, text: str) -> Sample:
     contexts = sample.retrieved_contexts
     wanted = f"a JSON list of true, false or null, one for each of {len(contexts)} contexts"
     try:
@@ -83,13 +86,6 @@ def _labelled(sample: Sample, text: str) -> Sample:
         known = chunk.relevant if label is None else label
         chunks.append(Chunk(text=chunk.text, relevant=known, id=chunk.id))
     return sample.model_copy(update={"retrieved_contexts": tuple(chunks)})
-
-
-def _verdicts(sample: Sample, text: str) -> Verdicts:
-    try:
-        return Verdicts.model_validate_json(text).beside(sample)
-    except InputError as error:
-        raise error.within(_place(_VERDICTS)) from None
 
 
 def _place(name: str) -> str:

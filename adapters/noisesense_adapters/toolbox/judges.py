@@ -1,14 +1,17 @@
-"""What the metrics check of ``judge=`` and the arguments beside it."""
+"""Where a metric's verdicts come from: given as data, from a judge, or from a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from noisesense import Judge
+from noisesense import Judge, Sample, Verdicts, VerdictStore
 from noisesense.errors import InputError
+from noisesense.judging.protocol import StructuredLLM
+from noisesense.judging.sharing import judge_for
 
-__all__ = ["check_alone", "check_judge"]
+__all__ = ["check_alone", "check_judge", "judge_over", "read_verdicts"]
 
 
 def check_judge(judge: object, options: Mapping[str, Any] | None, **others: object) -> None:
@@ -17,7 +20,7 @@ def check_judge(judge: object, options: Mapping[str, Any] | None, **others: obje
     Args:
         judge: as given to the metric.
         options: its ``judge_options``.
-        others: its further arguments that are for a model.
+        others: its other arguments that only a model uses.
 
     Raises:
         InputError: no judge, something beside it, or an unknown option.
@@ -42,5 +45,50 @@ def check_alone(**others: object) -> None:
     for name, value in others.items():
         if value is not None:
             raise InputError(
-                "a judge alone", f"{name} too", where="judge", hint=f"{name} is for no judge"
+                "a judge alone", f"{name} too", where="judge", hint=f"a judge does not use {name}"
             )
+
+
+def judge_over(
+    model: object,
+    bridge: Callable[[], StructuredLLM],
+    key: Hashable,
+    *,
+    store: Any = None,
+    options: Mapping[str, Any] | None = None,
+) -> Judge:
+    """The `LLMJudge` over a host's model: the same one for the same model and arguments.
+
+    Args:
+        model: the host's own object, or a name.
+        bridge: makes the `StructuredLLM` over it, if there is no judge yet.
+        key: the host, and whatever else tells two bridges over one model apart.
+        store: a `VerdictStore`, or the path of one.
+        options: further arguments of `LLMJudge`.
+
+    Raises:
+        InputError: an option that `LLMJudge` does not take.
+    """
+    arguments = dict(options or {})
+
+    def make() -> Judge:
+        from noisesense.judging.llm import LLMJudge
+
+        opened = VerdictStore(store) if isinstance(store, (str, os.PathLike)) else store
+        return LLMJudge(bridge(), store=opened, **arguments)
+
+    return judge_for(model, (key, store, tuple(sorted(arguments.items()))), make)
+
+
+def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
+    """Verdicts in the published form, beside the sample; a text is read as JSON.
+
+    Raises:
+        InputError: they are malformed, or do not fit the sample. It names ``where``.
+    """
+    try:
+        read = Verdicts.model_validate_json if isinstance(data, str) else Verdicts.model_validate
+        verdicts = read(data)
+        return verdicts if sample is None else verdicts.beside(sample)
+    except InputError as error:
+        raise error.within(where) from None

@@ -1,11 +1,11 @@
-"""A model's reply as text, read as one JSON object of a given form. Shared by the bridges."""
+"""A model's reply: what it cost, whether it is complete, and the one JSON object in its text."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
@@ -13,13 +13,69 @@ from pydantic import BaseModel, ValidationError
 from noisesense.errors import ReplyError
 from noisesense.judging.protocol import Usage
 
-__all__ = ["fitted", "json_form", "read_reply", "spelled_out"]
+__all__ = [
+    "CUT_SHORT",
+    "FILTERED",
+    "MISFIT",
+    "NOT_JSON",
+    "check_complete",
+    "fitted",
+    "json_form",
+    "read_reply",
+    "spelled_out",
+    "usage_of",
+]
 
 S = TypeVar("S", bound=BaseModel)
 _Json = dict[str, Any]
 
+CUT_SHORT = "the reply is cut short: the model reached its output limit"
+FILTERED = "the endpoint's content filter removed the reply"
+REFUSED = "the model refused to reply"
+MISFIT = "the reply does not fit the requested form"
+NOT_JSON = "the reply is not JSON"
+
+# As OpenAI, Anthropic, Ollama, Google and Mistral name them.
+_STOPS = {
+    "length": CUT_SHORT,
+    "max_tokens": CUT_SHORT,
+    "model_length": CUT_SHORT,
+    "content_filter": FILTERED,
+    "safety": FILTERED,
+    "refusal": REFUSED,
+}
+_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count")
+_OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
 _MAX_STARTS = 200  # "{" tried as the start of an object; a reply that needs more is no reply
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+
+def usage_of(reply: object) -> Usage:
+    """One call, with the tokens that a provider's reply, or its usage object, reports."""
+    counts = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None) or reply
+    return Usage(
+        calls=1, input_tokens=_tokens(counts, _INPUT), output_tokens=_tokens(counts, _OUTPUT)
+    )
+
+
+def _tokens(counts: object, names: tuple[str, ...]) -> int:
+    get = counts.get if isinstance(counts, Mapping) else partial(getattr, counts)
+    values: Iterator[object] = (get(name, None) for name in names)
+    return next((value for value in values if isinstance(value, int)), 0)
+
+
+def check_complete(usage: Usage, *reasons: object, refusal: object = None) -> None:
+    """Raise `ReplyError` for a reply that was refused, filtered or cut short.
+
+    Args:
+        usage: what the reply cost.
+        reasons: why the model stopped, as its provider names it.
+        refusal: what it said instead of a reply.
+    """
+    problems = [_STOPS.get(str(reason).lower(), "") for reason in reasons]
+    problem = REFUSED if refusal else next(filter(None, problems), "")
+    if problem:
+        raise ReplyError(problem, usage)
 
 
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
@@ -70,15 +126,15 @@ def _strict(node: object, defs: _Json) -> object:
 def read_reply(text: str, schema: type[S], usage: Usage) -> S:
     """The one JSON object of the form ``schema`` in a reply.
 
-    Prose, code fences and a leading ``<think>`` block around it are passed over. Of two different
-    objects that both fit nobody knows which is meant: that is no reply.
+    Prose, code fences and a leading ``<think>`` block around it are ignored. Two different objects
+    that both fit are no reply: nobody knows which one is meant.
 
     Raises:
         ReplyError: with the usage, and without the text of the reply.
     """
     if not text.strip():
         raise ReplyError("the reply is empty", usage)
-    found: list[S] = []
+    instances: list[S] = []
     problem = "it holds no complete JSON object"
     for value in _objects(_THOUGHTS.sub("", text, count=1), schema):
         try:
@@ -86,12 +142,12 @@ def read_reply(text: str, schema: type[S], usage: Usage) -> S:
         except ReplyError as error:
             problem = str(error)
         else:
-            if instance not in found:
-                found.append(instance)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        problem = f"it holds {len(found)} different objects that fit"
+            if instance not in instances:
+                instances.append(instance)
+    if len(instances) == 1:
+        return instances[0]
+    if instances:
+        problem = f"it holds {len(instances)} different objects that fit"
     raise ReplyError(f"the reply is no {schema.__name__}: {problem}", usage)
 
 

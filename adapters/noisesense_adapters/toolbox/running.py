@@ -9,14 +9,9 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from functools import partial
-from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from langchain_core.runnables import Runnable, RunnableConfig
-
-__all__ = ["ask", "ask_either", "in_thread", "is_about_loops", "run_blocking"]
+__all__ = ["ask_either", "in_thread", "is_about_loops", "run_blocking"]
 
 T = TypeVar("T")
 
@@ -61,7 +56,7 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
             done.set_exception(error)
 
-    thread = Thread(target=run, name="noisesense-scoring")
+    thread = threading.Thread(target=run, name="noisesense-scoring")
     thread.start()
     try:
         return done.result()
@@ -75,33 +70,24 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         thread.join()
 
 
-# What asyncio says of another loop's connection. "no running event loop" is not among them: that
-# is in the context of whatever fails below an `asyncio.run` that stands in the handler of the
-# question whether a loop is running, as in ragas' `score()`.
+# What asyncio says of another loop's connection. "no running event loop" is not one of them: as
+# ragas' `score()` calls `asyncio.run` while it handles that error, any failure has it as context.
 _OF_ANOTHER_LOOP = ("Event loop is closed", "different loop", "different event loop")
 
 _lock = threading.Lock()
 _first: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
 
-async def ask(model: Runnable[Any, Any], prompt: str, config: RunnableConfig | None) -> Any:
-    """``ainvoke`` in the first event loop that asks, ``invoke`` in a thread in any other.
+async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]) -> T:
+    """``call`` in the first event loop that asks LangChain, ``blocking`` in a thread in any other.
 
     LangChain shares the connections of its async clients between model objects and keeps them
     for good, but they belong to the loop that opened them: in another loop a request goes out,
     is paid for, and its reply is lost. Sync clients have no such bond.
     """
-    return await ask_either(
-        partial(model.ainvoke, prompt, config=config),
-        partial(model.invoke, prompt, config=config),
-    )
-
-
-async def ask_either(asking: Callable[[], Awaitable[T]], blocking: Callable[[], T]) -> T:
-    """``asking`` in the first event loop that asks LangChain, ``blocking`` in a thread else."""
     if _is_first(asyncio.get_running_loop()):
         try:
-            return await asking()
+            return await call()
         except Exception as error:
             if not is_about_loops(error):
                 raise
@@ -117,7 +103,7 @@ def _is_first(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 def is_about_loops(error: BaseException | None) -> bool:
-    """Is it a connection that the user's own code left behind in a loop of before?"""
+    """Is it about a connection that the user's own code left behind in an earlier loop?"""
     while error is not None:
         if isinstance(error, RuntimeError) and any(w in str(error) for w in _OF_ANOTHER_LOOP):
             return True

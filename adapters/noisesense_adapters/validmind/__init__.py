@@ -9,6 +9,12 @@
 ... )  # doctest: +SKIP
 """
 
-from noisesense_adapters.validmind.metric import TEST_ID, NoiseSensitivity
+from noisesense_adapters.toolbox.extras import needs_extra
+
+with needs_extra(
+    "validmind",
+    where="in an environment of its own: ValidMind holds back what other frameworks need",
+):
+    from noisesense_adapters.validmind.metric import TEST_ID, NoiseSensitivity
 
 __all__ = ["TEST_ID", "NoiseSensitivity"]

@@ -1,16 +1,16 @@
-"""Who judges the samples of a test."""
+"""The judge of a test: given, a recording, or a LangChain model."""
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib import import_module
 from typing import Any
 
-from noisesense import Judge, RecordedJudge, VerdictStore
+from noisesense import Judge, RecordedJudge
 from noisesense.errors import InputError, MissingExtraError, NoiseSenseError
-from noisesense.judging.sharing import judge_for
 from noisesense_adapters.toolbox.failures import judge_error
-from noisesense_adapters.toolbox.judges import check_alone
+from noisesense_adapters.toolbox.judges import check_alone, judge_over
 
 __all__ = ["judge_of"]
 
@@ -18,23 +18,26 @@ _HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of Lang
 
 
 def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
-    """The judge, one over a recording, or one over a LangChain model.
+    """The judge that the parameters describe.
 
     Args:
         judge: a judge, or the path of a recording.
-        judge_llm: a LangChain chat model, or a ValidMind model that holds one. Without either,
-            the model that ValidMind is configured with.
-        store: a `VerdictStore`, or the path of one, for what a model says.
+        judge_llm: a LangChain chat model, or a ValidMind model that holds one. Without ``judge``
+            and ``judge_llm``, the model that ValidMind is configured with.
+        store: a `VerdictStore`, or the path of one, for a model's replies.
 
     Raises:
-        InputError: both, something else, or a store for a judge that is given.
+        InputError: both, something else, or a store beside a judge.
         MissingExtraError: the packages of ValidMind's own model are not installed.
         JudgeError: ValidMind's own model cannot be made, e.g. its key is not configured.
     """
     if judge is None:
-        return _over_model(_model(judge_llm), store)
+        from noisesense_adapters.langchain import LangChainLLM
+
+        model = _model(judge_llm)
+        return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)
     check_alone(judge_llm=judge_llm, store=store)
-    if _is_path(judge):
+    if isinstance(judge, (str, os.PathLike)):
         return RecordedJudge(judge)
     if not isinstance(judge, Judge):
         expected = "a recording's path, or an object with `async def judge(sample)`"
@@ -42,35 +45,21 @@ def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
     return judge
 
 
-def _is_path(given: object) -> bool:
-    return isinstance(given, (str, os.PathLike))
-
-
-def _over_model(model: Any, store: Any) -> Judge:
-    def make() -> Judge:
-        from noisesense_adapters.langchain import judge
-
-        kept = VerdictStore(store) if _is_path(store) else store
-        return judge(model, store=kept)
-
-    return judge_for(model, ("validmind", store), make)
-
-
-def _model(given: Any) -> Any:
-    """By ValidMind's own rules; its embeddings are not needed."""
-    asked = "judge_llm" if given is not None else "there is no judge, and ValidMind's own model"
+def _model(judge_llm: Any) -> Any:
+    """The chat model, by ValidMind's own rules; its embeddings are not needed."""
+    name = "judge_llm" if judge_llm is not None else "there is no judge, and ValidMind's own model"
     failure: NoiseSenseError
     try:
-        model, _ = import_module("validmind.ai.utils").get_judge_config(given, None)
+        model, _ = import_module("validmind.ai.utils").get_judge_config(judge_llm, None)
     except ImportError:
-        failure = MissingExtraError(f"{asked} needs packages of 'validmind[llm]'. Hint: {_HINT}")
+        failure = MissingExtraError(f"{name} needs packages of 'validmind[llm]'. Hint: {_HINT}")
     except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
-        if given is None:
-            cause = judge_error(error, asked)
+        if judge_llm is None:
+            cause = judge_error(error, name)
             failure = type(cause)(f"{cause}. Hint: {_HINT}")
         else:
             expected = "a LangChain chat model, or a ValidMind model with one as its .model"
-            failure = InputError(expected, type(given).__name__, where="judge_llm")
+            failure = InputError(expected, type(judge_llm).__name__, where="judge_llm")
     else:
         return model
     raise failure

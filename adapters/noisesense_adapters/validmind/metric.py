@@ -1,9 +1,10 @@
 """The test itself. ValidMind reads its signature and shows its docstring as its description."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: ValidMind looks for classes in the return type.
 
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from noisesense import Result, summarize
@@ -12,54 +13,26 @@ from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_de
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.datasets.score import score_rows
-from noisesense_adapters.validmind.host import figure_class, logger, vm
 from noisesense_adapters.validmind.llm import judge_of
-from noisesense_adapters.validmind.result import figures, raw_data, tables
+from noisesense_adapters.validmind.result import plots, raw_data, tables
 from noisesense_adapters.validmind.sample import dataset_rows
 
-__all__ = ["TEST_ID", "NoiseSensitivity", "Shown", "shown_modes"]
-
-Shown = Literal["relevant", "irrelevant", "both"]
-
-
-def shown_modes(
-    mode: Shown | None, focus: Shown | None, definition: DefinitionName
-) -> tuple[Mode, ...]:
-    """The modes of the tables and figures; without any word of it the relevant one, as ValidMind.
-
-    Raises:
-        InputError: an unknown mode or definition, a mode and another focus, or a mode that the
-            definition does not have.
-    """
-    has_irrelevant = check_definition(definition).irrelevant is not None
-    if focus is not None:
-        warnings.warn("focus= is deprecated, as in ragas: use mode=", DeprecationWarning, 3)
-        if mode not in (None, focus):
-            raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
-    asked = mode or focus or "relevant"
-    if asked not in get_args(Shown):
-        options = ", ".join(map(repr, get_args(Shown)))
-        raise InputError(f"one of {options}", describe(asked), where="mode")
-    if asked == "both":
-        return MODES if has_irrelevant else ("relevant",)
-    if asked == "irrelevant" and not has_irrelevant:
-        raise InputError(
-            "a definition with an irrelevant mode", repr(definition), where="definition"
-        )
-    return (asked,)
-
-
-# Without `from __future__ import annotations`: ValidMind looks for classes in the signature.
-
+__all__ = ["TEST_ID", "NoiseSensitivity"]
 
 TEST_ID = "noisesense.NoiseSensitivity"
 
 _LOGGED = 5
 
+Modes = Literal["relevant", "irrelevant", "both"]
+
+vm: Any = import_module("validmind")
+logger: Any = import_module("validmind.logging").get_logger("noisesense")
+
 if TYPE_CHECKING:
     Output = tuple[dict[str, list[dict[str, Any]]], Any, Any, Any]
 else:
-    Output = tuple[dict[str, list[dict[str, Any]]], figure_class, figure_class, vm.RawData]
+    Figure = import_module("plotly.graph_objects").Figure
+    Output = tuple[dict[str, list[dict[str, Any]]], Figure, Figure, vm.RawData]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,7 +41,7 @@ def _registered(test: F) -> F:
     vm.tags("noisesense", "llm", "rag_performance")(test)
     vm.tasks("text_qa", "text_generation", "text_summarization")(test)
     vm.test(TEST_ID)(test)
-    # ValidMind says that it wraps itself, at which `help` and `inspect.signature` give up.
+    # ValidMind marks it as a wrapper of itself, on which `help` and `inspect.signature` fail.
     vars(test).pop("__wrapped__", None)
     return test
 
@@ -79,12 +52,12 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     response_column: Column = "response",
     retrieved_contexts_column: Column = "retrieved_contexts",
     reference_column: Column = "reference",
-    focus: Shown | None = None,
+    focus: Modes | None = None,
     user_input_column: Column = "user_input",
     judge_llm: Any = None,
     judge_embeddings: Any = None,
     *,
-    mode: Shown | None = None,
+    mode: Modes | None = None,
     judge: Any = None,
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
@@ -119,8 +92,8 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     (`judge_llm`), or else the model that ValidMind is configured with. The scores follow from its
     verdicts by counting, so a recording gives the same result every time.
 
-    Where the judge gave no verdict that a score hangs on, the score of that sample is
-    undetermined: it lies between a lowest and a highest value. The mean of all samples then is a
+    Where a score depends on verdicts that the judge did not give, the score of that sample is
+    undetermined: it lies between a lowest and a highest value. The mean of all samples is then a
     range, too, from `Mean Low` to `Mean High`, and `Mean Score` is a number only where the two
     meet. A response without claims has nothing to measure: its score is undefined. Undetermined,
     undefined and failed samples are counted and never taken as 0 or 1. Histogram and box plot
@@ -132,48 +105,48 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     `response_column`, `retrieved_contexts_column`, `reference_column` and `user_input_column` each
     take the name of a column, a path into a column of dictionaries such as
     `"my_model_prediction.answer"`, or a function of the row. Retrieved contexts are lists of
-    texts, or of dictionaries with a text, an id and a label `relevant`, which then wins over what
-    the judge finds.
+    texts, or of dictionaries with a text, an id and a label `relevant`. A label takes precedence
+    over the judge.
 
     #### Configuring the Test
 
     - `mode`: `"relevant"` (the default), `"irrelevant"` or `"both"`, which gives the tables a
     row and the figures a trace for each. `focus` is its deprecated name.
-    - `definition`: `"ragas"` (the default, which ValidMind's own test computes, too), `"paper"`,
-    `"promptfoo"` or `"validmind"`, the formula that ValidMind's test is described with: all
+    - `definition`: `"ragas"` (the default, which ValidMind's own test also computes), `"paper"`,
+    `"promptfoo"` or `"validmind"`, the formula in the description of ValidMind's test: all
     incorrect claims, whatever they come from.
     - `empty`: `"undefined"`, `"zero"` or `"error"` for responses without claims.
-    - `undetermined`: `"none"`, `"low"` or `"high"`: what the score of a sample with open verdicts
-    is in the raw data and figures. The range of the mean is the same with each.
-    - `store`: a file that keeps what a model said, so that no call is paid for twice.
+    - `undetermined`: `"none"`, `"low"` or `"high"`: the score of a sample with open verdicts in
+    the raw data and figures. It does not change the range of the mean.
+    - `store`: a file that keeps a model's replies, so that no call is paid for twice.
     - `judge_embeddings`: accepted so that existing calls work, and not used.
 
     ### Signs of High Risk
 
-    The second table says of each whether it is there, by which figure and threshold:
+    The second table says for each sign whether it is present, with its figure and threshold:
 
     - At least every tenth sample has a score of 0.5 or more.
     - Mean and median are 0.1 or more apart: few samples carry the problem.
     - A standard deviation of 0.25 or more: the system is robust for some inputs only.
 
-    Beside these, failed samples, and a wide range from `Mean Low` to `Mean High`: the judge left
-    so much open that the data do not say how good the system is.
+    Look also for failed samples, and for a wide range from `Mean Low` to `Mean High`: the judge
+    then left so much open that the data do not say how good the system is.
 
     ### Strengths
 
     - Tells errors that retrieval causes from what the model made up.
     - Every score comes with the claims and documents behind it and can be computed again from the
     recorded verdicts.
-    - A verdict that is missing stays missing; it does not pass for a good one.
+    - A missing verdict stays missing; it is never taken as a good one.
 
     ### Limitations
 
-    - The scores are as good as the verdicts: a language model as judge errs, and a few documents
-    wrongly said to support a claim raise the score far more than some that were missed.
-    - References must be complete: what is true and not in the reference counts as incorrect.
-    - Says nothing of whether the response answers the question.
+    - The scores are as good as the verdicts. A language model makes mistakes as a judge, and a
+    wrong "yes" about a document and a claim raises the score far more than a wrong "no" lowers it.
+    - References must be complete: a true claim that is not in the reference counts as incorrect.
+    - The test does not say whether the response answers the question.
     """
-    modes = shown_modes(mode, focus, definition)
+    modes = _modes(mode, focus, definition)
     check_empty(empty)
     check_undetermined(undetermined)
     columns: dict[str, Column] = {
@@ -183,18 +156,43 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
         "user_input": user_input_column,
     }
     rows = dataset_rows(dataset, columns)
-    asked = judge_of(judge, judge_llm, store)
     results = score_rows(
-        rows, asked, definition=definition, empty=empty, undetermined=undetermined
+        rows,
+        judge_of(judge, judge_llm, store),
+        definition=definition,
+        empty=empty,
+        undetermined=undetermined,
     )
     summary = summarize(results)
-    _report_failures(results)
-    shown = [found for name in modes if (found := summary.mode(name)) is not None]
-    histogram, box = figures(results, summary, shown)
-    return tables(summary, shown), histogram, box, raw_data(dataset, results, summary)
+    _log_failures(results)
+    of_modes = [figures for name in modes if (figures := summary.mode(name)) is not None]
+    histogram, box = plots(results, summary, of_modes)
+    return tables(summary, of_modes), histogram, box, raw_data(dataset, results, summary)
 
 
-def _report_failures(results: list[Result]) -> None:
+def _modes(
+    mode: Modes | None, focus: Modes | None, definition: DefinitionName
+) -> tuple[Mode, ...]:
+    """The modes of the tables and figures: the relevant one by default, as in ValidMind."""
+    has_irrelevant = check_definition(definition).irrelevant is not None
+    if focus is not None:
+        warnings.warn("focus= is deprecated, as in ragas: use mode=", DeprecationWarning, 3)
+        if mode not in (None, focus):
+            raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
+    chosen = mode or focus or "relevant"
+    if chosen not in get_args(Modes):
+        options = ", ".join(map(repr, get_args(Modes)))
+        raise InputError(f"one of {options}", describe(chosen), where="mode")
+    if chosen == "both":
+        return MODES if has_irrelevant else ("relevant",)
+    if chosen == "irrelevant" and not has_irrelevant:
+        raise InputError(
+            "a definition with an irrelevant mode", repr(definition), where="definition"
+        )
+    return (chosen,)
+
+
+def _log_failures(results: list[Result]) -> None:
     """Log which samples failed. Raises `NoiseSenseError` if all did."""
     errors = [result.error for result in results if result.error is not None]
     if len(errors) == len(results):

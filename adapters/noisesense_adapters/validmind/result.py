@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from noisesense import ModeSummary, Result, Summary
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.validmind.host import express, pandas, vm
 
-__all__ = ["figures", "raw_data", "tables"]
+__all__ = ["plots", "raw_data", "tables"]
 
-_UNDEFINED, _UNDETERMINED = "undefined", "undetermined"
+# None of them has types. ValidMind brings the other two.
+vm: Any = import_module("validmind")
+pandas: Any = import_module("pandas")
+express: Any = import_module("plotly.express")
 
 
 def tables(summary: Summary, modes: Sequence[ModeSummary]) -> dict[str, list[dict[str, Any]]]:
@@ -23,7 +26,7 @@ def tables(summary: Summary, modes: Sequence[ModeSummary]) -> dict[str, list[dic
                 "Mode": mode.mode,
                 "Sign": sign.name,
                 "Present": {True: "yes", False: "no", None: _missing(mode)}[sign.present],
-                "Figure": _shown(sign.figure, mode),
+                "Figure": _figure(sign.figure, mode),
                 "Threshold": sign.threshold,
                 "In Words": sign.sentence,
             }
@@ -38,14 +41,14 @@ def _aggregates(summary: Summary, mode: ModeSummary) -> dict[str, Any]:
         "Mode": mode.mode,
         "Definition": summary.definition,
         # Names and order as in ValidMind's test. Count is of all samples there, too.
-        "Mean Score": _shown(mode.mean, mode),
-        "Median Score": _shown(mode.median, mode),
-        "Max Score": _shown(mode.maximum, mode),
-        "Min Score": _shown(mode.minimum, mode),
-        "Standard Deviation": _shown(mode.stdev, mode),
+        "Mean Score": _figure(mode.mean, mode),
+        "Median Score": _figure(mode.median, mode),
+        "Max Score": _figure(mode.maximum, mode),
+        "Min Score": _figure(mode.minimum, mode),
+        "Standard Deviation": _figure(mode.stdev, mode),
         "Count": summary.samples,
-        "Mean Low": _UNDEFINED if mode.bounds is None else mode.bounds[0],
-        "Mean High": _UNDEFINED if mode.bounds is None else mode.bounds[1],
+        "Mean Low": "undefined" if mode.bounds is None else mode.bounds[0],
+        "Mean High": "undefined" if mode.bounds is None else mode.bounds[1],
         "Undetermined": mode.undetermined,
         "Undefined": mode.undefined,
         "Failed": summary.failed,
@@ -53,22 +56,21 @@ def _aggregates(summary: Summary, mode: ModeSummary) -> dict[str, Any]:
     }
 
 
-def _shown(figure: float | None, mode: ModeSummary) -> float | str:
+def _figure(figure: float | None, mode: ModeSummary) -> float | str:
     return _missing(mode) if figure is None else figure
 
 
 def _missing(mode: ModeSummary) -> str:
-    """Why a figure is none: nothing to measure, or it hangs on what the judge left open."""
-    return _UNDETERMINED if mode.undetermined else _UNDEFINED
+    """Why there is no figure: it depends on open verdicts, or there is nothing to measure."""
+    return "undetermined" if mode.undetermined else "undefined"
 
 
-def figures(
+def plots(
     results: Sequence[Result], summary: Summary, modes: Sequence[ModeSummary]
 ) -> tuple[Any, Any]:
     """Histogram and box plot of the values, with a trace for each mode.
 
-    The title says how many samples are undetermined, and that they are left out or what they
-    count as.
+    The titles say how many samples are undetermined and what became of them.
     """
     points = [
         (value, mode.mode)
@@ -77,26 +79,25 @@ def figures(
         if result.score is not None and (value := result.score.value(mode.mode)) is not None
     ]
     data = pandas.DataFrame(points, columns=["Score", "Mode"])
-    shown = {"x": "Score", "color": "Mode", "range_x": [-0.05, 1.05]}
+    axes = {"x": "Score", "color": "Mode", "range_x": [-0.05, 1.05]}
     names = " and ".join(mode.mode for mode in modes)
     left_open = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
-    how = {"none": "left out", "low": "as no noise", "high": "as noise"}[summary.undetermined]
-    note = f", undetermined {how}: {', '.join(left_open)}" if left_open else ""
+    place = {"none": "left out", "low": "as no noise", "high": "as noise"}[summary.undetermined]
+    note = f", undetermined {place}: {', '.join(left_open)}" if left_open else ""
     histogram = express.histogram(
-        data, nbins=10, barmode="group", title=f"Noise Sensitivity ({names}){note}", **shown
+        data, nbins=10, barmode="group", title=f"Noise Sensitivity ({names}){note}", **axes
     )
     box = express.box(
-        data, y="Mode", title=f"Noise Sensitivity Distribution ({names}){note}", **shown
+        data, y="Mode", title=f"Noise Sensitivity Distribution ({names}){note}", **axes
     )
     return histogram, box
 
 
 def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
-    """Each sample with both modes' scores, bounds and reasons, and everything summed up.
+    """Each sample with both modes' scores, bounds and reasons, and the whole summary.
 
-    ``evaluation_results`` has the dataset's index. NaN is no score: ``…_status`` says whether it
-    is undetermined, with the bounds it lies in, or undefined. A sample that failed has an
-    ``error``.
+    ``evaluation_results`` has the dataset's index. NaN means no score: ``…_status`` says whether
+    it is undetermined (then with bounds) or undefined. A sample that failed has an ``error``.
     """
     table = pandas.DataFrame([_texts(result) for result in results], index=dataset._df.index)
     scores = [result.score for result in results]

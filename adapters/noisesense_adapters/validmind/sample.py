@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.datasets.rows import BadRow, Column, ColumnReader, Row, pick, recognize
-from noisesense_adapters.validmind.host import pandas
 
 __all__ = ["dataset_rows"]
 
+pandas: Any = import_module("pandas")
 _OPTIONAL = "user_input"
 
 
 def dataset_rows(dataset: Any, columns: Mapping[str, Column]) -> list[Row | BadRow]:
-    """A row for each of the dataset, named by its index.
+    """Every row of the dataset, named by its index.
 
     Args:
         dataset: a ``VMDataset``.
-        columns: for ``response``, ``retrieved_contexts``, ``reference`` and ``user_input`` where
-            it stands. A column ``user_input`` need not be there: no verdict depends on it.
+        columns: the columns that hold ``response``, ``retrieved_contexts``, ``reference`` and
+            ``user_input``. ``user_input`` may be missing: no verdict depends on it.
 
     Raises:
-        InputError: no dataset, no rows, no row that can be read, or a column that is no name
-            and no function.
+        InputError: not a dataset, no rows, no readable row, or a column that is neither a name
+            nor a function.
     """
-    # With the predictions of models, which its public table leaves out.
+    # Its public table leaves out the predictions of models.
     table = getattr(dataset, "_df", None)
     if table is None:
         hint = "vm.init_dataset(dataset=…)"
@@ -71,5 +72,5 @@ def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place:
 
 
 def _is_missing(value: Any) -> bool:
-    """Is it what pandas has in an empty cell?"""
+    """Is it the value of an empty cell in pandas?"""
     return bool(pandas.api.types.is_scalar(value) and pandas.isna(value))

@@ -8,7 +8,7 @@ import json
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -155,7 +155,8 @@ class ModelCall(Generic[S, A]):
         return None if reply is None else self.read(reply)
 
 
-class CallResult(NamedTuple, Generic[A]):
+@dataclass(frozen=True)
+class CallResult(Generic[A]):
     """An answer, if there is a usable one; to which attempt, and whether the model gave it now."""
 
     answer: A | None

@@ -23,6 +23,7 @@ from noisesense.judging.plan import Decomposer, PendingVerdicts, Premise, Verifi
 from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget, Prompts
 from noisesense.judging.protocol import Judgement, StructuredLLM, Usage
 from noisesense.judging.store import StoredSample
+from noisesense.utf8 import encodable
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
@@ -223,7 +224,7 @@ class LLMJudge:
 def _label(sample: Sample) -> str:
     """A few words by which a person knows the sample again."""
     words = " ".join((sample.user_input or sample.response).split())[:60]
-    return words.encode("utf-8", "replace").decode("utf-8")
+    return encodable(words)
 
 
 # The metric gives these itself, from arguments of its own.

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from noisesense.errors import InputError, check_whole
+from noisesense.utf8 import encodable
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,7 @@ class Prompts:
 
     def _prompt(self, instructions: str, data: object, attempt: int) -> str:
         line = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        # A lone half of a surrogate pair cannot be sent as UTF-8.
-        line = line.encode("utf-8", "replace").decode("utf-8")
+        line = encodable(line)
         again = [f"{self.again} (attempt {attempt + 1})"] if attempt else []
         return "\n".join([instructions, *again, line])
 

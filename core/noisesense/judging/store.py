@@ -18,6 +18,7 @@ from noisesense.errors import InputError, StoreError
 from noisesense.jsonl import as_path, to_json
 from noisesense.judging.protocol import Usage
 from noisesense.judging.sqlite import Database, believed_alive, prepare, this_process
+from noisesense.utf8 import encodable
 from noisesense.verdicts.recording import write_recording
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
@@ -399,8 +400,9 @@ class VerdictStore:
     def damaged(self, what: str) -> StoreError:
         """The error to raise: what is wrong, in this file, and what can be done."""
         hint = "nothing was changed; move the file away to start a new store"
-        what = what.encode("utf-8", "replace").decode()
-        return StoreError("a sound verdict store", what, where=str(self.path), hint=hint)
+        return StoreError(
+            "a sound verdict store", encodable(what), where=str(self.path), hint=hint
+        )
 
     def _read(self) -> AbstractContextManager[sqlite3.Connection]:
         return self._database.transaction(write=False)

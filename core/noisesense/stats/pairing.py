@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, get_args
 
@@ -52,7 +53,8 @@ class _HasName(Protocol):
 _Item = TypeVar("_Item", bound=_HasName)
 
 
-class Paired(NamedTuple, Generic[_Item]):
+@dataclass(frozen=True)
+class Paired(Generic[_Item]):
     """Two runs side by side."""
 
     by: PairedBy

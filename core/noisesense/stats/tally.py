@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import fsum
 from typing import NamedTuple
 
-from noisesense.scoring.definitions import Mode
+from noisesense.scoring.definitions import Facts, Mode, Relevance, claim_facts, facts_category
 from noisesense.scoring.outcomes import Counts
 from noisesense.scoring.scoring import Score, Undetermined
 from noisesense.stats.interval import Bounds, Unit
@@ -60,16 +60,22 @@ def undetermined_cells(score: Score) -> int:
     whether it entails the claim; once for the sample: each pair of reference claim and chunk that
     leaves the relevance of a chunk open.
     """
-    claims = [claim for claim in score.claims if claim.category == "undetermined"]
-    if not claims:
-        return 0
-    own = sum((claim.correct is None) + len(claim.undetermined_chunks) for claim in claims)
-    relevance = score.chunk_relevance
+    relevant = score.chunk_relevance
+    known = Relevance(
+        {j for j, each in enumerate(relevant) if each},
+        {j for j, each in enumerate(relevant) if each is not False},
+    )
+    claims = [
+        claim
+        for claim in score.verdicts.response_claims
+        if facts_category(Facts(*claim_facts(claim, known))) == "undetermined"
+    ]
+    own = sum((claim.correct is None) + len(claim.undetermined) for claim in claims)
     matters = {
         j
         for claim in claims
-        for j in (*claim.unlabelled_chunks, *claim.undetermined_chunks)
-        if relevance[j] is None
+        for j in (*claim.entailed_by, *claim.undetermined)
+        if relevant[j] is None
     }
     return own + sum(
         j in matters for claim in score.verdicts.reference_claims for j in claim.undetermined

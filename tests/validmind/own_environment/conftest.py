@@ -32,8 +32,8 @@ socket.socket.connect = socket.socket.connect_ex = _refuse  # type: ignore[metho
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pandas as pd
-
     import validmind as vm
+
     from noisesense_adapters.validmind import TEST_ID
 
 Pairs = list[tuple[Sample, Verdicts]]

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-
 import validmind as vm
+
 from noisesense import InputError, NoiseSenseError, RecordedJudge, score, summarize
 from noisesense_adapters.validmind import NoiseSensitivity
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import validmind as vm
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from validmind.ai import utils
 
-import validmind as vm
 from noisesense import (
     InputError,
     JudgeError,
@@ -131,7 +131,7 @@ def test_validminds_own_model_is_half_configured(
     run: Any, table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZURE_OPENAI_KEY", "sk-secret")
-    wanted = "there is no judge, and ValidMind's own model could not be asked: ValueError, raised"
+    wanted = "there is no judge, and ValidMind's own model could not be called: ValueError, raised"
     with pytest.raises(JudgeError, match=wanted) as caught:
         run(table)
     assert "secret" not in str(caught.value)
@@ -185,9 +185,19 @@ def test_a_model_that_fails_on_a_sample(run: Any, table: pd.DataFrame, model: Sc
     (error,) = result.raw_data.evaluation_results["error"].dropna()
     assert error.startswith("dataset 'answers', row 1: Scripted cannot be reached (Connection")
     assert "secret" not in error
-    # Run again: what was judged is not asked for again, and what failed is.
-    model.fails_on, asked = None, model.calls
+    model.fails_on = None
     assert mean(run(table, judge_llm=model)) == 0.1944
+
+
+def test_a_store_carries_what_was_judged_into_the_next_run(
+    run: Any, table: pd.DataFrame, model: Scripted, tmp_path: Path
+) -> None:
+    """What failed is asked again, and nothing else: two decompositions, a check and the chunks."""
+    model.fails_on = "Charlotte"
+    store = tmp_path / "calls.db"
+    run(table, judge_llm=model, store=store)
+    model.fails_on, asked = None, model.calls
+    assert mean(run(table, judge_llm=model, store=store)) == 0.1944
     assert asked < model.calls <= asked + 2 + 3
 
 
@@ -217,7 +227,7 @@ def test_a_store_by_path_or_as_an_object(
 
 
 def test_only_this_module_loads_validmind() -> None:
-    modules = ("scoring", "io", "ragchecker", "langchain", "promptfoo")
+    modules = ("datasets.score", "ragchecker", "langchain", "promptfoo")
     imports = "; ".join(f"import noisesense_adapters.{name}" for name in modules)
     code = f"import sys, noisesense; {imports}; print('validmind' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import validmind as vm
 from plotly.basedatatypes import BaseFigure
 from plotly.graph_objects import Figure
 
-import validmind as vm
 from noisesense import InputError, ModeSummary, Sample, Verdicts, score, summarize, write_recording
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode

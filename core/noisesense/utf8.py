@@ -1,0 +1,10 @@
+"""Texts that cannot be written as UTF-8."""
+
+from __future__ import annotations
+
+__all__ = ["encodable"]
+
+
+def encodable(text: str) -> str:
+    """The text with "?" for each half of a surrogate pair, as a broken tokenizer leaves them."""
+    return text.encode("utf-8", "replace").decode("utf-8")

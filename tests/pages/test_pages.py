@@ -1,0 +1,176 @@
+"""Every snippet of every page runs, alone, and prints what the page says it prints."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from noisesense.fixtures import reference_examples
+from support.command import run
+from support.pages import (
+    PAGES,
+    ROOT,
+    Block,
+    blocks_of,
+    model_environment,
+    page_named,
+    recording_in,
+    run_snippet,
+)
+from support.promptfoo_cli import evaluate, install, npm_cache
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+OWN_ENVIRONMENT = ("validmind",)  # its page's snippets run there, see tests/validmind
+INSTALLS = re.compile(r"pip install .*?'?\.\[([\w,]+)\]'?")
+EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))[
+    "project"
+]["optional-dependencies"]
+
+
+def _runs(block: Block, language: str) -> bool:
+    here = block.page.parent.name not in OWN_ENVIRONMENT
+    return here and block.language == language and block.title is None
+
+
+PYTHON = [block for block in BLOCKS if _runs(block, "python")]
+COMMANDS = [
+    block
+    for block in BLOCKS
+    if _runs(block, "bash") and re.search(r"^noisesense ", block.text, re.MULTILINE)
+]
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[dict[str, str]]:
+    with model_environment() as environment:
+        yield environment
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.name)
+def test_python_snippet(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
+    assert run_snippet(block, tmp_path, env) == block.output
+
+
+@pytest.mark.parametrize("block", COMMANDS, ids=lambda block: block.name)
+def test_commands(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
+    printed = run_snippet(block, tmp_path, env)
+    assert printed
+    if block.output:
+        assert printed == block.output
+    for path in re.findall(r"--(?:out|report|png|save) (\S+)", block.text):
+        assert (tmp_path / path).stat().st_size > 0
+
+
+def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    titled = {b.title: b.text for b in blocks_of(page_named("promptfoo")) if b.title}
+    recording_in(tmp_path)
+    for title in ("noise_sensitivity.py", "promptfooconfig.yaml"):
+        (tmp_path / title).write_text(titled[title], "utf-8")
+    evaluate(install("v0.121", npm_cache(request.config)), tmp_path)
+    [result] = json.loads((tmp_path / "out.json").read_text("utf-8"))["results"]["results"]
+    assert result["gradingResult"]["pass"] is False
+    assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
+    assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.0
+
+
+def _extras(names: str) -> set[str]:
+    """The extras, with those that they bring."""
+    every: set[str] = set()
+    for name in names.split(","):
+        assert name in EXTRAS, f"no extra {name!r}"
+        every.add(name)
+        for requirement in EXTRAS[name]:
+            inner = re.match(r"noisesense\[([\w,]+)\]", requirement)
+            every |= _extras(inner[1]) if inner else set()
+    return every
+
+
+def _needed(page: Path) -> Iterator[str]:
+    """The extras that a page's snippets need."""
+    for block in blocks_of(page):
+        if block.language == "python":
+            modules = [
+                name
+                for node in ast.walk(ast.parse(block.text))
+                for name in (
+                    [str(node.module)]
+                    if isinstance(node, ast.ImportFrom)
+                    else [alias.name for alias in node.names]
+                    if isinstance(node, ast.Import)
+                    else []
+                )
+            ]
+            for module in modules:
+                parts = module.split(".")
+                name = parts[1] if parts[0] == "noisesense_adapters" else parts[0]
+                yield from {name, name.removesuffix("_core")} & EXTRAS.keys()
+        if block.language == "bash" and re.search(r"^noisesense ", block.text, re.MULTILINE):
+            yield "cli"
+            if re.search(r"--(report|png)\b", block.text):
+                yield "report"
+            if "--judge openai:" in block.text:
+                yield "openai"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_says_to_install_what_its_snippets_need(page: Path) -> None:
+    installed: set[str] = set()
+    for names in INSTALLS.findall(page.read_text("utf-8")):
+        installed |= _extras(names)
+    assert set(_needed(page)) <= installed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text("utf-8")):
+        if not target.startswith(("http:", "https:")):
+            assert (page.parent / target).exists(), target
+
+
+def test_the_readme_fits_a_reading() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < 200
+
+
+def test_every_host_has_its_page() -> None:
+    hosts = {path.parent for path in (ROOT / "adapters").rglob("metric.py")}
+    assert hosts
+    for folder in hosts:
+        assert (folder / "README.md").exists(), folder.name
+
+
+def test_the_demo_prints_the_table_in_the_readme() -> None:
+    printed = run("demo").stdout.split("\n\n")[0].splitlines()
+    shown = next(
+        b.text for b in blocks_of(ROOT / "README.md") if b.language == "text"
+    ).splitlines()
+    # The last column is Promptfoo's, which may not be installed here.
+    width = shown[1].index("Promptfoo") if "Promptfoo" in shown[1] else shown[0].index("Promptfoo")
+    assert [line[:width].rstrip() for line in printed] == [line[:width].rstrip() for line in shown]
+
+
+def test_the_table_of_definitions_is_what_the_examples_give() -> None:
+    page = page_named("scoring").read_text("utf-8")
+    for example in reference_examples():
+        cells = [
+            " / ".join("–" if value is None else f"{value:.4g}" for value in values)
+            for values in example.expected.values()
+        ]
+        assert f"| {example.id} | {' | '.join(cells)} |" in page
+
+
+def test_the_linters_stand_at_one_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    pinned = [line for line in project["dependency-groups"]["dev"] if line.startswith("ruff")]
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
+    assert set(re.findall(r"ruff==[\d.]+", hooks)) == set(pinned)

@@ -1,0 +1,112 @@
+"""The pages for people: their code blocks, links and install lines, and how a snippet is run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from noisesense import write_recording
+from noisesense.fixtures import reference_examples
+from support.command import environment
+from support.mind import Mind
+from support.server import ScriptedServer
+
+__all__ = [
+    "PAGES",
+    "ROOT",
+    "Block",
+    "blocks_of",
+    "model_environment",
+    "page_named",
+    "recording_in",
+    "run_snippet",
+]
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    *sorted(
+        path
+        for folder in ("core", "adapters", ".github")
+        for path in (ROOT / folder).rglob("*.md")
+    ),
+    ROOT / "README.md",
+]
+
+_BLOCK = re.compile(r"^```(\w+)(?: title=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A code block, and the ``text`` block after it that shows its output (or nothing)."""
+
+    page: Path
+    number: int
+    language: str
+    title: str | None
+    text: str
+    output: str
+
+    @property
+    def name(self) -> str:
+        """For test ids."""
+        return f"{self.page.parent.name}/{self.page.name}-{self.number}"
+
+
+def page_named(folder: str) -> Path:
+    """The page of a folder."""
+    return next(page for page in PAGES if page.parent.name == folder)
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The page's blocks in their order."""
+    matches = [match.groups() for match in _BLOCK.finditer(page.read_text("utf-8"))]
+    following = [*matches[1:], ("", None, "")][: len(matches)]
+    return [
+        Block(page, i, language, title, text, after[2] if after[0] == "text" else "")
+        for i, ((language, title, text), after) in enumerate(zip(matches, following, strict=True))
+    ]
+
+
+def recording_in(folder: Path) -> Path:
+    """``verdicts.jsonl``, as ``noisesense demo --save verdicts.jsonl`` writes it."""
+    path = folder / "verdicts.jsonl"
+    write_recording(path, ((each.sample, each.verdicts) for each in reference_examples()))
+    return path
+
+
+@contextmanager
+def model_environment() -> Iterator[dict[str, str]]:
+    """An environment in which OpenAI's endpoint is a scripted model that knows those samples."""
+    mind = Mind([(each.sample, each.verdicts) for each in reference_examples()])
+    with ScriptedServer(mind) as server:
+        commands = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        yield {
+            **environment(),
+            "PATH": commands,
+            "OPENAI_API_KEY": "no-key-is-needed-on-loopback",
+            "OPENAI_BASE_URL": server.base_url,
+            "OPENAI_API_BASE": server.base_url,
+            "RAGAS_DO_NOT_TRACK": "true",
+            "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+            "DEEPEVAL_DISABLE_DOTENV": "1",
+        }
+
+
+def run_snippet(block: Block, folder: Path, env: dict[str, str]) -> str:
+    """What the snippet prints, run alone in a folder that holds the recording."""
+    recording_in(folder)
+    if block.language == "python":
+        (folder / "snippet.py").write_text(block.text, "utf-8")
+        command = [sys.executable, "snippet.py"]
+    else:
+        command = ["bash", "-e", "-c", block.text]
+    done = subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=300
+    )
+    assert done.returncode == 0, f"{block.name} failed:\n{done.stdout}{done.stderr}"
+    return done.stdout
