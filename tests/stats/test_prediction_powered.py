@@ -117,7 +117,7 @@ def test_labels_that_are_all_the_same_leave_open_what_they_can_have_missed() -> 
 def test_warnings() -> None:
     found = prediction_powered_mean([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
     assert [warning.split(";")[0].split(":")[0] for warning in found.warnings] == [
-        "2 labelled samples",
+        "2 labeled samples",
         "The judge agrees with every label",
     ]
 

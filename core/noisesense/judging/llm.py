@@ -49,7 +49,7 @@ class LLMJudge:
     Each call is repeated at most ``max_reasks`` times, and only for what its replies left out.
     What decides the score is asked first, and the last time nothing else while any of it is
     open: the claims not known to be correct, and the reference's claims as long as none is known
-    to be entailed by an unlabelled chunk. What stays missing is undetermined and counted in
+    to be entailed by an unlabeled chunk. What stays missing is undetermined and counted in
     `Judgement.unanswered`; with a store, a later run asks for it again, and for nothing else.
 
     A text beyond the `Budget` takes more
@@ -145,7 +145,7 @@ class LLMJudge:
         Raises:
             ReplyError: no reply had a usable list of the response's claims. Other unusable
                 replies leave cells undetermined; with an unusable list of the reference's
-                claims the relevance of the unlabelled chunks is undetermined.
+                claims the relevance of the unlabeled chunks is undetermined.
             JudgeError: the model could not be asked. Calls that were finished stay in the store.
             StoreError: the store cannot be read or written.
         """

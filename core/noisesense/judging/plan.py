@@ -29,6 +29,7 @@ from noisesense.judging.prompts import (
     batches,
     split_text,
 )
+from noisesense.verdicts.form import positions
 from noisesense.verdicts.sample import Chunk, Sample
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
 
@@ -322,7 +323,7 @@ class PendingVerdicts:
         self._response = claims
 
     def add_reference_claims(self, claims: Sequence[str] | None) -> None:
-        """None: every reply was unusable, so the unlabelled chunks' relevance stays open."""
+        """None: every reply was unusable, so the unlabeled chunks' relevance stays open."""
         self._reference = claims or ()
         self._reference_failed = claims is None
 
@@ -343,7 +344,7 @@ class PendingVerdicts:
         if not doubtful and not self.full:
             return {}
         premises: dict[str, Premise] = {}
-        unlabelled = {
+        unlabeled = {
             chunk.text for chunk in self.sample.retrieved_contexts if chunk.relevant is None
         }
         for chunk in self.sample.retrieved_contexts:
@@ -352,13 +353,13 @@ class PendingVerdicts:
                 claims.update(self._reference_claims)
             if claims and chunk.text.strip():
                 before = premises.get(chunk.text, Premise(chunk.text, {}))
-                # Equal chunks, one of them labelled: the longer list holds the shorter.
+                # Equal chunks, one of them labeled: the longer list holds the shorter.
                 longer = max(before.claims, claims, key=len)
-                deciding = partial(self._deciding, chunk.text in unlabelled)
+                deciding = partial(self._deciding, chunk.text in unlabeled)
                 premises[chunk.text] = Premise(chunk.text, longer, deciding)
         return premises
 
-    async def _deciding(self, unlabelled: bool, answers: Mapping[int, bool]) -> set[int]:
+    async def _deciding(self, unlabeled: bool, answers: Mapping[int, bool]) -> set[int]:
         """The claims that decide the score, by what is known of a chunk so far.
 
         An open cell of the reference leaves the chunk's relevance open, and with it every
@@ -368,7 +369,7 @@ class PendingVerdicts:
         claims = {
             number for number in self.response_claims if self._correct.get(number) is not True
         }
-        if unlabelled and not any(answers.get(number) for number in self._reference_claims):
+        if unlabeled and not any(answers.get(number) for number in self._reference_claims):
             claims.update(self._reference_claims)
         return claims
 
@@ -388,28 +389,20 @@ class PendingVerdicts:
         chunks = self.sample.retrieved_contexts
         return Verdicts(
             response_claims=tuple(
-                ResponseClaim(text=text, correct=self._correct[number], **self._cells(number))
+                ResponseClaim(text=text, correct=self._correct[number], **self._positions(number))
                 for number, text in self.response_claims.items()
             ),
             reference_claims=tuple(
-                ReferenceClaim(text=text, **self._cells(number))
+                ReferenceClaim(text=text, **self._positions(number))
                 for number, text in self._reference_claims.items()
             ),
             chunks=chunks,
         )
 
-    def _cells(self, claim: int) -> dict[str, tuple[int, ...]]:
-        cells = [self._cell(chunk, claim) for chunk in self.sample.retrieved_contexts]
-        return {
-            "entailed_by": _positions(cell is True for cell in cells),
-            "undetermined": _positions(cell is None for cell in cells),
-        }
+    def _positions(self, claim: int) -> dict[str, tuple[int, ...]]:
+        return positions([self._cell(chunk, claim) for chunk in self.sample.retrieved_contexts])
 
     def _cell(self, chunk: Chunk, claim: int) -> bool | None:
         if not chunk.text.strip():
             return False
         return self._by_text.get(chunk.text, {}).get(claim)
-
-
-def _positions(which: Iterable[bool]) -> tuple[int, ...]:
-    return tuple(j for j, holds in enumerate(which) if holds)

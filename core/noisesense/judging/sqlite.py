@@ -208,11 +208,11 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
         return
     if application != _APPLICATION:
         raise StoreError("a verdict store", "another program's database", where=path)
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found != _FORMAT:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != _FORMAT:
         raise StoreError(
             f"a verdict store of format {_FORMAT}",
-            f"format {found}",
+            f"format {version}",
             where=path,
             hint="use the version of noisesense that wrote it, or another file",
         )

@@ -88,7 +88,7 @@ def compare(
     """Two versions over the same samples: paired differences and what changed.
 
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
-    leave of it, with an interval that turns a sign-flip test around (see
+    leave of it, with an interval made by inverting a sign-flip test (see
     `noisesense.stats.interval` for the other intervals): where the versions do not differ, each
     mode is called better or worse at most ``1 − confidence`` of the time. Where verdicts are open,
     the interval reaches from the lower end of the one of (B's lowest − A's highest) to the upper

@@ -193,7 +193,7 @@ def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -
     if mode.interval and mode.interval.method == "exact":
         warnings.append(
             f"{mode.mode}: all {count} {unit}s have the same value; the interval says only what "
-            "so many can have missed."
+            "this number can have missed."
         )
     elif mode.interval and samples >= FEW_UNITS and differing < FEW_NOISY:
         warnings.append(

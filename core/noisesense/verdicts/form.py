@@ -109,6 +109,14 @@ def _row(claim: ClaimForm, count: int) -> list[Cell]:
     return row
 
 
+def positions(row: Sequence[Cell]) -> dict[str, tuple[int, ...]]:
+    """The cells of a claim's row as the two fields of the claim."""
+    return {
+        "entailed_by": tuple(j for j, cell in enumerate(row) if cell),
+        "undetermined": tuple(j for j, cell in enumerate(row) if cell is None),
+    }
+
+
 def merged_chunk(own: ChunkForm, context: ChunkForm) -> tuple[str, bool | None, str | None] | None:
     """Text, label and id of a chunk in the verdicts and of the sample's context at its position.
 

@@ -24,59 +24,10 @@ from noisesense.verdicts.form import (
     VerdictsBase,
     VerdictsForm,
     merged_chunk,
+    positions,
 )
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
-
-_Texts = Sequence[str] | None
-
-
-def matrices_to_fields(
-    reference_to_response: Any,
-    chunks_to_response: Any,
-    chunks_to_reference: Any,
-    relevant: Any,
-    *,
-    texts: tuple[_Texts, _Texts, _Texts] = (None, None, None),
-) -> dict[str, Any]:
-    """The tables in the form `Verdicts` reads."""
-    correct = _cells(reference_to_response, "reference_to_response")
-    response = _table(chunks_to_response, "chunks_to_response")
-    reference = (
-        [] if chunks_to_reference is None else _table(chunks_to_reference, "chunks_to_reference")
-    )
-    labels = None if relevant is None else _cells(relevant, "relevant")
-    if len(correct) != len(response):
-        raise InputError(
-            f"{len(response)} cells, one for each row of chunks_to_response",
-            str(len(correct)),
-            where="reference_to_response",
-        )
-    columns = _columns(response, reference, labels)
-    response_texts = _texts(texts[0], len(response), "response_claims")
-    reference_texts = _texts(texts[1], len(reference), "reference_claims")
-    chunk_texts = _texts(texts[2], columns, "chunks")
-    return {
-        "response_claims": [
-            {"text": text, "correct": cell, **_positions(row)}
-            for text, cell, row in zip(response_texts, correct, response, strict=True)
-        ],
-        "reference_claims": [
-            {"text": text, **_positions(row)}
-            for text, row in zip(reference_texts, reference, strict=True)
-        ],
-        "chunks": [
-            {"text": text, "relevant": label}
-            for text, label in zip(chunk_texts, labels or [None] * columns, strict=True)
-        ],
-    }
-
-
-def _positions(row: list[Cell]) -> dict[str, list[int]]:
-    return {
-        "entailed_by": [j for j, cell in enumerate(row) if cell],
-        "undetermined": [j for j, cell in enumerate(row) if cell is None],
-    }
 
 
 def _columns(
@@ -123,7 +74,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _texts(texts: _Texts, count: int, name: str) -> Sequence[str]:
+def _texts(texts: Sequence[str] | None, count: int, name: str) -> Sequence[str]:
     if texts is None:
         return [""] * count
     if len(texts) != count:
@@ -311,7 +262,7 @@ class Verdicts(Model, VerdictsBase):
             reference_to_response: ``[R]``, does the reference entail response claim *i*?
             chunks_to_response: ``[R][C]``, does chunk *j* entail response claim *i*?
             chunks_to_reference: ``[G][C]``, does chunk *j* entail reference claim *g*?
-                ``None`` if there are no reference claims (the chunks are labelled).
+                ``None`` if there are no reference claims (the chunks are labeled).
             relevant: ``[C]``, the chunks' labels; ``None`` in a cell means no label.
             response_claims: ``[R]`` texts, for reasons and reports.
             reference_claims: ``[G]`` texts.
@@ -322,13 +273,36 @@ class Verdicts(Model, VerdictsBase):
         Raises:
             InputError: ragged or mismatched tables, or a cell that is not true, false or None.
         """
-        fields = matrices_to_fields(
-            reference_to_response,
-            chunks_to_response,
-            chunks_to_reference,
-            relevant,
-            texts=(response_claims, reference_claims, chunks),
+        correct = _cells(reference_to_response, "reference_to_response")
+        response = _table(chunks_to_response, "chunks_to_response")
+        reference = _table(
+            () if chunks_to_reference is None else chunks_to_reference, "chunks_to_reference"
         )
+        labels = None if relevant is None else _cells(relevant, "relevant")
+        if len(correct) != len(response):
+            raise InputError(
+                f"{len(response)} cells, one for each row of chunks_to_response",
+                str(len(correct)),
+                where="reference_to_response",
+            )
+        columns = _columns(response, reference, labels)
+        response_texts = _texts(response_claims, len(response), "response_claims")
+        reference_texts = _texts(reference_claims, len(reference), "reference_claims")
+        chunk_texts = _texts(chunks, columns, "chunks")
+        fields = {
+            "response_claims": [
+                {"text": text, "correct": cell, **positions(row)}
+                for text, cell, row in zip(response_texts, correct, response, strict=True)
+            ],
+            "reference_claims": [
+                {"text": text, **positions(row)}
+                for text, row in zip(reference_texts, reference, strict=True)
+            ],
+            "chunks": [
+                {"text": text, "relevant": label}
+                for text, label in zip(chunk_texts, labels or [None] * columns, strict=True)
+            ],
+        }
         return cls.model_validate(fields)
 
 
