@@ -50,6 +50,8 @@ from noisesense.stats.summarize import Tally as Tally
 from noisesense.stats.summarize import summarize as summarize
 from noisesense.stats.summary import ModeSummary as ModeSummary
 from noisesense.stats.summary import Summary as Summary
+from noisesense.verdicts.form import Cell as Cell
+from noisesense.verdicts.form import Matrices as Matrices
 from noisesense.verdicts.recording import RecordedJudge as RecordedJudge
 from noisesense.verdicts.recording import read_recording as read_recording
 from noisesense.verdicts.recording import write_recording as write_recording
@@ -57,8 +59,6 @@ from noisesense.verdicts.sample import Chunk as Chunk
 from noisesense.verdicts.sample import Sample as Sample
 from noisesense.verdicts.schema import SCHEMA_VERSION as SCHEMA_VERSION
 from noisesense.verdicts.schema import json_schema as json_schema
-from noisesense.verdicts.verdicts import Cell as Cell
-from noisesense.verdicts.verdicts import Matrices as Matrices
 from noisesense.verdicts.verdicts import ReferenceClaim as ReferenceClaim
 from noisesense.verdicts.verdicts import ResponseClaim as ResponseClaim
 from noisesense.verdicts.verdicts import Verdicts as Verdicts

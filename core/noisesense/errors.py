@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = [
-    "InputError",
-    "JudgeError",
-    "MissingExtraError",
-    "NoiseSenseError",
-    "PairingError",
-    "RecordingError",
-    "ReplyError",
-    "SampleNotRecordedError",
-    "StoreError",
-    "UndefinedScoreError",
-    "UndeterminedScoreError",
-    "describe",
-]
+T = TypeVar("T")
 
 _MAX_SHOWN = 80
 
@@ -61,6 +48,21 @@ class InputError(NoiseSenseError, ValueError):
 
 def _rebuild(kind: type[InputError], expected: str, got: str, where: str, hint: str) -> InputError:
     return kind(expected, got, where=where, hint=hint)
+
+
+def check_choice(value: object, options: tuple[T, ...], where: str) -> T:
+    """The value, if it is one of the options. Raises `InputError`."""
+    for option in options:
+        if value == option:
+            return option
+    *others, last = map(repr, options)
+    raise InputError(f"{', '.join(others)} or {last}", describe(value), where=where)
+
+
+def check_whole(value: object, least: int, where: str) -> None:
+    """Raises `InputError` unless it is a whole number of at least that."""
+    if type(value) is not int or value < least:
+        raise InputError(f"a whole number of {least} or more", describe(value), where=where)
 
 
 class PairingError(InputError):

@@ -119,21 +119,15 @@ def deviations(peer: str | None = None) -> tuple[Deviation, ...]:
     """
     files = sorted(fixture_folder().glob("*deviations.json"))
     entries = [entry for path in files for entry in _load(path.name)["deviations"]]
-    found = [
-        Deviation(
-            peer=entry["peer"],
-            id=entry["id"],
-            differs=entry["differs"],
-            reason=entry["reason"],
-            evidence=entry.get("evidence", {}),
-        )
+    peers = sorted({entry["peer"] for entry in entries})
+    if peer is not None and peer not in peers:
+        options = ", ".join(map(repr, peers))
+        raise InputError(f"one of {options}", describe(peer), where="peer")
+    return tuple(
+        Deviation(**{"evidence": {}, **entry})
         for entry in entries
         if peer in (None, entry["peer"])
-    ]
-    if peer is not None and not found:
-        options = ", ".join(sorted({repr(entry["peer"]) for entry in entries}))
-        raise InputError(f"one of {options}", describe(peer), where="peer")
-    return tuple(found)
+    )
 
 
 def _reference(entry: dict[str, Any]) -> ReferenceExample:

@@ -13,19 +13,17 @@ from typing import Any
 
 from noisesense.errors import InputError, RecordingError, describe
 
-__all__ = ["as_path", "numbered_lines", "parse_line", "to_json", "write_whole"]
-
 
 def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -> Path:
     """The path, if a file can have it. Raises ``kind``."""
     try:
-        found = Path(path)
+        checked = Path(path)
     except TypeError:
         raise kind("a path", describe(path), where="path") from None
-    reason = _impossible(found)
+    reason = _impossible(checked)
     if reason:
-        raise kind("a path", describe(str(found)), where="path", hint=reason)
-    return found
+        raise kind("a path", describe(str(checked)), where="path", hint=reason)
+    return checked
 
 
 def _impossible(path: Path) -> str:

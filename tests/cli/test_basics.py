@@ -61,7 +61,7 @@ def test_an_unknown_option_is_told_without_a_traceback() -> None:
 
 def test_starting_loads_no_framework() -> None:
     code = (
-        "import sys; from noisesense_adapters.cli import _app; "
+        "import sys; from noisesense_adapters.cli import app; "
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run(

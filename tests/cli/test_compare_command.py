@@ -90,9 +90,9 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
             f"relevant 40 0 0 0.0000 0.1250 +0.1250 {low:.4f} to {high:.4f} worse",
             "irrelevant 40 0 0 0.0000 0.0000 +0.0000 -0.0881 to 0.0881 undecided",
             "",
-            "claims that changed: 20 correct → relevant noise",
+            "claims whose kind changed: 20 correct → relevant noise",
             "",
-            "samples that changed, most first (1 of 20):",
+            "samples that changed, largest change first (1 of 20):",
             "q0: relevant 0.0000 → 0.2500",
             'correct → relevant noise: "claim 0"',
         )
@@ -171,7 +171,7 @@ OPEN_CHECKS: dict[str, tuple[int, int, tuple[str, ...], int, tuple[str, ...]]] =
     ),
     "too many to know": (
         *(0, 30, ("--fail-if-worse", *ANY), 4),
-        ("what the judge left open decides whether b.jsonl is worse in the relevant mode",),
+        ("whether b.jsonl is worse in the relevant mode depends on verdicts that the judge",),
     ),
     # With all of A's gaps noise B would be better; with none of them the two are the same.
     "gaps of A": (30, 0, ("--fail-if-worse", *ANY), 0, ()),
@@ -374,7 +374,7 @@ def test_offenders_of_which_the_judge_left_something_open(tmp_path: Path, capsys
     _, figures, *_ = done.out.splitlines()
     # claims, undetermined, alone, relevant, irrelevant, samples, retrieved
     assert figures.split() == ["2", "2", "2", "2", "0", "1", "3", "guide.md"]
-    assert "of 2 claims the judge left open whether it is incorrect" in done.out
+    assert "for 2 claims the judge left open whether it is incorrect" in done.out
     found = json.loads(run_here(capsys, "offenders", a, "--json").out)
     assert (found[0]["claims"], found[0]["undetermined"]) == (2, 2)
     only_open, _ = write(tmp_path, list(with_gaps([0], 1)), [])
@@ -396,7 +396,7 @@ def test_agreement_and_sensitivity_of_what_is_open(tmp_path: Path, capsys: Capsy
     assert relevant.split()[1:7] == ["10", "3", "0", "+0.0000", "to", "+0.0750"]
 
     band = run_here(capsys, "sensitivity", judge, "--simulations", "5")
-    assert "3 verdicts were never given" in band.err
+    assert "3 verdicts are missing" in band.err
     relevant = next(line for line in band.out.splitlines() if line.startswith("relevant "))
     assert relevant.split()[1:6] == ["3", "0", "0.0000", "to", "0.0750"]
     data = json.loads(run_here(capsys, "sensitivity", judge, "--json").out)["relevant"]
@@ -455,7 +455,7 @@ def test_agreement(tmp_path: Path, capsys: Capsys) -> None:
     cells = expected.cells["correct"]
     assert f"{cells.counts.missed}          0" in shown.out
     assert f"corrected by the labels {powered['relevant']['mean']:.4f}" in shown.out
-    assert "note: relevant: 12 labelled samples; below 30" in shown.err
+    assert "note: relevant: 12 labeled samples; below 30" in shown.err
 
 
 def test_agreement_without_samples_to_correct(tmp_path: Path, capsys: Capsys) -> None:

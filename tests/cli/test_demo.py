@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from noisesense.fixtures import fixture_folder
+from noisesense import RecordedJudge, score
+from noisesense.fixtures import fixture_folder, reference_examples
 from support.command import ROOTS, run
+from support.command_here import run_here
 
 # [documented, every place]: by hand, one incorrect claim of two or three in each example; it comes
 # from a relevant chunk in mona-lisa and lic, from an irrelevant one in the others.
@@ -213,3 +215,31 @@ def test_a_promptfoo_that_gives_nothing_is_a_failure(tmp_path: Path) -> None:
     said = "promptfoo eval ended with status 3: Node.js 18 is too old"
     assert f"Promptfoo eval: failed. {said}" in done.stdout
     assert done.stdout.splitlines()[-1] == "Promptfoo eval failed"
+
+
+def test_save_writes_the_examples_as_a_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    done = run_here(capsys, "demo", "--save", path)
+    assert done == (0, f"wrote 6 samples with verdicts to {path}\n", "")
+    judge = RecordedJudge(path)
+    for example in reference_examples():
+        found = score(judge.lookup(example.sample))
+        assert (found.relevant, found.irrelevant) == example.expected["ragas"]
+    assert run_here(capsys, "score", path).status == 0
+
+
+def test_save_overwrites_only_with_force(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text("mine", encoding="utf-8")
+    refused = run_here(capsys, "demo", "--save", path)
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err == (
+        f"error: {path}: expected a new file, got one that exists. Hint: --force overwrites it\n"
+    )
+    assert path.read_text(encoding="utf-8") == "mine"
+    assert run_here(capsys, "demo", "--save", path, "--force").status == 0
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 6

@@ -157,7 +157,7 @@ def test_a_sample_the_judge_fails_on_is_told_and_tried_again(tmp_path: Path) -> 
         assert done.returncode == 3
         first, *_ = done.stderr.splitlines()
         assert re.fullmatch(
-            r"failed: texts\.jsonl, line 2: scripted at \S+ could not be asked: HTTP 401.*", first
+            r"failed: texts\.jsonl, line 2: scripted at \S+ could not be called: HTTP 401.*", first
         )
         assert len(figures(out)) == len(PAIRS) - 1
         server.log.clear()
@@ -172,7 +172,7 @@ def test_a_wrong_key_ends_the_run_soon(server: ScriptedServer, tmp_path: Path) -
     done = judged(texts(tmp_path, 20), *options(server), "--out", out, key="sk-canary-wrong")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(
-        "error: the judge failed on the first 20 samples, so the run ends. The last: texts.jsonl, "
+        "error: the judge failed on the first 20 samples, so the run stops. The last: texts.jsonl"
     )
     assert "sk-canary" not in done.stderr
     assert not out.exists()
@@ -265,7 +265,7 @@ def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
-    assert err == ("interrupted: nothing is kept without --out (but in the --store, if given)\n")
+    assert err == ("interrupted: without --out no result is saved (a --store keeps the calls)\n")
 
 
 def test_reading_verdicts_needs_no_judge(tmp_path: Path) -> None:

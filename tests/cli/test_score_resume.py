@@ -123,7 +123,7 @@ def test_ctrl_c_leaves_what_is_done(story: Story) -> None:
     count = story.kept.count(b"\n")
     assert SAMPLES // 4 <= count < SAMPLES
     # Up to Python 3.10 the interrupt comes anywhere, also before the last line is counted.
-    told = re.match(r"interrupted: ([\d,]+) samples are done and kept in ", done.stderr)
+    told = re.match(r"interrupted: ([\d,]+) samples are done and saved in ", done.stderr)
     assert told
     assert int(told[1].replace(",", "")) in (count, count - 1)
     assert "Traceback" not in done.stderr

@@ -272,7 +272,7 @@ def test_the_first_rows_may_lack_what_is_optional(tmp_path: Path) -> None:
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     path.write_bytes(b"PAR1")
-    code = f"from noisesense_adapters.io import read_rows; next(read_rows({str(path)!r}))"
+    code = f"from noisesense_adapters.datasets import read_rows; next(read_rows({str(path)!r}))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**environment(), "TEST_HIDDEN_PACKAGES": "pyarrow"},
@@ -287,7 +287,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
 def test_reading_lines_loads_no_arrow(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", rows(random_pairs(2)))
     code = (
-        "import sys; from noisesense_adapters.io import read_rows; "
+        "import sys; from noisesense_adapters.datasets.read import read_rows; "
         f"assert len(list(read_rows({str(path)!r}))) == 2; "
         "print({'pyarrow', 'numpy', 'pandas', 'openai', 'langchain'} & set(sys.modules))"
     )

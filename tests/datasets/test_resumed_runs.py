@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from noisesense import InputError, JudgeError, Result, StoreError, read_results
+from noisesense import (
+    InputError,
+    JudgeError,
+    Judgement,
+    Result,
+    Sample,
+    StoreError,
+    read_results,
+)
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.score import partial_of, score_dataset
 from support.datasets import rows, write_jsonl
@@ -32,6 +41,33 @@ def test_what_failed_and_nothing_else_is_tried_again(tmp_path: Path) -> None:
     score_dataset(data, judge=second, out=out, on_done=seen.append)
     assert [sample.key for sample in second.asked] == [PAIRS[i][0].key for i in (3, 17)]
     assert seen.count(None) == 28
+    assert scores(out) == expected()
+
+
+class Curt(Scripted):
+    """Leaves a verdict open on some samples, and says so."""
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        left = int(sample.key in {PAIRS[i][0].key for i in (3, 17)})
+        return replace(await super().judge_detailed(sample), unanswered=left)
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_what_was_left_open_is_judged_again(ended: bool, tmp_path: Path) -> None:
+    """By a finished run or by one that was interrupted."""
+    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    if ended:
+        score_dataset(data, judge=Curt(), out=out)
+        assert sum(result.unanswered for result in read_results(out)) == 2
+    else:
+        full = failing(29, error=StoreError("a store", "a full disk"))
+        with pytest.raises(StoreError):
+            score_dataset(data, judge=Curt(fails=full), out=out, concurrency=1)
+    second = Scripted()
+    score_dataset(data, judge=second, out=out)
+    again = (3, 17) if ended else (3, 17, 29)
+    assert [sample.key for sample in second.asked] == [PAIRS[i][0].key for i in again]
+    assert not any(result.unanswered for result in read_results(out))
     assert scores(out) == expected()
 
 

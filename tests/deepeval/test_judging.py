@@ -82,7 +82,7 @@ def test_cost_and_tokens_are_shown_once() -> None:
     assert paid.evaluation_cost == pytest.approx(asked * 1e-3 + said * 1e-2)
     assert (shared.input_tokens, shared.output_tokens, shared.evaluation_cost) == (0, 0, 0)
     assert "Judge: 4 calls" in paid.verbose_logs
-    assert "whose 4 calls it took" in shared.verbose_logs
+    assert "which made 4 calls" in shared.verbose_logs
 
 
 def test_threads_share_what_a_model_has_said() -> None:

@@ -152,12 +152,12 @@ def test_a_models_own_validation_error_is_a_reply_error() -> None:
         (TimeoutError(SECRET), "custom gave no reply in time"),
         (
             RuntimeError(SECRET),
-            r"custom could not be asked: RuntimeError, raised in test_model\.py",
+            r"custom could not be called: RuntimeError, raised in test_model\.py",
         ),
         (AttributeError(SECRET), r"AttributeError, raised in test_model\.py"),
         (TypeError(SECRET), r"TypeError, raised in test_model\.py"),
         (DeepEvalError("OpenAI API key is not configured."), "OpenAI API key is not configured"),
-        (7, "the model returned a int"),
+        (7, "the model returned type int"),
     ],
 )
 def test_a_call_that_failed_is_a_judge_error_without_its_words(failure: Any, says: str) -> None:

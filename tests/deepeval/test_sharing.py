@@ -89,7 +89,7 @@ def test_repeats_measure_the_judge_and_modes_agree(
         assert claims_of(relevant) == claims_of(irrelevant)
         logs = relevant.verbose_logs + irrelevant.verbose_logs
         assert logs.count(f"Judge: {CALLS} calls") == 1
-        assert logs.count(f"whose {CALLS} calls it took") == 1
+        assert logs.count(f"which made {CALLS} calls") == 1
         seen.append((relevant.score, irrelevant.score, claims_of(relevant)))
 
     assert len({verdicts for _, _, verdicts in seen}) == ROUNDS

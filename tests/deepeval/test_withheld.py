@@ -49,7 +49,7 @@ def check(way: Way, data: Any, mode: str, threshold: float | None) -> None:
     if threshold is not None and not data.success:
         told = f"Whether it is above the threshold {threshold:.4g} cannot be decided"
         if bounds is not None and bounds[0] / 3 > threshold:
-            told = f"It is above the threshold {threshold:.4g}, whatever was left open."
+            told = f"It is above the threshold {threshold:.4g}, whatever the open verdicts are."
         assert told in data.reason
     assert "undetermined" in data.verbose_logs
 

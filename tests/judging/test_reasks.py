@@ -149,7 +149,7 @@ def test_more_scores_are_determined_for_the_same_calls(
         return set(missing)
 
     found, calls = determined(plan, order, 3)
-    monkeypatch.setattr(verify._Sheet, "deciding", all_decide)
+    monkeypatch.setattr(verify._Batch, "deciding", all_decide)
     before, calls_before = determined(plan, order, 3)
     assert found > before
     assert calls == calls_before

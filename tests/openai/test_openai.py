@@ -133,7 +133,9 @@ def test_a_reply_that_is_no_completion() -> None:
     for fault in (bad.NOT_A_COMPLETION, bad.Misbehavior("other", body='{"object": "list"}')):
         with (
             ScriptedServer(Yes(), script=bad.always(fault)) as server,
-            pytest.raises(ReplyError, match="the reply is not (JSON|a chat completion)") as caught,
+            pytest.raises(
+                ReplyError, match=r"the reply is not (JSON|a chat completion)"
+            ) as caught,
         ):
             _ask(_llm(server))
         assert caught.value.usage == Usage(calls=1)

@@ -67,7 +67,7 @@ def test_every_source_file_is_there_with_its_data(built: Path) -> None:
     for path in (ROOT / "compat_fixtures").iterdir():
         expected.add(f"noisesense/compat_fixtures/{path.name}")
     for name in ("verdicts", "sample", "recording"):
-        assert f"noisesense/schemas/{name}.v{noisesense.SCHEMA_VERSION}.json" in expected
+        assert f"noisesense/verdicts/schemas/{name}.v{noisesense.SCHEMA_VERSION}.json" in expected
     with _wheel(built) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert names == expected

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisesense import NoiseSenseError, RecordedJudge, Sample, Verdicts, score
+from noisesense import NoiseSenseError, RecordedJudge, Result, Sample, Verdicts, score
 from noisesense.scoring.definitions import DEFINITIONS
-from noisesense.verdicts.plain import PlainVerdicts, plain_recorded, plain_verdicts
 from noisesense.verdicts.recording import recording_fields
+from noisesense_adapters.promptfoo.plain import PlainVerdicts, plain_recorded, plain_verdicts
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, good_line
 from support.tables import Shape, random_pair
 
@@ -80,8 +80,10 @@ def _shown(verdicts: Any) -> Any:
 def _same(plain: PlainVerdicts, verdicts: Verdicts) -> None:
     assert _shown(plain) == _shown(verdicts)
     for definition in DEFINITIONS:
-        ours: Any = score(plain, definition=definition)  # type: ignore[arg-type]
-        assert ours.to_dict() == score(verdicts, definition=definition).to_dict()
+        ours, theirs = (score(each, definition=definition) for each in (plain, verdicts))
+        assert ours.to_dict() == theirs.to_dict()
+        assert Result("1", ours).to_dict() == Result("1", theirs).to_dict()
+    assert ours.verdicts.to_matrices() == verdicts.to_matrices()
 
 
 @given(lines())

@@ -125,4 +125,4 @@ def test_it_is_read_without_scripts(running: Browser, report: Path) -> None:
         page = seen.page
         assert "claims are incorrect" in page.locator("h1").inner_text()
         assert page.get_by_role("img").count() == 4
-        assert page.get_by_text("scripts are switched off").is_visible()
+        assert page.get_by_text("scripts are turned off").is_visible()

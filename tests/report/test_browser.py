@@ -33,7 +33,7 @@ def test_every_part_is_there_and_nothing_is_fetched(running: Browser, report: Pa
             "Before you rely on these figures",
             "Both modes",
             "Where the claims come from",
-            "How the samples spread",
+            "How the samples are distributed",
             "Documents that mislead",
             "Samples",
             "How to read this",
@@ -141,7 +141,7 @@ def test_the_table_sorts_filters_and_turns_pages(running: Browser, report: Path)
         assert status().endswith(f"of {len(wanted)}")
         page.get_by_label("Show").select_option("all")
         page.get_by_label("Find").fill("no such words anywhere")
-        page.get_by_text("No sample fits.").wait_for()
+        page.get_by_text("No sample matches.").wait_for()
 
 
 def test_an_offender_opens_to_its_claims_and_their_samples(running: Browser, report: Path) -> None:

@@ -156,7 +156,7 @@ def test_what_is_undetermined_is_in_every_figure(tmp_path: Path) -> None:
     assert "3 from relevant chunks, 0 from irrelevant ones; the judge left 2 open." in text
     # 3 and 5 of 10 samples at 1/2, and 3 to 5 of 20 claims.
     assert "0.150 to 0.250 mean over 10 samples" in text
-    assert "the judge left 2 claims in 2 samples open; the interval covers it" in text
+    assert "the judge left 2 claims in 2 samples open; the interval covers the whole range" in text
     assert "Share of claims 0.150 to 0.250 3 to 5 of 20" in text
     assert "Std. deviation open" in text
     assert "Determined 8 Undetermined 2 Undefined 0" in text
@@ -164,9 +164,9 @@ def test_what_is_undetermined_is_in_every_figure(tmp_path: Path) -> None:
     assert "Median 0.000 to 0.250" in text
     assert "0.0 to 0.1: 5; 0.5 to 0.6: 3; undetermined: 2." in page
     assert "Box plots. relevant, without 2 undetermined: lowest 0.00" in page
-    assert "of determined samples; left out as undetermined: 2 relevant" in text
+    assert "of determined samples; undetermined and left out: 2 relevant" in text
     assert "undetermined 2 0 " in text.split("The plots as a table")[1]
-    # The irrelevant mode hangs on nothing that is open.
+    # The irrelevant mode depends on nothing that is open.
     assert "0.000 mean over 10 samples" in text
     row = json.loads(_block(page, "rows"))[-1]
     assert (row["relevant"], row["relevant_bounds"]) == (None, [0, 0.5])
@@ -176,7 +176,7 @@ def test_what_is_undetermined_is_in_every_figure(tmp_path: Path) -> None:
 def test_a_value_that_was_chosen_is_drawn_and_said(tmp_path: Path) -> None:
     page = write_report(left_open("high"), tmp_path / "a.html").read_text(encoding="utf-8")
     text = _words(page)
-    assert "plots and single figures count what the judge left open as noise" in text
+    assert "plots and single figures count claims that the judge left open as noise" in text
     assert "0.150 to 0.250 mean over 10 samples" in text
     assert "0.0 to 0.1: 5; 0.5 to 0.6: 5." in page
     row = json.loads(_block(page, "rows"))[-1]
@@ -186,7 +186,7 @@ def test_a_value_that_was_chosen_is_drawn_and_said(tmp_path: Path) -> None:
 def test_one_cluster_has_no_interval_and_the_page_says_why(tmp_path: Path) -> None:
     together = [result_of(i, (i % 2, 2), cluster="the only one") for i in range(40)]
     page = write_report(together, tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "No interval: there are fewer than two clusters to measure" in page
+    assert "No interval: it needs at least two clusters with claims" in page
     assert "relevant: 1 cluster; below 30 an interval means little." in page
 
 

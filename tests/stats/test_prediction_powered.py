@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -116,7 +117,7 @@ def test_labels_that_are_all_the_same_leave_open_what_they_can_have_missed() -> 
 def test_warnings() -> None:
     found = prediction_powered_mean([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])
     assert [warning.split(";")[0].split(":")[0] for warning in found.warnings] == [
-        "2 labelled samples",
+        "2 labeled samples",
         "The judge agrees with every label",
     ]
 
@@ -217,3 +218,11 @@ def test_numbers_out_of_range(
 ) -> None:
     with pytest.raises(InputError, match=f"^{where}: expected"):
         prediction_powered_mean(*args, **options)  # type: ignore[arg-type]
+
+
+def test_plain_data() -> None:
+    found = prediction_powered_mean([0.25, 0.75], [0.5, 0.0, 0.4], [0.5, 0.5, 0.2], weight=1)
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["mean"] == pytest.approx(0.6)
+    assert data["bounds"] == [data["mean"]] * 2
+    assert (data["interval"]["method"], data["interval"]["units"]) == ("t", 3)

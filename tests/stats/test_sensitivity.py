@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -162,3 +163,12 @@ def test_numbers_out_of_range(options: dict[str, object], message: str) -> None:
         sensitivity_band([Verdicts(response_claims=())], **options)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="at least one sample"):
         sensitivity_band([])
+
+
+def test_plain_data() -> None:
+    table = Verdicts.from_matrices([False], [[True]], [[True]])
+    found = sensitivity_band([table], false_yes=0.1, simulations=1, definition="validmind")
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["cells"] == ["correct", "response", "reference"]
+    assert (data["relevant"]["mean"], data["relevant"]["bounds"]) == (1.0, [1.0, 1.0])
+    assert data["irrelevant"] is None

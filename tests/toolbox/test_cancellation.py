@@ -75,8 +75,9 @@ def test_a_thread_that_is_given_up_holds_nobody(monkeypatch: pytest.MonkeyPatch)
 ASK = """
 import asyncio, sys, weakref
 from noisesense import LLMJudge
-from noisesense_adapters.langchain import LangChainLLM, _ask
+from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.toolbox import running
 from support.faults import pairs
 
 bridge, url = sys.argv[1:]
@@ -86,7 +87,7 @@ else:
     from langchain_openai import ChatOpenAI
     llm = LangChainLLM(ChatOpenAI(model="gpt-4o-mini", base_url=url, api_key="sk-canary"))
 if bridge == "threads":
-    _ask._first = weakref.ref(asyncio.new_event_loop())
+    running._first = weakref.ref(asyncio.new_event_loop())
 asyncio.run(LLMJudge(llm).judge(pairs()[0][0]))
 """
 

@@ -9,7 +9,8 @@ import pytest
 
 from noisesense import InputError, Sample, Verdicts, score
 from noisesense.errors import describe
-from noisesense.verdicts.plain import MOST_UNLISTED, plain_verdicts
+from noisesense.verdicts.form import MOST_UNLISTED, VerdictsForm
+from noisesense_adapters.promptfoo.plain import plain_verdicts
 
 # Above the limit by one, by more than any memory holds, and with more digits than Python prints.
 FAR = [MOST_UNLISTED, 10**12, 10**5000]
@@ -61,8 +62,9 @@ def test_the_last_position_below_the_limit_is_read_by_both() -> None:
     plain = plain_verdicts(data)
     assert plain is not None
     # Chunk 0 is relevant, the last one is not: an incorrect claim from an irrelevant chunk.
-    for verdicts in (Verdicts.model_validate(data), plain):
-        found = score(verdicts)  # type: ignore[arg-type]
+    both: list[VerdictsForm] = [Verdicts.model_validate(data), plain]
+    for verdicts in both:
+        found = score(verdicts)
         assert (found.relevant, found.irrelevant) == (0.0, 1.0)
         assert len(found.chunk_relevance) == MOST_UNLISTED
 

@@ -18,17 +18,17 @@ def main() -> NoReturn:
 
     An error is one line on stderr, never a traceback. The statuses:
 
-    - 0: done, and every check that was asked for has passed;
+    - 0: done, and every requested check passed;
     - 1: a check failed (a mean is above ``--fail-above``, B is worse, the demo disagrees);
     - 2: an error;
     - 3: done, but some samples failed or some lines could not be read;
-    - 4: a check cannot be decided: what the judge left open decides it, or there is no mean;
+    - 4: a check cannot be decided: it depends on open verdicts, or there is no mean;
     - 5: more than ``--max-unanswered`` of the verdicts that the score needs have no answer, or a
       model found no claim in any response;
     - 6: too few samples are in both runs (``--min-paired``);
     - 130: interrupted.
 
-    Of several the first of 1, 4, 5, 3 counts.
+    If several apply, the first of 1, 4, 5, 3.
     """
     try:
         with needs_extra("cli", "typer", "rich"):

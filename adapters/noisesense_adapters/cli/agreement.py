@@ -1,25 +1,38 @@
-"""``noisesense agreement``: what it does."""
+"""``noisesense agreement``."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
+import typer
 from rich.console import Console
-from rich.text import Text
 
-from noisesense import Agreement, InputError, PoweredMean, Result, agreement, prediction_powered
+from noisesense import Agreement, InputError, PoweredMean, Result, prediction_powered
+from noisesense import agreement as compare_with_people
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.stats.pairing import Named, name_of, pair
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli.options import Reading, definition_in
-from noisesense_adapters.cli.output import Column, console, show_lines, show_table
-from noisesense_adapters.cli.summary import extent, figure, short, signed, span
+from noisesense_adapters.cli.options import DefinitionOption, JsonOption, Reading, definition_in
+from noisesense_adapters.cli.output import (
+    Column,
+    console,
+    extent,
+    figure,
+    numeric,
+    short,
+    show_json,
+    show_lines,
+    show_table,
+    signed,
+    span,
+    tell,
+)
+from noisesense_adapters.datasets.results import choices
 
-__all__ = ["run_agreement"]
+__all__ = ["agreement"]
 
 _CELLS = {
     "correct": "reference entails response claim",
@@ -29,35 +42,48 @@ _CELLS = {
 _WORST = 5
 
 
-def run_agreement(
-    judge: Path, human: Path, definition: DefinitionName | None, *, as_json: bool
-) -> int:
-    """Compare and show. Returns the exit status."""
-    definition = definition or definition_in(judge)
-    reading = Reading(definition)
-    judged, labelled = list(reading.results(judge)), list(reading.results(human))
-    found = agreement(judged, labelled, definition=definition)
-    labels = _labels(judged, labelled)
-    powered = {mode: _powered(judged, labels, mode) for mode in found.errors}
+def agreement(
+    judge: Annotated[Path, typer.Argument(metavar="JUDGE", help="Results of the judge.")],
+    human: Annotated[
+        Path, typer.Argument(metavar="HUMAN", help="The same samples, labeled by people.")
+    ],
+    definition: DefinitionOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a judge's verdicts with people's.
+
+    Verdict by verdict (confusion, Cohen's kappa) and score by score. Where people labeled some of
+    many judged samples, also each mean corrected by their labels (prediction-powered). Samples
+    and claims are matched by their texts.
+
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
+    """
+    name = choices(definition)["definition"] or definition_in(judge)
+    reading = Reading(name)
+    judged, labeled = list(reading.results(judge)), list(reading.results(human))
+    result = compare_with_people(judged, labeled, definition=name)
+    labels = _labels(judged, labeled)
+    powered = {mode: _powered(judged, labels, mode) for mode in result.errors}
     if as_json:
-        plain = {mode: each and _plain(each) for mode, each in powered.items()}
-        data = {"definition": definition, **found.to_dict(), "prediction_powered": plain}
-        print(json.dumps(data, indent=2))
+        means = {
+            mode: mean and {**asdict(mean), "interval": mean.interval._asdict()}
+            for mode, mean in powered.items()
+        }
+        show_json({"definition": name, **result.to_dict(), "prediction_powered": means})
     else:
-        _show(console(), found, powered, definition)
-    return reading.status
+        _show(console(), result, powered, name)
+    raise typer.Exit(reading.status)
 
 
-class _Labelled(NamedTuple):
+class _NamedResult(NamedTuple):
     name: Named
     result: Result
 
 
-def _labels(judged: Sequence[Result], labelled: Sequence[Result]) -> list[Result]:
-    """People's results on samples that the judge has."""
+def _labels(judged: Sequence[Result], labeled: Sequence[Result]) -> list[Result]:
+    """People's results on the samples that the judge scored."""
     ours, theirs = (
-        [_Labelled(name_of(result), result) for result in results]
-        for results in (judged, labelled)
+        [_NamedResult(name_of(result), result) for result in run] for run in (judged, labeled)
     )
     paired = pair(ours, theirs, runs=("judge", "human"), same_first=True)
     return [label.result for _, label in paired.pairs]
@@ -68,104 +94,87 @@ def _powered(judged: list[Result], labels: list[Result], mode: Mode) -> PoweredM
     try:
         return prediction_powered(judged, labels, mode=mode)
     except InputError as error:
-        line = f"note: {mode}: no mean corrected by the labels: {error}"
-        show_lines(console(stderr=True), [line])
+        tell(f"note: {mode}: no mean corrected by the labels: {error}")
         return None
-
-
-def _plain(powered: PoweredMean) -> dict[str, Any]:
-    return {**asdict(powered), "interval": powered.interval._asdict()}
 
 
 def _show(
     out: Console,
-    found: Agreement,
+    result: Agreement,
     powered: dict[Mode, PoweredMean | None],
     definition: DefinitionName,
 ) -> None:
     show_lines(
         out,
-        [
-            f"{counted(found.samples, 'sample')} judged by both, "
-            f"{found.only_judge:,} only by the judge, {found.only_human:,} only by people; "
-            f"definition {definition}",
-            "",
-        ],
+        f"{counted(result.samples, 'sample')} judged by both, "
+        f"{result.only_judge:,} only by the judge, {result.only_human:,} only by people; "
+        f"definition {definition}",
+        "",
     )
-    show_lines(console(stderr=True), [f"note: {warning}" for warning in found.warnings])
-    _show_cells(out, found)
-    if found.unmatched_claims:
-        words = "claims that only one side has; their verdicts cannot be compared"
-        show_lines(out, [f"{found.unmatched_claims:,} {words}"])
+    tell(*(f"note: {warning}" for warning in result.warnings))
+    _show_cells(out, result)
+    if result.unmatched_claims:
+        claims = "claims that only one side has; their verdicts cannot be compared"
+        show_lines(out, f"{result.unmatched_claims:,} {claims}")
     out.print()
-    _show_scores(out, found)
-    _show_means(out, powered)
+    _show_scores(out, result)
+    for mode, mean in powered.items():
+        if mean is not None:
+            show_lines(
+                out,
+                "",
+                f"{mode} mean of all samples: {extent(mean.judge_bounds)} by the judge, "
+                f"corrected by the labels {extent(mean.bounds)} (interval {span(mean.interval)})",
+            )
+            tell(*(f"note: {mode}: {warning}" for warning in mean.warnings))
     worst = [
-        f"  {short(each.name)}: {mode}, judge {extent(each.judge_bounds)}, "
-        f"people {extent(each.human_bounds)}"
-        for mode, errors in found.errors.items()
-        for each in errors.samples[:_WORST]
-        if each.absolute_bounds[0]
+        f"  {short(sample.name)}: {mode}, judge {extent(sample.judge_bounds)}, "
+        f"people {extent(sample.human_bounds)}"
+        for mode, errors in result.errors.items()
+        for sample in errors.samples[:_WORST]
+        if sample.absolute_bounds[0]
     ]
     if worst:
-        show_lines(out, ["", "samples that are furthest off:", *worst])
+        show_lines(out, "", "samples with the largest errors:", *worst)
 
 
-def _show_cells(out: Console, found: Agreement) -> None:
-    titles = (
-        *("yes/yes", "missed", "false yes", "no/no", "judge open", "people open"),
-        *("accuracy", "kappa"),
-    )
+def _show_cells(out: Console, result: Agreement) -> None:
+    counts = ("yes/yes", "missed", "false yes", "no/no", "judge open", "people open")
     columns = [
         Column("verdict"),
-        *(Column(title, numeric=True) for title in titles),
+        *numeric(*counts, "accuracy", "kappa"),
         Column("interval"),
     ]
-    rows: list[list[Text]] = []
-    for kind, cells in found.cells.items():
-        counts = cells.counts
-        shown = [
-            *(f"{n:,}" for n in counts),
+    rows = [
+        [
+            _CELLS[kind],
+            *(f"{count:,}" for count in cells.counts),
             figure(cells.accuracy),
             figure(cells.kappa),
             span(cells.kappa_interval),
         ]
-        rows.append([Text(_CELLS[kind]), *map(Text, shown)])
+        for kind, cells in result.cells.items()
+    ]
     show_table(out, columns, rows)
 
 
-def _show_scores(out: Console, found: Agreement) -> None:
+def _show_scores(out: Console, result: Agreement) -> None:
     columns = [
         Column("score"),
-        Column("samples", numeric=True),
-        Column("undetermined", numeric=True),
-        Column("undefined", numeric=True),
-        Column("bias", numeric=True),
+        *numeric("samples", "undetermined", "undefined", "bias"),
         Column("interval"),
-        Column("mean error", numeric=True),
+        *numeric("mean error"),
     ]
     rows = [
         [
-            Text(mode),
-            Text(f"{len(errors.samples):,}"),
-            Text(f"{errors.undetermined:,}"),
-            Text(f"{errors.undefined:,}"),
-            Text(signed(errors.bias_bounds)),
-            Text(span(errors.bias_interval)),
-            Text(extent(errors.mean_absolute_bounds)),
+            mode,
+            f"{len(errors.samples):,}",
+            f"{errors.undetermined:,}",
+            f"{errors.undefined:,}",
+            signed(errors.bias_bounds),
+            span(errors.bias_interval),
+            extent(errors.mean_absolute_bounds),
         ]
-        for mode, errors in found.errors.items()
+        for mode, errors in result.errors.items()
     ]
     show_table(out, columns, rows)
-
-
-def _show_means(out: Console, powered: dict[Mode, PoweredMean | None]) -> None:
-    for mode, each in powered.items():
-        if each is not None:
-            line = (
-                f"{mode} mean of all samples: {extent(each.judge_bounds)} by the judge, "
-                f"corrected by the labels {extent(each.bounds)} "
-                f"(interval {span(each.interval)})"
-            )
-            show_lines(out, ["", line])
-            show_lines(console(stderr=True), [f"note: {mode}: {w}" for w in each.warnings])

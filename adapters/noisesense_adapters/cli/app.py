@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -14,12 +13,18 @@ import typer
 
 import noisesense
 from noisesense.verdicts.schema import SchemaName, json_schema
-from noisesense_adapters.cli import results as _results_commands
-from noisesense_adapters.cli import store as _store
+from noisesense_adapters.cli import store
+from noisesense_adapters.cli.agreement import agreement
+from noisesense_adapters.cli.compare import compare
+from noisesense_adapters.cli.demo import demo
+from noisesense_adapters.cli.offenders import offenders
+from noisesense_adapters.cli.options import ForceOption
+from noisesense_adapters.cli.output import show_json
 from noisesense_adapters.cli.score import score
+from noisesense_adapters.cli.sensitivity import sensitivity
 from noisesense_adapters.promptfoo.init import write_example
 
-__all__ = ["app", "show_schema", "write"]
+__all__ = ["app"]
 
 app = typer.Typer(
     help="Noise sensitivity of RAG answers, the same number in ragas, DeepEval and Promptfoo."
@@ -34,11 +39,10 @@ app = typer.Typer(
     # Help with frames and colors belongs in a terminal only.
     rich_markup_mode="rich" if sys.stdout.isatty() else None,
 )
-app.add_typer(_store.app, name="store")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         print(f"noisesense {noisesense.__version__}")
         raise typer.Exit
 
@@ -55,35 +59,6 @@ def _root(
     pass
 
 
-@app.command()
-def demo(
-    promptfoo: Annotated[
-        Path | None,
-        typer.Option(
-            help="The promptfoo command, if it is neither on PATH nor in ./node_modules/.bin.",
-            show_default=False,
-        ),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Frameworks that must be there, e.g. ragas,deepeval,promptfoo.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Compare documented examples in all frameworks.
-
-    Six examples whose figures are documented are computed in every framework that is installed,
-    and the figures compared. Needs no key and no network. Exit status 0 if all agree, 1 if not.
-    """
-    from noisesense_adapters.cli.demo import show_demo
-
-    raise typer.Exit(show_demo(promptfoo, require or [], as_json=as_json))
-
-
-@app.command()
 def schema(
     name: Annotated[str, typer.Argument(help="verdicts, sample or recording.")] = "verdicts",
 ) -> None:
@@ -91,44 +66,25 @@ def schema(
 
     Of verdicts, of a sample, or of one line of a recording.
     """
-    from noisesense_adapters.cli.app import show_schema
-
-    show_schema(name)
+    show_json(json_schema(cast("SchemaName", name)))
 
 
-@app.command("promptfoo-init")
 def promptfoo_init(
-    folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path(),
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that are already there.")
-    ] = False,
+    folder: Annotated[Path, typer.Argument(help="The folder to write to.")] = Path(),
+    force: ForceOption = False,
 ) -> None:
     """Write a Promptfoo example that runs as it is.
 
-    A config, the one-line file that names our assertion, and verdicts.
+    A config, the one-line file that imports our assertion, and verdicts.
     """
-    from noisesense_adapters.cli.app import write
-
-    write(folder, force=force)
-
-
-app.command()(score)
-app.command()(_results_commands.compare)
-app.command()(_results_commands.offenders)
-app.command()(_results_commands.agreement)
-app.command()(_results_commands.sensitivity)
-
-
-def write(folder: Path, *, force: bool) -> None:
-    """Write the example and say what was written and what to run next."""
     for path in write_example(folder, force=force):
         print(f"wrote {path}")
     print("\nRun it, without a key:\n")
-    for line in _commands(folder):
+    for line in _promptfoo_commands(folder):
         print(f"  {line}")
 
 
-def _commands(folder: Path) -> list[str]:
+def _promptfoo_commands(folder: Path) -> list[str]:
     lines = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
     # Promptfoo starts the first `python` it finds, which need not be the one with noisesense.
     python = shutil.which("python")
@@ -138,6 +94,6 @@ def _commands(folder: Path) -> list[str]:
     return [*lines, "promptfoo eval" if shutil.which("promptfoo") else "npx promptfoo eval"]
 
 
-def show_schema(name: str) -> None:
-    """Print one JSON Schema. ASCII, so that no console's encoding spoils a redirected file."""
-    print(json.dumps(json_schema(cast("SchemaName", name)), indent=2))
+app.add_typer(store.app, name="store")
+for command in (demo, schema, promptfoo_init, score, compare, offenders, agreement, sensitivity):
+    app.command()(command)

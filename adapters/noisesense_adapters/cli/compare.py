@@ -1,94 +1,145 @@
-"""``noisesense compare``: what it does."""
+"""``noisesense compare``."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
-from noisesense import Comparison, Result, Tally, compare
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode
-from noisesense.scoring.scoring import Empty, Undetermined
-from noisesense.stats.comparison import ClaimChange, ModeComparison, PairedBy, SampleChange
+from noisesense import Comparison, Result, Tally
+from noisesense import compare as compare_results
+from noisesense.scoring.definitions import MODES, Mode
+from noisesense.stats.comparison import ModeComparison, PairedBy, SampleChange
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli.options import (
     ABOVE,
     SOME_FAILED,
     UNDECIDED,
+    DefinitionOption,
+    EmptyOption,
+    FailAbove,
+    JsonOption,
+    MaxUnanswered,
+    ModeOption,
     Reading,
+    UndeterminedOption,
+    as_mode,
     check_answers,
     check_gate,
     check_limit,
-    tell,
     worst,
 )
-from noisesense_adapters.cli.output import Column, console, show_lines, show_table
-from noisesense_adapters.cli.summary import extent, kind, short, signed, span
+from noisesense_adapters.cli.output import (
+    Column,
+    console,
+    extent,
+    kind,
+    numeric,
+    one_line,
+    short,
+    show_json,
+    show_lines,
+    show_table,
+    signed,
+    span,
+    tell,
+)
 
-__all__ = ["CompareOptions", "run_compare"]
-
-_NAMED = 5
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """What the command was given."""
-
-    definition: DefinitionName | None
-    empty: Empty | None
-    undetermined: Undetermined | None
-    pair_by: str | None
-    top: int
-    as_json: bool
-    fail_above: float | None
-    fail_if_worse: bool
-    mode: Mode | None
-    min_paired: float
-    max_unanswered: float
+__all__ = ["compare"]
 
 
-def run_compare(a: Path, b: Path, options: CompareOptions) -> int:
-    """Compare, show, check. Returns the exit status."""
-    check_limit(options.fail_above)
-    reading, tally = Reading(options.definition, options.empty, options.undetermined), Tally()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="Results of the version before.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Results of the version after.")],
+    definition: DefinitionOption = None,
+    empty: EmptyOption = None,
+    undetermined: UndeterminedOption = None,
+    pair_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="id|question",
+            help="What identifies a sample in both runs.  [default: its id if it was given one, "
+            "else question and reference]",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,
+    as_json: JsonOption = False,
+    fail_above: FailAbove = None,
+    fail_if_worse: Annotated[
+        bool,
+        typer.Option(
+            "--fail-if-worse",
+            help="Exit with status 1 if B is worse than A, and with 4 if that depends on verdicts "
+            "that the judge left open.",
+        ),
+    ] = False,
+    mode: ModeOption = None,
+    min_paired: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Exit with status 6 if less than this share of the smaller run's samples is also "
+            "in the other run.",
+        ),
+    ] = 0.9,
+    max_unanswered: MaxUnanswered = 0.05,
+) -> None:
+    """Compare two versions over the same samples.
+
+    Shows the paired difference of each mode with its interval, the samples that changed most and
+    the claims whose kind changed. B is worse if the interval lies above zero; it covers every
+    answer to the verdicts that the judge left open. --fail-above and --max-unanswered check all
+    of B.
+
+    Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
+    some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
+    --max-unanswered of B's verdicts have no answer; 6 fewer than --min-paired of the samples are
+    in both runs. If several apply, the first of 1, 4, 5, 3.
+    """
+    checked = as_mode(mode)
+    check_limit(fail_above)
+    reading, tally = Reading(definition, empty, undetermined), Tally()
 
     def tallied() -> Iterator[Result]:
         for result in reading.results(b):
             tally.add(result)
             yield result
 
-    found = compare(
+    comparison = compare_results(
         reading.results(a),
         tallied(),
-        pair_by=cast("PairedBy | None", options.pair_by),
-        min_paired=options.min_paired,
+        pair_by=cast("PairedBy | None", pair_by),
+        min_paired=min_paired,
     )
-    if options.as_json:
-        print(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}, indent=2))
+    if as_json:
+        show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
     else:
-        _show(console(), found, options.top)
-    summary = tally.summary()
-    of_b = f" of {b.name}"
-    return worst(
-        check_gate(summary, options.fail_above, options.mode, of_b),
-        _check_worse(found, options.mode, b.name) if options.fail_if_worse else 0,
-        check_answers(summary, options.max_unanswered, judged=False, name=of_b),
-        SOME_FAILED if found.failed else reading.status,
+        _show(console(), comparison, top)
+    summary, of_b = tally.summary(), f" of {b.name}"
+    raise typer.Exit(
+        worst(
+            check_gate(summary, fail_above, checked, of_b),
+            _check_worse(comparison, checked, b.name) if fail_if_worse else 0,
+            check_answers(summary, max_unanswered, judged=False, name=of_b),
+            SOME_FAILED if comparison.failed else reading.status,
+        )
     )
 
 
-def _check_worse(found: Comparison, mode: Mode | None, b: str) -> int:
+def _check_worse(comparison: Comparison, mode: Mode | None, b: str) -> int:
     """``--fail-if-worse``: the exit status, and on stderr why it is not 0."""
     statuses: list[int] = []
     for each in MODES if mode is None else (mode,):
-        figures = found.mode(each)
+        figures = comparison.mode(each)
         if figures is None:
-            if mode is not None or not found.definition:
+            if mode is not None or not comparison.definition:
                 tell(f"cannot be decided: there is nothing to compare in the {each} mode")
                 statuses.append(UNDECIDED)
         elif figures.decision == "worse":
@@ -96,15 +147,15 @@ def _check_worse(found: Comparison, mode: Mode | None, b: str) -> int:
             statuses.append(ABOVE)
         elif _may_be_worse(figures):
             tell(
-                f"cannot be decided: what the judge left open decides whether {b} is worse in "
-                f"the {each} mode"
+                f"cannot be decided: whether {b} is worse in the {each} mode depends on verdicts "
+                "that the judge left open"
             )
             statuses.append(UNDECIDED)
     return worst(*statuses)
 
 
 def _may_be_worse(mode: ModeComparison) -> bool:
-    """Could the open verdicts fall so that B is worse?
+    """Could the open verdicts be such that B is worse?
 
     The interval is as far below the lowest difference as sampling alone puts it; B may be worse
     if one as wide, around the highest difference, lies above zero.
@@ -115,95 +166,80 @@ def _may_be_worse(mode: ModeComparison) -> bool:
     return high - (low - mode.interval.low) > 0
 
 
-def _show(out: Console, found: Comparison, top: int) -> None:
-    by = "id" if found.paired_by == "id" else "question and reference"
+def _show(out: Console, comparison: Comparison, top: int) -> None:
+    by = "id" if comparison.paired_by == "id" else "question and reference"
     show_lines(
         out,
-        [
-            f"{counted(found.pairs, 'sample')} in both, paired by {by}; "
-            f"definition {found.definition}, lower is better"
-        ],
+        f"{counted(comparison.pairs, 'sample')} in both, paired by {by}; "
+        f"definition {comparison.definition}, lower is better",
     )
-    modes = [each for mode in MODES if (each := found.mode(mode)) is not None]
+    modes = [each for mode in MODES if (each := comparison.mode(mode)) is not None]
     if modes:
         out.print()
         _show_modes(out, modes)
     unpaired = {
-        "only in A": found.only_a,
-        "only in B": found.only_b,
-        "failed in one or both": found.failed,
+        "only in A": comparison.only_a,
+        "only in B": comparison.only_b,
+        "failed in one or both": comparison.failed,
     }
-    left_out = [f"{what}: {_named(ids)}" for what, ids in unpaired.items() if ids]
-    if left_out:
-        show_lines(out, ["", *left_out])
-    moved = {pair: count for pair, count in found.transitions.items() if pair[0] != pair[1]}
+    lines = [f"{where}: {_first_ids(ids)}" for where, ids in unpaired.items() if ids]
+    if lines:
+        show_lines(out, "", *lines)
+    moved = [
+        f"{count:,} {kind(before)} → {kind(after)}"
+        for (before, after), count in comparison.transitions.items()
+        if before != after
+    ]
     if moved:
-        parts = (
-            f"{count:,} {kind(before)} → {kind(after)}" for (before, after), count in moved.items()
-        )
-        show_lines(out, ["", f"claims that changed: {', '.join(parts)}"])
-    if found.changes[:top]:
-        _show_changes(out, found, top)
-    show_lines(console(stderr=True), [f"note: {warning}" for warning in found.warnings])
+        show_lines(out, "", f"claims whose kind changed: {', '.join(moved)}")
+    changes = comparison.changes[:top]
+    if changes:
+        counts = f"({len(changes)} of {len(comparison.changes):,})"
+        show_lines(out, "", f"samples that changed, largest change first {counts}:")
+    for change in changes:
+        show_lines(out, f"  {short(change.id)}: {_values(comparison, change)}")
+        for claim in change.claims:
+            before, after = kind(claim.before), kind(claim.after)
+            show_lines(out, f'    {before} → {after}: "{one_line(claim.text)}"')
+    tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
 def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
     columns = [
         Column("mode"),
-        Column("pairs", numeric=True),
-        Column("undetermined", numeric=True),
-        Column("undefined", numeric=True),
-        Column("mean A", numeric=True),
-        Column("mean B", numeric=True),
-        Column("difference", numeric=True),
+        *numeric("pairs", "undetermined", "undefined", "mean A", "mean B", "difference"),
         Column("interval"),
         Column("B is"),
     ]
-    rows = [
+    styles = {"worse": "bold red", "better": "green"}
+    rows: list[list[str | Text]] = [
         [
-            Text(mode.mode),
-            Text(f"{mode.pairs:,}"),
-            Text(f"{mode.undetermined:,}"),
-            Text(f"{mode.undefined:,}"),
-            Text(extent(mode.bounds_a)),
-            Text(extent(mode.bounds_b)),
-            Text(signed(mode.difference_bounds)),
-            Text(span(mode.interval)),
-            Text(
-                mode.decision,
-                style={"worse": "bold red", "better": "green"}.get(mode.decision, ""),
-            ),
+            mode.mode,
+            f"{mode.pairs:,}",
+            f"{mode.undetermined:,}",
+            f"{mode.undefined:,}",
+            extent(mode.bounds_a),
+            extent(mode.bounds_b),
+            signed(mode.difference_bounds),
+            span(mode.interval),
+            Text(mode.decision, style=styles.get(mode.decision, "")),
         ]
         for mode in modes
     ]
     show_table(out, columns, rows)
 
 
-def _show_changes(out: Console, found: Comparison, top: int) -> None:
-    shown = found.changes[:top]
-    counted = f"({len(shown)} of {len(found.changes):,})"
-    show_lines(out, ["", f"samples that changed, most first {counted}:"])
-    for change in shown:
-        show_lines(out, [f"  {short(change.id)}: {_values(found, change)}"])
-        show_lines(out, [f"    {_claim(claim)}" for claim in change.claims])
-
-
-def _values(found: Comparison, change: SampleChange) -> str:
+def _values(comparison: Comparison, change: SampleChange) -> str:
     return (
         ", ".join(
             f"{mode} {extent(change.bounds_a[mode])} → {extent(change.bounds_b[mode])}"
             for mode in MODES
-            if found.mode(mode) is not None and change.bounds_a[mode] != change.bounds_b[mode]
+            if comparison.mode(mode) and change.bounds_a[mode] != change.bounds_b[mode]
         )
         or "same values, other claims"
     )
 
 
-def _claim(claim: ClaimChange) -> str:
-    text = " ".join(claim.text.split())
-    return f'{kind(claim.before)} → {kind(claim.after)}: "{text}"'
-
-
-def _named(ids: tuple[str, ...]) -> str:
-    more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
-    return ", ".join(map(short, ids[:_NAMED])) + more
+def _first_ids(ids: tuple[str, ...], most: int = 5) -> str:
+    more = f" and {len(ids) - most:,} more" if len(ids) > most else ""
+    return ", ".join(map(short, ids[:most])) + more

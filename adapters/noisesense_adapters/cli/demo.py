@@ -1,16 +1,29 @@
-"""``noisesense demo``: the report as a table, or as JSON."""
+"""``noisesense demo``: the reference examples in every framework, or written as a recording."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
+from noisesense import write_recording
 from noisesense.errors import InputError, describe
-from noisesense_adapters.cli.output import Column, console, show_lines, show_table, table_width
+from noisesense.fixtures import reference_examples
+from noisesense.stats.summary import counted
+from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
+from noisesense_adapters.cli.output import (
+    Column,
+    console,
+    numeric,
+    show_json,
+    show_lines,
+    show_table,
+    table_width,
+)
 from noisesense_adapters.demo import (
     FRAMEWORKS,
     Place,
@@ -24,26 +37,63 @@ from noisesense_adapters.demo import (
     verdict,
 )
 
-__all__ = ["show_demo"]
+__all__ = ["demo"]
 
 
-def show_demo(promptfoo: Path | None, require: Sequence[str], *, as_json: bool) -> int:
-    """Run the demo and print it. Returns the exit status: 0 if everything agrees, else 1."""
-    required = _required(require)
-    report = _run(promptfoo, required)
+def demo(
+    promptfoo: Annotated[
+        Path | None,
+        typer.Option(
+            help="The promptfoo command, if it is neither on PATH nor in ./node_modules/.bin.",
+            show_default=False,
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Frameworks that must be installed, e.g. ragas,deepeval,promptfoo.",
+            show_default=False,
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Only write the examples with their verdicts as a recording: a .jsonl file.",
+            show_default=False,
+        ),
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare documented examples in all frameworks.
+
+    Computes six examples with published figures in every framework that is installed, and
+    compares the figures. Needs no key and no network. With --save, writes the examples as a
+    recording instead.
+
+    Exit status: 0 all agree; 1 some differ; 2 an error.
+    """
+    if save is not None:
+        check_new(save, force=force)
+        examples = reference_examples()
+        write_recording(save, ((example.sample, example.verdicts) for example in examples))
+        print(f"wrote {counted(len(examples), 'sample')} with verdicts to {save}")
+        return
+    report = _run(promptfoo, _required(require or []))
     if as_json:
-        print(json.dumps(to_dict(report), indent=2))
+        show_json(to_dict(report))
     else:
         _show(console(), report)
-    return 0 if report.agrees else 1
+    raise typer.Exit(0 if report.agrees else 1)
 
 
-def _required(given: Sequence[str]) -> list[str]:
-    names = [name.strip() for item in given for name in item.split(",") if name.strip()]
+def _required(options: Sequence[str]) -> list[str]:
+    names = [name.strip() for option in options for name in option.split(",") if name.strip()]
     for name in names:
         if name not in FRAMEWORKS:
-            options = ", ".join(map(repr, FRAMEWORKS))
-            raise InputError(f"some of {options}", describe(name), where="--require")
+            expected = f"some of {', '.join(map(repr, FRAMEWORKS))}"
+            raise InputError(expected, describe(name), where="--require")
     return names
 
 
@@ -66,13 +116,10 @@ def _show(out: Console, report: Report) -> None:
         columns, rows = _stacked(report)
     show_table(out, columns, rows)
     out.print()
-    show_lines(out, [*_versions(report), *notes(report)])
-    show_lines(out, [verdict(report)], style="bold green" if report.agrees else "bold red")
-
-
-def _versions(report: Report) -> list[str]:
-    answered = {p.framework or "core": p.detail for p in report.places if p.state == "compared"}
-    return ["Lower is better. " + ", ".join(f"{k} {v}" for k, v in answered.items()) + "."]
+    compared = {p.framework or "core": p.detail for p in report.places if p.state == "compared"}
+    versions = ", ".join(f"{name} {version}" for name, version in compared.items())
+    show_lines(out, f"Lower is better. {versions}.", *notes(report))
+    show_lines(out, verdict(report), style="bold green" if report.agrees else "bold red")
 
 
 def _table(report: Report, *, repeat: bool) -> tuple[list[Column], list[list[Text]]]:
@@ -97,7 +144,7 @@ def _stacked(report: Report) -> tuple[list[Column], list[list[Text]]]:
 
 
 def _groups(report: Report) -> Iterator[tuple[str, str, Row]]:
-    """Each row, with the definition and the example where they are others than before."""
+    """Each row, with the definition and the example where they change."""
     before: Row | None = None
     for row in report.rows:
         other = before is None or row.definition != before.definition
@@ -108,8 +155,7 @@ def _groups(report: Report) -> Iterator[tuple[str, str, Row]]:
 
 
 def _columns(report: Report) -> list[Column]:
-    titles = ["documented", *(place.name.replace(" ", "\n") for place in report.places)]
-    return [Column(title, numeric=True) for title in titles]
+    return numeric("documented", *(place.name.replace(" ", "\n") for place in report.places))
 
 
 def _cells(report: Report, row: Row) -> list[Text]:

@@ -1,74 +1,87 @@
-"""``noisesense offenders``: what it does."""
+"""``noisesense offenders``."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
+import typer
 from rich.console import Console
-from rich.text import Text
 
-from noisesense import ClaimOutcome, Offender, Result, offenders
+from noisesense import ClaimOutcome, Offender, Result
+from noisesense import offenders as rank_offenders
 from noisesense.stats.offenders import GroupBy
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli.options import Reading
-from noisesense_adapters.cli.output import Column, console, show_lines, show_table
-from noisesense_adapters.cli.summary import short
+from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
+from noisesense_adapters.cli.output import (
+    Column,
+    console,
+    numeric,
+    one_line,
+    short,
+    show_json,
+    show_lines,
+    show_table,
+)
 
-__all__ = ["run_offenders"]
+__all__ = ["offenders"]
 
 _WIDTH = 60
 
 
-def run_offenders(path: Path, by: str, top: int, examples: int, *, as_json: bool) -> int:
-    """Rank and show. Returns the exit status."""
-    reading, left_open = Reading(), 0
+def offenders(
+    results: ResultsPath,
+    by: Annotated[
+        str, typer.Option(metavar="id|text", help="What makes two chunks one document.")
+    ] = "id",
+    top: Annotated[int, typer.Option(min=1, help="How many documents to show.")] = 10,
+    examples: Annotated[int, typer.Option(min=0, help="How many claims of each to show.")] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Rank the documents that mislead.
 
-    def counted_open() -> Iterator[Result]:
-        nonlocal left_open
-        for result in reading.results(path):
+    By the incorrect claims they entail; "alone" counts those that no other retrieved chunk
+    entails.
+
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
+    """
+    reading, open_claims = Reading(), 0
+
+    def counting() -> Iterator[Result]:
+        nonlocal open_claims
+        for result in reading.results(results):
             if result.score is not None:
-                left_open += sum(map(_is_open, result.score.claims))
+                open_claims += sum(map(_is_open, result.score.claims))
             yield result
 
-    found = offenders(counted_open(), group_by=cast("GroupBy", by), top=top, examples=examples)
+    ranking = rank_offenders(counting(), group_by=cast("GroupBy", by), top=top, examples=examples)
     if as_json:
-        print(json.dumps([each.to_dict() for each in found], indent=2))
-    elif found:
-        _show(console(), found)
-        if left_open:
+        show_json([offender.to_dict() for offender in ranking])
+    elif ranking:
+        _show(console(), ranking)
+        if open_claims:
             line = (
-                f"of {counted(left_open, 'claim')} the judge left open whether it is incorrect or "
-                "which documents entail it; under each of these documents it is undetermined"
+                f"for {counted(open_claims, 'claim')} the judge left open whether it is incorrect "
+                "or which documents entail it; it is undetermined under each of those documents"
             )
-            show_lines(console(), ["", line])
+            show_lines(console(), "", line)
     else:
-        show_lines(console(), ["no retrieved document entails an incorrect claim"])
-    return reading.status
+        show_lines(console(), "no retrieved document entails an incorrect claim")
+    raise typer.Exit(reading.status)
 
 
-def _show(out: Console, found: tuple[Offender, ...]) -> None:
-    titles = (
-        *("claims", "undetermined", "alone", "relevant", "irrelevant", "samples", "retrieved"),
-    )
-    columns = [*(Column(title, numeric=True) for title in titles), Column("document")]
+def _show(out: Console, ranking: tuple[Offender, ...]) -> None:
+    counts = ("claims", "undetermined", "alone", "relevant", "irrelevant", "samples", "retrieved")
     rows = [
-        [*(Text(f"{getattr(each, title):,}") for title in titles), Text(_named(each))]
-        for each in found
+        [*(f"{getattr(offender, count):,}" for count in counts), _name(offender)]
+        for offender in ranking
     ]
-    show_table(out, columns, rows)
-    for each in found:
-        if each.offences:
-            show_lines(out, ["", f"{_named(each)}:"])
-            show_lines(
-                out,
-                [
-                    f'  "{_line(offence.claim)}" ({short(offence.sample)})'
-                    for offence in each.offences
-                ],
-            )
+    show_table(out, [*numeric(*counts), Column("document")], rows)
+    for offender in ranking:
+        if offender.offences:
+            show_lines(out, "", f"{_name(offender)}:")
+            for offence in offender.offences:
+                show_lines(out, f'  "{one_line(offence.claim)}" ({short(offence.sample)})')
 
 
 def _is_open(claim: ClaimOutcome) -> bool:
@@ -79,10 +92,6 @@ def _is_open(claim: ClaimOutcome) -> bool:
     return not claim.correct and bool(claim.undetermined_chunks)
 
 
-def _named(each: Offender) -> str:
-    text = _line(each.document) or "(no id and no text)"
+def _name(offender: Offender) -> str:
+    text = one_line(offender.document) or "(no id and no text)"
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -1,25 +1,18 @@
-"""Options and checks that several commands share, and reading results for them."""
+"""Options, checks and exit statuses that several commands share, and reading results for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from noisesense import InputError, Result, Summary, gate
-from noisesense.scoring import gate as gating
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode
-from noisesense.scoring.scoring import Empty, Undetermined
-from noisesense_adapters.cli.output import console, show_lines
-from noisesense_adapters.cli.summary import extent
-from noisesense_adapters.datasets.results import results_of
-
-if TYPE_CHECKING:
-    from noisesense.scoring.definitions import DefinitionName, Mode
-    from noisesense.scoring.scoring import Empty, Undetermined
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_mode
+from noisesense.scoring.gate import check_limit as check_bound
+from noisesense_adapters.cli.output import extent, one_line, tell
+from noisesense_adapters.datasets.results import Choices, choices, results_of
 
 __all__ = [
     "ABOVE",
@@ -29,21 +22,19 @@ __all__ = [
     "DefinitionOption",
     "EmptyOption",
     "FailAbove",
+    "ForceOption",
     "JsonOption",
     "MaxUnanswered",
     "ModeOption",
     "Reading",
     "ResultsPath",
     "UndeterminedOption",
-    "as_definition",
-    "as_empty",
     "as_mode",
-    "as_undetermined",
     "check_answers",
     "check_gate",
     "check_limit",
+    "check_new",
     "definition_in",
-    "tell",
     "worst",
 ]
 
@@ -51,7 +42,7 @@ DefinitionOption = Annotated[
     str | None,
     typer.Option(
         metavar="ragas|paper|promptfoo|validmind",
-        help="Which claims count.  [default: as in the file, else ragas]",
+        help="Which claims count as noise.  [default: as in the file, else ragas]",
         show_default=False,
     ),
 ]
@@ -59,7 +50,7 @@ EmptyOption = Annotated[
     str | None,
     typer.Option(
         metavar="undefined|zero|error",
-        help="What a response without claims gives.  [default: as in the file, else undefined]",
+        help="The score of a response without claims.  [default: as in the file, else undefined]",
         show_default=False,
     ),
 ]
@@ -67,18 +58,19 @@ UndeterminedOption = Annotated[
     str | None,
     typer.Option(
         metavar="none|low|high",
-        help="What verdicts the judge left open give: no value, or the sample's lowest or "
-        "highest. Checks look at the range either way.  [default: as in the file, else none]",
+        help="The score of a sample with open verdicts: no value, or the lowest or highest that "
+        "is possible. Checks use the range in any case.  [default: as in the file, else none]",
         show_default=False,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 FailAbove = Annotated[
     float | None,
     typer.Option(
         metavar="X",
-        help="Exit with status 1 if a mean is above X, and with 4 if that cannot be decided: "
-        "its range has X inside, or there is no mean.",
+        help="Exit with status 1 if a mean is above X, and with 4 if that cannot be decided: X "
+        "lies inside the mean's range, or there is no mean.",
         show_default=False,
     ),
 ]
@@ -106,32 +98,17 @@ ResultsPath = Annotated[
 ]
 
 
-def as_definition(name: str | None) -> DefinitionName | None:
-    """The definition of that name, if one is given. Raises `InputError`."""
-    from noisesense.scoring.definitions import check_definition
-
-    return None if name is None else check_definition(name).name
-
-
-def as_empty(name: str | None) -> Empty | None:
-    """That choice for responses without claims, if one is given. Raises `InputError`."""
-    from noisesense.scoring.scoring import check_empty
-
-    return None if name is None else check_empty(name)
-
-
-def as_undetermined(name: str | None) -> Undetermined | None:
-    """That choice for open verdicts, if one is given. Raises `InputError`."""
-    from noisesense.scoring.scoring import check_undetermined
-
-    return None if name is None else check_undetermined(name)
-
-
 def as_mode(name: str | None) -> Mode | None:
     """The mode of that name, if one is given. Raises `InputError`."""
-    from noisesense.scoring.definitions import check_mode
-
     return None if name is None else check_mode(name)
+
+
+def check_new(path: Path, *, force: bool) -> None:
+    """Raise `InputError` if a file would be overwritten without ``--force``."""
+    if path.exists() and not force:
+        raise InputError(
+            "a new file", "one that exists", where=str(path), hint="--force overwrites it"
+        )
 
 
 # 2 is an error, 6 runs that cannot be paired, 130 an interrupt: see `main`.
@@ -155,13 +132,13 @@ def worst(*statuses: int) -> int:
 def check_limit(limit: float | None) -> None:
     """Raise `InputError` if no score could be above or below it."""
     if limit is not None:
-        gating.check_limit(limit, "--fail-above")
+        check_bound(limit, "--fail-above")
 
 
 def check_gate(summary: Summary, limit: float | None, mode: Mode | None, name: str = "") -> int:
     """``--fail-above``: the exit status, and on stderr why it is not 0.
 
-    By `noisesense.gate` on the range of each mean. A mean that is undefined is no pass.
+    By `noisesense.gate` on the range of each mean. A mean that is undefined does not pass.
     """
     if limit is None:
         return 0
@@ -171,18 +148,18 @@ def check_gate(summary: Summary, limit: float | None, mode: Mode | None, name: s
         if figures is None and mode is None and summary.scored:
             continue  # the definition has no such mode
         bounds = None if figures is None else figures.bounds
-        outcome, what = gate(bounds, limit), f"the {each} mean{name}"
+        outcome, mean = gate(bounds, limit), f"the {each} mean{name}"
         if outcome == "pass":
             continue
         statuses.append(ABOVE if outcome == "fail" else UNDECIDED)
         if bounds is None:
-            tell(f"cannot be decided: {what} is undefined")
+            tell(f"cannot be decided: {mean} is undefined")
         elif outcome == "fail":
-            tell(f"check failed: {what}, {extent(bounds)}, is above {limit:g}")
+            tell(f"check failed: {mean}, {extent(bounds)}, is above {limit:g}")
         else:
             tell(
-                f"cannot be decided: {what} lies between {bounds[0]:.4f} and {bounds[1]:.4f}; "
-                f"what the judge left open decides whether it is above {limit:g}"
+                f"cannot be decided: {mean} lies between {bounds[0]:.4f} and {bounds[1]:.4f}; "
+                f"whether it is above {limit:g} depends on verdicts that the judge left open"
             )
     return worst(*statuses)
 
@@ -190,7 +167,7 @@ def check_gate(summary: Summary, limit: float | None, mode: Mode | None, name: s
 def check_answers(summary: Summary, most: float, *, judged: bool, name: str = "") -> int:
     """``--max-unanswered``: the exit status, and on stderr why it is not 0.
 
-    A model that found no claim in any response answered nothing, too.
+    A model that found no claim in any response has answered nothing either.
     """
     share = summary.unanswered_share
     if share is not None and share > most:
@@ -206,54 +183,39 @@ def check_answers(summary: Summary, most: float, *, judged: bool, name: str = ""
     return 0
 
 
-def tell(line: str) -> None:
-    """A line on stderr."""
-    show_lines(console(stderr=True), [line])
-
-
-_SHOWN = 20
-_SOME_UNREADABLE = 3
-
-
 def definition_in(path: Path) -> DefinitionName:
-    """Under which the first result of the file was scored; ``"ragas"`` if none was."""
+    """The definition of the first scored result in the file; ``"ragas"`` if there is none."""
     for result in results_of(path):
         if result.score is not None:
             return result.score.definition
     return "ragas"
 
 
+_MOST_ERRORS = 20
+
+
 class Reading:
-    """Reads results files, and knows afterwards what went wrong."""
+    """Reads results files, names on stderr what cannot be read, and keeps the exit status."""
 
     def __init__(
         self,
-        definition: DefinitionName | None = None,
-        empty: Empty | None = None,
-        undetermined: Undetermined | None = None,
+        definition: str | None = None,
+        empty: str | None = None,
+        undetermined: str | None = None,
     ) -> None:
-        self._definition: DefinitionName | None = definition
-        self._empty: Empty | None = empty
-        self._undetermined: Undetermined | None = undetermined
-        self._broken = 0
+        self._choices: Choices = choices(definition, empty, undetermined)
+        self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:
         """The results in the file, one by one."""
-        return results_of(
-            path,
-            definition=self._definition,
-            empty=self._empty,
-            undetermined=self._undetermined,
-            on_error=self._tell,
-        )
+        return results_of(path, **self._choices, on_error=self._tell)
 
     @property
     def status(self) -> int:
         """The exit status, if nothing else decides it."""
-        return _SOME_UNREADABLE if self._broken else 0
+        return SOME_FAILED if self._errors else 0
 
     def _tell(self, error: InputError) -> None:
-        self._broken += 1
-        if self._broken <= _SHOWN:
-            line = Text(" ".join(f"cannot be read: {error}".split()))
-            console(stderr=True).print(line, soft_wrap=True)
+        self._errors += 1
+        if self._errors <= _MOST_ERRORS:
+            tell(one_line(f"cannot be read: {error}"))

@@ -1,27 +1,53 @@
-"""Tables and lines: colored in a terminal, plain aligned text in a pipe."""
+"""What every command prints: tables, lines, JSON and figures. Colors in a terminal only."""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["Column", "console", "show_lines", "show_table", "table_width"]
+from noisesense import Interval
+from noisesense.scoring.definitions import Category
+
+__all__ = [
+    "Column",
+    "console",
+    "extent",
+    "figure",
+    "kind",
+    "numeric",
+    "one_line",
+    "short",
+    "show_json",
+    "show_lines",
+    "show_table",
+    "signed",
+    "span",
+    "table_width",
+    "tell",
+]
 
 _GAP = "  "
 
-Cells = Sequence[Text]
+Cells = Sequence["Text | str"]
 
 
 class Column(NamedTuple):
-    """A title (several lines allowed) and whether its cells stand right."""
+    """A title (several lines allowed) and whether its cells are aligned right."""
 
     title: str
     numeric: bool = False
+
+
+def numeric(*titles: str) -> list[Column]:
+    """Columns of numbers."""
+    return [Column(title, numeric=True) for title in titles]
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -30,8 +56,25 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=stream, highlight=False, emoji=False, soft_wrap=False)
 
 
-def show_table(out: Console, columns: Sequence[Column], rows: Sequence[Cells]) -> None:
+def show_json(data: Any) -> None:
+    """Data on stdout. ASCII, so that no console's encoding spoils a redirected file."""
+    print(json.dumps(data, indent=2))
+
+
+def show_lines(out: Console, *lines: str, style: str = "") -> None:
+    """Lines of text, wrapped at words in a terminal only."""
+    for line in lines:
+        out.print(Text(line, style=style), soft_wrap=not out.is_terminal)
+
+
+def tell(*lines: str) -> None:
+    """Lines on stderr."""
+    show_lines(console(stderr=True), *lines)
+
+
+def show_table(out: Console, columns: Sequence[Column], rows: Iterable[Cells]) -> None:
     """A table without frames, never cut or wrapped. A row of one cell is a heading."""
+    rows = _texts(rows)
     widths = _widths(columns, rows)
     titles = [column.title.split("\n") for column in columns]
     height = max(map(len, titles))
@@ -44,18 +87,16 @@ def show_table(out: Console, columns: Sequence[Column], rows: Sequence[Cells]) -
         out.print(line, soft_wrap=True)
 
 
-def show_lines(out: Console, lines: Sequence[str], style: str = "") -> None:
-    """Lines of text, wrapped at words in a terminal only."""
-    for line in lines:
-        out.print(Text(line, style=style), soft_wrap=not out.is_terminal)
-
-
-def table_width(columns: Sequence[Column], rows: Sequence[Cells]) -> int:
+def table_width(columns: Sequence[Column], rows: Iterable[Cells]) -> int:
     """How wide the table is, unwrapped."""
-    return sum(_widths(columns, rows)) + len(_GAP) * (len(columns) - 1)
+    return sum(_widths(columns, _texts(rows))) + len(_GAP) * (len(columns) - 1)
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[Cells]) -> list[int]:
+def _texts(rows: Iterable[Cells]) -> list[list[Text]]:
+    return [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> list[int]:
     titles = [max(cell_len(line) for line in column.title.split("\n")) for column in columns]
     full = [row for row in rows if len(row) > 1]
     return [
@@ -63,7 +104,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Cells]) -> list[int]:
     ]
 
 
-def _line(columns: Sequence[Column], widths: Sequence[int], row: Cells) -> Text:
+def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[Text]) -> Text:
     parts: list[Text] = []
     for column, width, cell in zip(columns, widths, row, strict=True):
         padding = " " * (width - cell_len(cell.plain))
@@ -71,3 +112,47 @@ def _line(columns: Sequence[Column], widths: Sequence[int], row: Cells) -> Text:
     line = Text(_GAP).join(parts)
     line.rstrip()
     return line
+
+
+_KEY = re.compile("[0-9a-f]{64}")
+_KINDS = {"relevant": "relevant noise", "irrelevant": "irrelevant noise"}
+
+
+def figure(value: float | None) -> str:
+    """Four digits; ``-`` where it is undefined."""
+    return "-" if value is None else f"{value:.4f}"
+
+
+def span(pair: tuple[float, float] | Interval | None) -> str:
+    """Both ends of a range."""
+    return "-" if pair is None else f"{pair[0]:.4f} to {pair[1]:.4f}"
+
+
+def extent(bounds: tuple[float, float] | None) -> str:
+    """A figure between two bounds: one number where they meet."""
+    if bounds is None:
+        return "-"
+    return figure(bounds[0]) if bounds[0] == bounds[1] else span(bounds)
+
+
+def signed(bounds: tuple[float, float] | None) -> str:
+    """As `extent`, of a difference."""
+    if bounds is None:
+        return "-"
+    low, high = bounds
+    return f"{low:+.4f}" if low == high else f"{low:+.4f} to {high:+.4f}"
+
+
+def kind(category: Category | None) -> str:
+    """A kind of claim in words."""
+    return "absent" if category is None else _KINDS.get(category, category)
+
+
+def short(name: str) -> str:
+    """A sample's id; one made from the content by its first characters."""
+    return f"{name[:12]}…" if _KEY.fullmatch(name) else name
+
+
+def one_line(text: str) -> str:
+    """The text with each run of white space as one space."""
+    return " ".join(text.split())

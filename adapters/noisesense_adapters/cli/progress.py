@@ -1,14 +1,15 @@
-"""What a run shows on stderr: a bar in a terminal, and what failed."""
+"""What a run shows: progress and failures on stderr while it runs, then its summary."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import cast
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,18 +19,32 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from noisesense import Result, Usage
-from noisesense_adapters.cli.output import console
+from noisesense import ModeSummary, Result, Summary, Usage
+from noisesense.scoring.definitions import MODES, Category
+from noisesense.stats.summary import counted
+from noisesense_adapters.cli.output import (
+    Column,
+    console,
+    extent,
+    figure,
+    kind,
+    numeric,
+    one_line,
+    show_lines,
+    show_table,
+    span,
+    tell,
+)
 from noisesense_adapters.datasets.read import count_rows
 
-__all__ = ["Pace", "RunProgress", "shown_usage"]
+__all__ = ["Pace", "RunProgress", "show_summary"]
 
 _SHOWN_FAILURES = 20
 _LAST = 1000
 
 
 class Pace:
-    """How fast the last results came. Those of an earlier run are none: they cost no time.
+    """How fast the last results came. Those of an earlier run do not count: they took no time.
 
     Args:
         clock: seconds.
@@ -50,7 +65,7 @@ class Pace:
         return (len(self._times) - 1) / seconds if seconds > 0 else None
 
     def shown(self, left: float | None) -> str:
-        """The rate, and how long as many as are left will take."""
+        """The rate, and how long the remaining results will take."""
         rate = self.rate
         if rate is None:
             return ""
@@ -63,7 +78,7 @@ class Pace:
 
 
 class _TwoLines(Progress):
-    """The bar, and below it what was spent: beside each other they do not fit 80 columns."""
+    """The bar, and below it the cost: side by side they do not fit 80 columns."""
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
@@ -73,16 +88,16 @@ class _TwoLines(Progress):
 
 
 class RunProgress:
-    """Counts results as they come, draws the bar, and names each failure (up to 20).
+    """Counts results as they come, draws the bar, and names the first failures.
 
     Args:
-        dataset: its rows are counted, if there is a bar to draw.
+        dataset: the file whose rows are counted for the bar.
     """
 
     def __init__(self, dataset: Path) -> None:
         self._console = console(stderr=True)
         self._bar: Progress | None = None
-        self.done = self.kept = self.failed = 0
+        self.done = self.failed = 0
         self.usage = Usage()
         if self._console.is_terminal:
             self._bar = _TwoLines(
@@ -117,37 +132,126 @@ class RunProgress:
     def add(self, result: Result | None) -> None:
         """Count a result; None: one of an earlier run."""
         self.done += 1
-        if result is None:
-            self.kept += 1
-        else:
+        if result is not None:
             self._pace.add()
             self.usage += result.usage
             if result.error is not None:
-                self.fail(result.error)
+                self.failed += 1
+                if self.failed <= _SHOWN_FAILURES:
+                    self.say(f"failed: {result.error}")
         if self._bar is not None:
             left = None if self._total is None else max(self._total - self.done, 0)
             failed = f"{self.failed:,} failed" if self.failed else ""
-            spent = ", ".join(part for part in (shown_usage(self.usage), failed) if part)
+            spent = ", ".join(part for part in (_usage(self.usage), failed) if part)
             self._bar.update(self._task, advance=1, pace=self._pace.shown(left), spent=spent)
-
-    def fail(self, error: str) -> None:
-        """Name a failure, unless there were many."""
-        self.failed += 1
-        if self.failed <= _SHOWN_FAILURES:
-            self.say(f"failed: {error}")
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
-        self._console.print(Text(" ".join(line.split())), soft_wrap=True)
+        self._console.print(Text(one_line(line)), soft_wrap=True)
 
 
-def shown_usage(usage: Usage) -> str:
+def _usage(usage: Usage) -> str:
     """Calls, tokens and cost, as far as there are any."""
     tokens = usage.input_tokens + usage.output_tokens
-    parts: list[tuple[object, Callable[[], str]]] = [
-        (usage.calls, lambda: f"{usage.calls:,} calls"),
-        (usage.cached_calls, lambda: f"{usage.cached_calls:,} from the store"),
-        (tokens, lambda: f"{tokens:,} tokens"),
-        (usage.cost is not None, lambda: f"cost {usage.cost:.4f}"),
+    parts = (
+        f"{usage.calls:,} calls" if usage.calls else "",
+        f"{usage.cached_calls:,} from the store" if usage.cached_calls else "",
+        f"{tokens:,} tokens" if tokens else "",
+        "" if usage.cost is None else f"cost {usage.cost:.4f}",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def show_summary(
+    out: Console, name: str, summary: Summary, aggregates: Mapping[str, float | None] | None
+) -> None:
+    """Print a run's figures; warnings go to stderr."""
+    show_lines(out, _headline(name, summary))
+    modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
+    if modes:
+        out.print()
+        figures = [_figures(mode, summary) for mode in modes]
+        # A mode without a sample to measure has no quantiles.
+        labels = max(figures, key=len)
+        rows = [
+            [label, *(column.get(label, figure(None)) for column in figures)] for label in labels
+        ]
+        show_table(out, [Column(""), *numeric(*(mode.mode for mode in modes))], rows)
+        out.print()
+        show_lines(out, _partition(summary), *_signs(modes))
+    if aggregates is not None:
+        shown = ", ".join(
+            f"{name} {'undetermined' if value is None else value}"
+            for name, value in aggregates.items()
+        )
+        show_lines(out, f"as RAGChecker prints it, in percent: {shown}")
+    spent = _usage(summary.usage)
+    if spent:
+        show_lines(out, f"judged with {spent}")
+    tell(*(f"note: {warning}" for warning in summary.warnings))
+
+
+def _headline(name: str, summary: Summary) -> str:
+    parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
+    if summary.failed:
+        parts.append(f"{summary.failed:,} failed")
+    if summary.empty:
+        parts.append(f"{summary.empty:,} without claims")
+    if summary.clusters is not None:
+        parts.append(counted(summary.clusters, "cluster"))
+    definition = (
+        f"; definition {summary.definition}, lower is better" if summary.definition else ""
+    )
+    return f"{name}: {', '.join(parts)}{definition}"
+
+
+def _figures(mode: ModeSummary, summary: Summary) -> dict[str, str]:
+    """Labels and figures of one mode, top to bottom."""
+    percent = f"  {summary.confidence:.0%} interval"
+    as_what = {"low": "no noise", "high": "noise"}.get(summary.undetermined)
+    chosen = {} if as_what is None else {f"  open as {as_what}": figure(mode.mean)}
+    quantiles = {
+        "median" if p == 0.5 else f"{p:.0%} quantile": extent(bounds)
+        for p, bounds in mode.quantile_bounds.items()
+    }
+
+    def known(value: float | None, samples: int = 1) -> str:
+        """`figure`, or that it depends on verdicts that the judge left open."""
+        measured = mode.determined + mode.undetermined
+        return "undetermined" if value is None and measured >= samples else figure(value)
+
+    return {
+        "mean": extent(mode.bounds),
+        percent: span(mode.interval),
+        **chosen,
+        "standard deviation": known(mode.stdev, samples=2),
+        "minimum": known(mode.minimum),
+        **quantiles,
+        "maximum": known(mode.maximum),
+        "samples determined": f"{mode.determined:,}",
+        "samples undetermined": f"{mode.undetermined:,}",
+        "samples undefined": f"{mode.undefined:,}",
+        "mean over all claims": extent(mode.micro_bounds),
+        f"{percent} ": span(mode.micro_interval),
+    }
+
+
+def _partition(summary: Summary) -> str:
+    total = summary.partition.total
+    if not total:
+        return "no response claims"
+    shares = ", ".join(
+        f"{kind(cast('Category', category))} {count / total:.1%}"
+        for category, count in summary.partition._asdict().items()
+    )
+    return f"{counted(total, 'response claim')}: {shares}"
+
+
+def _signs(modes: Sequence[ModeSummary]) -> list[str]:
+    """ValidMind's signs of high risk that are there."""
+    return [
+        f"sign of high risk, {mode.mode}: {sign.sentence}"
+        for mode in modes
+        for sign in mode.signs
+        if sign.present
     ]
-    return ", ".join(text() for there, text in parts if there)

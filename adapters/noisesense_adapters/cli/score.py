@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from noisesense import LLMJudge, Summary, ragchecker_aggregates
+from noisesense import ragchecker_aggregates
 from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import DefinitionName, Mode
-from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.cli.options import (
     SOME_FAILED,
     DefinitionOption,
@@ -24,24 +21,18 @@ from noisesense_adapters.cli.options import (
     MaxUnanswered,
     ModeOption,
     UndeterminedOption,
-    as_definition,
-    as_empty,
     as_mode,
-    as_undetermined,
     check_answers,
     check_gate,
     check_limit,
     worst,
 )
-from noisesense_adapters.cli.output import console, show_lines
-from noisesense_adapters.cli.progress import RunProgress
-from noisesense_adapters.cli.summary import show_summary
-from noisesense_adapters.datasets.model import model_judge
-from noisesense_adapters.datasets.results import results_of
-from noisesense_adapters.datasets.score import partial_of, score_dataset
+from noisesense_adapters.cli.output import console, show_json, show_lines
+from noisesense_adapters.cli.progress import RunProgress, show_summary
+from noisesense_adapters.datasets.results import choices, results_of
 from noisesense_adapters.datasets.write import check_folder
 
-__all__ = ["JudgeOptions", "ScoreOptions", "check_pictures", "run_score", "score"]
+__all__ = ["score"]
 
 _JUDGE = "Judge"
 _OUTPUT = "Output"
@@ -60,19 +51,22 @@ def score(
         typer.Option(
             "--map",
             metavar="FIELD=COLUMN",
-            help="Where a field stands: a column or a dotted path into one. Repeatable.",
+            help="The column that holds FIELD, or a dotted path into one. Repeatable.",
             show_default=False,
         ),
     ] = None,
     id_column: Annotated[
         str | None,
-        typer.Option("--id", metavar="COLUMN", help="Names the samples.", show_default=False),
+        typer.Option(
+            "--id", metavar="COLUMN", help="The column with the samples' ids.", show_default=False
+        ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="What samples share (a document, a user): intervals are over these.",
+            help="The column with what samples share (a document, a user). Intervals resample "
+            "these groups.",
             show_default=False,
         ),
     ] = None,
@@ -82,21 +76,25 @@ def score(
     verdicts: Annotated[
         Path | None,
         typer.Option(
-            metavar="RECORDING", help="Take the verdicts from there.", show_default=False
+            metavar="RECORDING", help="Take the verdicts from this recording.", show_default=False
         ),
     ] = None,
     judge: Annotated[
         str | None,
         typer.Option(
             metavar="PROVIDER:MODEL",
-            help="Let a model judge, e.g. openai:gpt-4.1-mini.",
+            help="The model that judges, e.g. openai:gpt-4.1-mini.",
             show_default=False,
             rich_help_panel=_JUDGE,
         ),
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="The model's endpoint.", show_default=False, rich_help_panel=_JUDGE),
+        typer.Option(
+            help="The endpoint, if not the provider's own.",
+            show_default=False,
+            rich_help_panel=_JUDGE,
+        ),
     ] = None,
     api_key_env: Annotated[
         str | None,
@@ -111,29 +109,33 @@ def score(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keep every call there, and pay for none twice.",
+            help="Store every call in this file, so that none is paid for twice.",
             show_default=False,
             rich_help_panel=_JUDGE,
         ),
     ] = None,
     concurrency: Annotated[
-        int, typer.Option(min=1, help="Calls at once.", rich_help_panel=_JUDGE)
+        int, typer.Option(min=1, help="How many calls to make at once.", rich_help_panel=_JUDGE)
     ] = 16,
     plan: Annotated[
         str,
         typer.Option(
             metavar="lazy|full",
-            help="Ask what the score needs, or every cell.",
+            help="Ask for the verdicts that the score needs, or for every one.",
             rich_help_panel=_JUDGE,
         ),
     ] = "lazy",
     votes: Annotated[
-        int, typer.Option(min=1, help="Ask each verdict so often.", rich_help_panel=_JUDGE)
+        int,
+        typer.Option(min=1, help="Ask for each verdict this many times.", rich_help_panel=_JUDGE),
     ] = 1,
     temperature: Annotated[
         float | None,
         typer.Option(
-            min=0, help="[default: the model's own]", show_default=False, rich_help_panel=_JUDGE
+            min=0,
+            help="The model's temperature.  [default: the model's own]",
+            show_default=False,
+            rich_help_panel=_JUDGE,
         ),
     ] = None,
     out: Annotated[
@@ -167,7 +169,7 @@ def score(
         bool,
         typer.Option(
             "--ragchecker-aggregates",
-            help="As RAGChecker prints them, too: percent, undefined as 0.",
+            help="Also show the means as RAGChecker prints them: in percent, undefined as 0.",
             rich_help_panel=_OUTPUT,
         ),
     ] = False,
@@ -178,212 +180,142 @@ def score(
 ) -> None:
     """Score a dataset.
 
-    Verdicts are those in the file, those of a recording, or a model's. With --judge and --out
-    an interrupted run goes on where it was when the same command is given again, and a finished
-    one tries again what failed.
+    The verdicts come from the file, from a recording or from a model. With --judge and --out, the
+    same command continues an interrupted run, and retries what failed in a finished one.
 
-    Where verdicts are missing, the figures are ranges: what every way to fill them in lies in.
+    Where verdicts are missing, a figure is a range that holds for every way to fill them in.
 
     Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
     cannot be decided; 5 more than --max-unanswered of the verdicts have no answer, or a model
-    found no claim in any response; 130 interrupted. Of several, the first of 1, 4, 5, 3 counts.
+    found no claim in any response; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
     """
-    from noisesense_adapters.cli.score import JudgeOptions, ScoreOptions, run_score
+    # Here, since judging loads SQLite.
+    from noisesense_adapters.datasets.model import model_judge
+    from noisesense_adapters.datasets.score import score_dataset
 
-    model = JudgeOptions(
-        judge, base_url, api_key_env, temperature, plan, votes, concurrency, store
-    )
-    options = ScoreOptions(
-        dataset=dataset,
-        mapping=mapping or [],
-        names={"id": id_column, "cluster": cluster},
-        definition=as_definition(definition),
-        empty=as_empty(empty),
-        undetermined=as_undetermined(undetermined),
-        verdicts=verdicts,
-        judge=model,
-        out=out,
-        report=report,
-        png=png,
-        ragchecker=ragchecker,
-        as_json=as_json,
-        fail_above=fail_above,
-        mode=as_mode(mode),
-        max_unanswered=max_unanswered,
-    )
-    raise typer.Exit(run_score(options))
-
-
-@dataclass(frozen=True)
-class JudgeOptions:
-    """Who judges, and how."""
-
-    model: str | None
-    base_url: str | None
-    api_key_env: str | None
-    temperature: float | None
-    plan: str
-    votes: int
-    concurrency: int
-    store: Path | None
-
-    def judge(self) -> LLMJudge | None:
-        """The judge; None if none is asked for. Raises `InputError`, `JudgeError`."""
-        if self.model is None:
-            for name in ("base_url", "api_key_env", "temperature", "store"):
-                if getattr(self, name) is not None:
-                    option = f"--{name.replace('_', '-')}"
-                    raise InputError("--judge as well", f"only {option}", where="score")
-            return None
-        return model_judge(
-            self.model,
-            base_url=self.base_url,
-            api_key_env=self.api_key_env,
-            temperature=self.temperature,
-            plan=self.plan,
-            votes=self.votes,
-            concurrency=self.concurrency,
-            store=self.store,
-        )
-
-
-@dataclass(frozen=True)
-class ScoreOptions:
-    """What the command was given."""
-
-    dataset: Path
-    mapping: list[str]
-    names: dict[str, str | None]
-    definition: DefinitionName | None
-    empty: Empty | None
-    undetermined: Undetermined | None
-    verdicts: Path | None
-    judge: JudgeOptions
-    out: Path | None
-    report: Path | None
-    png: Path | None
-    ragchecker: bool
-    as_json: bool
-    fail_above: float | None
-    mode: Mode | None
-    max_unanswered: float
-
-    def columns(self) -> dict[str, str]:
-        """Fields and their columns. Raises `InputError`."""
-        found = {name: column for name, column in self.names.items() if column is not None}
-        for each in self.mapping:
-            field, equals, column = each.partition("=")
-            if not (field and equals and column):
-                raise InputError("FIELD=COLUMN", describe(each), where="--map")
-            if field in found:
-                raise InputError("each field once", describe(field), where="--map")
-            found[field] = column
-        return found
-
-
-def run_score(options: ScoreOptions) -> int:
-    """Score, write, show. Returns the exit status."""
-    check_limit(options.fail_above)
-    check_pictures(options.report, options.png, options.dataset)
-    if options.ragchecker and options.definition not in (None, "ragas"):
-        got = repr(options.definition)
+    checked, chosen = as_mode(mode), choices(definition, empty, undetermined)
+    check_limit(fail_above)
+    _check_pictures(report, png, dataset)
+    if ragchecker and chosen["definition"] not in (None, "ragas"):
+        got = repr(definition)
         raise InputError("definition 'ragas'", got, where="--ragchecker-aggregates")
+    columns = _columns(mapping or [], id=id_column, cluster=cluster)
+    model = None
+    if judge is None:
+        _refuse_without_judge(base_url, api_key_env, temperature, store)
+    else:
+        model = model_judge(
+            judge,
+            base_url=base_url,
+            api_key_env=api_key_env,
+            temperature=temperature,
+            plan=plan,
+            votes=votes,
+            concurrency=concurrency,
+            store=store,
+        )
+    aggregates = None
+    progress = RunProgress(dataset)
     with TemporaryDirectory(prefix="noisesense-") as scratch:
-        again = options.report or options.png or options.ragchecker
-        # Whatever reads the results once more reads them from a file.
-        results = options.out or (Path(scratch, "results.jsonl") if again else None)
-        progress = RunProgress(options.dataset)
+        # What reads the results again reads them from a file.
+        read_again = report or png or ragchecker
+        results = out or (Path(scratch, "results.jsonl") if read_again else None)
         try:
             with progress:
                 summary = score_dataset(
-                    options.dataset,
-                    columns=options.columns(),
-                    verdicts=options.verdicts,
-                    judge=options.judge.judge(),
-                    definition=options.definition,
-                    empty=options.empty,
-                    undetermined=options.undetermined,
+                    dataset,
+                    columns=columns,
+                    verdicts=verdicts,
+                    judge=model,
+                    **chosen,
                     out=results,
-                    concurrency=options.judge.concurrency,
+                    concurrency=concurrency,
                     on_done=progress.add,
                 )
         except KeyboardInterrupt:
-            _tell_interrupted(options, progress)
+            if model is not None:
+                _tell_interrupted(progress, out)
             raise
         without_claims = summary.failed - progress.failed
         if without_claims > 0:
             progress.say(f"failed: {without_claims:,} responses without claims (--empty error)")
-        aggregates = None
         if results is not None:
-            _write_pictures(options, results)
-            if options.ragchecker:
+            _write_pictures(results, report, png, dataset.name)
+            if ragchecker:
                 aggregates = ragchecker_aggregates(results_of(results))
-    _show(options, summary, aggregates)
-    return worst(
-        check_gate(summary, options.fail_above, options.mode),
-        check_answers(summary, options.max_unanswered, judged=options.judge.model is not None),
-        SOME_FAILED if summary.failed else 0,
+    if as_json:
+        extra = {} if aggregates is None else {"ragchecker_aggregates": aggregates}
+        show_json({"input": str(dataset), **summary.to_dict(), **extra})
+    else:
+        show_summary(console(), dataset.name, summary, aggregates)
+        written = [f"wrote {path}" for path in (out, report, png) if path]
+        show_lines(console(), *([""] if written else []), *written)
+    raise typer.Exit(
+        worst(
+            check_gate(summary, fail_above, checked),
+            check_answers(summary, max_unanswered, judged=model is not None),
+            SOME_FAILED if summary.failed else 0,
+        )
     )
 
 
-def _tell_interrupted(options: ScoreOptions, progress: RunProgress) -> None:
-    done = progress.done - progress.failed
-    kept = options.out and options.judge.model and partial_of(options.out)
-    if kept and kept.exists():
-        progress.say(f"interrupted: {done:,} samples are done and kept in {kept};")
-        progress.say("the same command goes on from there")
-    elif options.judge.model:
-        progress.say("interrupted: nothing is kept without --out (but in the --store, if given)")
+def _columns(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
+    """The column of each field. Raises `InputError`."""
+    columns = {field: column for field, column in named.items() if column is not None}
+    for pair in mapping:
+        field, equals, column = pair.partition("=")
+        if not (field and equals and column):
+            raise InputError("FIELD=COLUMN", describe(pair), where="--map")
+        if field in columns:
+            raise InputError("each field once", describe(field), where="--map")
+        columns[field] = column
+    return columns
 
 
-def _write_pictures(options: ScoreOptions, results: Path) -> None:
-    if options.report is None and options.png is None:
-        return
-    from noisesense_adapters.report import write_png, write_report
-
-    title = f"Noise sensitivity: {options.dataset.name}"
-    if options.report is not None:
-        write_report(results_of(results), options.report, title=title)
-    if options.png is not None:
-        write_png(results_of(results), options.png)
+def _refuse_without_judge(*options: object) -> None:
+    names = ("--base-url", "--api-key-env", "--temperature", "--store")
+    for name, value in zip(names, options, strict=True):
+        if value is not None:
+            raise InputError("--judge as well", f"only {name}", where="score")
 
 
-def _show(
-    options: ScoreOptions, summary: Summary, aggregates: dict[str, float | None] | None
-) -> None:
-    written = [path for path in (options.out, options.report, options.png) if path]
-    if options.as_json:
-        data: dict[str, Any] = {"input": str(options.dataset), **summary.to_dict()}
-        if aggregates is not None:
-            data["ragchecker_aggregates"] = aggregates
-        print(json.dumps(data, indent=2))
-        return
-    out = console()
-    show_summary(out, options.dataset.name, summary, aggregates)
-    if written:
-        out.print()
-        show_lines(out, [f"wrote {path}" for path in written])
-
-
-def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
-    """Raise if one that is asked for cannot be made.
+def _check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
+    """Raise before anything is judged if a report or a picture could not be written.
 
     Raises:
         InputError: another ending, no folder, or a file that must not be overwritten.
-        MissingExtraError: what draws is not installed.
+        MissingExtraError: the packages that draw are not installed.
     """
-    wanted = [(report, ".html", "--report"), (png, ".png", "--png")]
-    for path, ending, option in wanted:
-        if path is not None:
-            _check(path, ending, option, dataset)
-    if report is not None or png is not None:
+    for path, ending, option in ((report, ".html", "--report"), (png, ".png", "--png")):
+        if path is None:
+            continue
+        if path.suffix.lower() != ending:
+            raise InputError(f"a name ending in {ending}", repr(path.name), where=option)
+        check_folder(path.parent, option)
+        if path.is_dir() or (path.exists() and dataset.exists() and path.samefile(dataset)):
+            raise InputError("a file of its own", repr(str(path)), where=option)
         import_module("noisesense_adapters.report")
 
 
-def _check(path: Path, ending: str, where: str, dataset: Path) -> None:
-    if path.suffix.lower() != ending:
-        raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
-    check_folder(path.parent, where)
-    if path.is_dir() or (path.exists() and dataset.exists() and path.samefile(dataset)):
-        raise InputError("a file of its own", repr(str(path)), where=where)
+def _tell_interrupted(progress: RunProgress, out: Path | None) -> None:
+    from noisesense_adapters.datasets.score import partial_of
+
+    partial = out and partial_of(out)
+    if partial and partial.exists():
+        done = progress.done - progress.failed
+        progress.say(f"interrupted: {done:,} samples are done and saved in {partial};")
+        progress.say("the same command continues from there")
+    else:
+        progress.say("interrupted: without --out no result is saved (a --store keeps the calls)")
+
+
+def _write_pictures(results: Path, report: Path | None, png: Path | None, name: str) -> None:
+    if report is None and png is None:
+        return
+    from noisesense_adapters.report import write_png, write_report
+
+    if report is not None:
+        write_report(results_of(results), report, title=f"Noise sensitivity: {name}")
+    if png is not None:
+        write_png(results_of(results), png)

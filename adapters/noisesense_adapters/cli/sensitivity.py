@@ -1,85 +1,116 @@
-"""``noisesense sensitivity``: what it does."""
+"""``noisesense sensitivity``."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
-from rich.text import Text
+import typer
 
 from noisesense import sensitivity_band
-from noisesense.scoring.definitions import MODES, DefinitionName
+from noisesense.scoring.definitions import MODES
 from noisesense.stats.cells import CellKind
 from noisesense.stats.sensitivity import CELLS
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli.options import Reading, definition_in
-from noisesense_adapters.cli.output import Column, console, show_lines, show_table
-from noisesense_adapters.cli.summary import extent, span
+from noisesense_adapters.cli.options import (
+    DefinitionOption,
+    JsonOption,
+    Reading,
+    ResultsPath,
+    definition_in,
+)
+from noisesense_adapters.cli.output import (
+    Column,
+    console,
+    extent,
+    numeric,
+    show_json,
+    show_lines,
+    show_table,
+    span,
+    tell,
+)
+from noisesense_adapters.datasets.results import choices
 
-__all__ = ["run_sensitivity"]
+__all__ = ["sensitivity"]
 
 
-def run_sensitivity(
-    path: Path,
-    *,
-    false_yes: float,
-    false_no: float,
-    cells: list[str] | None,
-    definition: DefinitionName | None,
-    simulations: int,
-    as_json: bool,
-) -> int:
-    """Simulate and show. Returns the exit status."""
-    definition = definition or definition_in(path)
-    reading = Reading(definition)
-    found = sensitivity_band(
-        reading.results(path),
+def sensitivity(
+    results: ResultsPath,
+    false_yes: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="The share of no verdicts to turn into yes."
+        ),
+    ] = 0.02,
+    false_no: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="The share of yes verdicts to turn into no."
+        ),
+    ] = 0.0,
+    cells: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="correct|response|reference",
+            help="Which verdicts to change. Repeatable.  [default: all]",
+            show_default=False,
+        ),
+    ] = None,
+    definition: DefinitionOption = None,
+    simulations: Annotated[int, typer.Option(min=1, help="How many simulations to run.")] = 200,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how the means would move if the judge were wrong.
+
+    Simulates the judge's errors on the recorded verdicts.
+
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
+    """
+    name = choices(definition)["definition"] or definition_in(results)
+    reading = Reading(name)
+    band = sensitivity_band(
+        reading.results(results),
         false_yes=false_yes,
         false_no=false_no,
         cells=cast("list[CellKind]", cells) or CELLS,
-        definition=definition,
+        definition=name,
         simulations=simulations,
     )
     if as_json:
-        print(json.dumps({"definition": definition, **asdict(found)}, indent=2))
-        return reading.status
+        show_json({"definition": name, **asdict(band)})
+        raise typer.Exit(reading.status)
     out = console()
-    failed = f" ({found.failed:,} more failed)" if found.failed else ""
-    where = "all verdicts" if len(found.cells) == len(CELLS) else " and ".join(found.cells)
+    failed = f" ({band.failed:,} more failed)" if band.failed else ""
+    where = "all verdicts" if len(band.cells) == len(CELLS) else " and ".join(band.cells)
     show_lines(
         out,
-        [
-            f"{counted(found.samples, 'sample')}{failed}, "
-            f"{counted(found.simulations, 'simulation')}: {false_yes:.1%} of the "
-            f"no turned into yes, {false_no:.1%} of the yes into no, in {where}; "
-            f"definition {definition}",
-            "",
-        ],
+        f"{counted(band.samples, 'sample')}{failed}, "
+        f"{counted(band.simulations, 'simulation')}: {false_yes:.1%} of the no turned into yes, "
+        f"{false_no:.1%} of the yes into no, in {where}; definition {name}",
+        "",
     )
     columns = [
         Column("mode"),
-        Column("undetermined", numeric=True),
-        Column("undefined", numeric=True),
-        Column("mean", numeric=True),
-        Column("moves to", numeric=True),
+        *numeric("undetermined", "undefined", "mean", "moves to"),
         Column("95% of the simulations"),
     ]
     rows = [
         [
-            Text(band.mode),
-            Text(f"{band.undetermined:,}"),
-            Text(f"{band.undefined:,}"),
-            Text(extent(band.bounds)),
-            Text(extent(band.moved_bounds)),
-            Text("-" if band.low is None or band.high is None else span((band.low, band.high))),
+            mode.mode,
+            f"{mode.undetermined:,}",
+            f"{mode.undefined:,}",
+            extent(mode.bounds),
+            extent(mode.moved_bounds),
+            "-" if mode.low is None or mode.high is None else span((mode.low, mode.high)),
         ]
-        for mode in MODES
-        if (band := found.mode(mode)) is not None
+        for mode in map(band.mode, MODES)
+        if mode is not None
     ]
     show_table(out, columns, rows)
-    if found.open_cells:
-        note = f"note: {found.open_cells:,} verdicts were never given; errors in them do not show."
-        show_lines(console(stderr=True), [f"{note} Judge with --plan full where they are many."])
-    return reading.status
+    if band.open_cells:
+        tell(
+            f"note: {band.open_cells:,} verdicts are missing, and errors in them do not show. If "
+            "they are many, judge with --plan full."
+        )
+    raise typer.Exit(reading.status)

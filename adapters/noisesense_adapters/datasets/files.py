@@ -1,4 +1,4 @@
-"""Rows out of files: JSON lines, CSV, JSON documents, Parquet and Arrow."""
+"""The rows of files: JSON lines, CSV, JSON documents, Parquet and Arrow."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _HINT = "save the file as UTF-8"
 
 
 def bad_byte(byte: int) -> InputError:
-    """The error for a byte that has no place in UTF-8."""
+    """The error for a byte that is not valid UTF-8."""
     return InputError("UTF-8 text", f"the byte {byte:#04x}", hint=_HINT)
 
 
 def refuse_other_encodings(start: bytes, path: Path) -> None:
-    """Raise `InputError` if a file begins as one of another kind does."""
+    """Raise `InputError` if a file begins like one of another kind."""
     for mark, what in _OTHERS.items():
         if start.startswith(mark):
             raise InputError("UTF-8 text", what, where=str(path), hint=_HINT)
@@ -60,7 +60,7 @@ _BLOCK = 1 << 20
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
-    """One JSON object a line; a broken line does not end the file."""
+    """One JSON object per line; a broken line does not end the file."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
@@ -82,7 +82,7 @@ def _value(line: bytes, *, first: bool) -> object:
 
 
 def count_lines(path: Path) -> int:
-    """How many lines there are; blank ones are counted, too."""
+    """The number of lines, blank ones included."""
     count, last = 0, b"\n"
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -97,7 +97,7 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def csv_rows(path: Path) -> Iterator[Raw]:
-    """A header, then a sample a row; lists stand in a cell as JSON or as Python prints them.
+    """A header, then one sample per row; a cell holds a list as JSON or as Python prints it.
 
     A row that is broken or not UTF-8 does not end the file.
 
@@ -108,7 +108,7 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     with path.open("rb") as file:
         first = file.readline()
         refuse_other_encodings(first, path)
-        # Bytes that are not UTF-8 pass as surrogates: only the rows they are in are lost.
+        # Bytes that are not UTF-8 pass as surrogates, so that only their rows are lost.
         lines = (line.decode("utf-8", "surrogateescape") for line in file)
         header = first.decode("utf-8-sig", "surrogateescape")
         tabs = path.suffix.lower() == ".tsv"
@@ -145,13 +145,13 @@ def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
 def _row(names: list[str], cells: list[str]) -> dict[str, str] | InputError:
     if len(cells) != len(names):
         return InputError(f"{len(names)} cells, as in the header", str(len(cells)))
-    spoilt = next((cell for cell in cells if _ESCAPED.search(cell)), None)
-    return dict(zip(names, cells, strict=True)) if spoilt is None else _not_utf8(spoilt)
+    broken = next((cell for cell in cells if _ESCAPED.search(cell)), None)
+    return dict(zip(names, cells, strict=True)) if broken is None else _not_utf8(broken)
 
 
 def _not_utf8(text: str) -> InputError:
-    found = _ESCAPED.search(text)
-    return bad_byte(ord(found[0]) - 0xDC00 if found else 0)
+    match = _ESCAPED.search(text)
+    return bad_byte(ord(match[0]) - 0xDC00 if match else 0)
 
 
 _LISTS = ("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples")
@@ -171,11 +171,11 @@ def document_rows(path: Path) -> Iterator[Raw]:
 def _rows_of(data: Any, path: Path) -> list[object]:
     while isinstance(data, Mapping):
         document = cast("Mapping[str, Any]", data)
-        found = next((document[name] for name in _LISTS if name in document), None)
-        if found is None:
+        rows = next((document[name] for name in _LISTS if name in document), None)
+        if rows is None:
             names = ", ".join(map(repr, document)) or "nothing"
             raise InputError("a list of rows", f"an object with {names}", where=str(path))
-        data = found
+        data = rows
     if not isinstance(data, list):
         raise InputError("a list of rows", describe(data), where=str(path))
     rows = cast("list[object]", data)
@@ -200,7 +200,7 @@ def parquet_rows(path: Path) -> Iterator[Raw]:
 
 
 def count_parquet(path: Path) -> int:
-    """How many rows there are."""
+    """The number of rows."""
     with _readable("a Parquet file", path):
         return int(pyarrow("pyarrow.parquet").read_metadata(path).num_rows)
 
@@ -210,13 +210,13 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
     pa = pyarrow()
     with _readable("an Arrow file", path), pa.memory_map(str(path)) as file:
         if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
-            with pa.ipc.open_file(file) as found:
-                batches = (found.get_batch(i) for i in range(found.num_record_batches))
+            with pa.ipc.open_file(file) as reader:
+                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
                 yield from _rows(path, batches)
         else:
             file.seek(0)
-            with pa.ipc.open_stream(file) as found:
-                yield from _rows(path, found)
+            with pa.ipc.open_stream(file) as reader:
+                yield from _rows(path, reader)
 
 
 def _rows(path: Path, batches: Any) -> Iterator[Raw]:
@@ -244,17 +244,17 @@ def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Ra
     Either what ``Dataset.save_to_disk`` writes, or Parquet files, as the Hub holds them.
 
     Raises:
-        InputError: it is no such folder, or one of several splits.
+        InputError: another kind of folder, or one with several splits.
     """
     if (folder / "dataset_dict.json").exists():
         splits = read_json(folder / "dataset_dict.json").get("splits", [])
-        raise _several(folder, [f"{folder}/{split}" for split in splits])
+        raise _several_splits(folder, [f"{folder}/{split}" for split in splits])
     if (folder / "state.json").exists():
         parts = read_json(folder / "state.json").get("_data_files", [])
         files = [folder / part["filename"] for part in parts]
-        lost = next((file for file in files if not file.is_file()), None)
-        if lost is not None:
-            raise InputError("all files of the dataset", f"no {lost.name}", where=str(folder))
+        missing = next((file for file in files if not file.is_file()), None)
+        if missing is not None:
+            raise InputError("all files of the dataset", f"no {missing.name}", where=str(folder))
         return files, arrow_rows
     files = sorted([*folder.glob("*.parquet"), *folder.glob("data/*.parquet")])
     if not files:
@@ -263,10 +263,10 @@ def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Ra
     # The Hub's names: train-00000-of-00002.parquet.
     splits = sorted({file.name.partition("-")[0] for file in files})
     if len(splits) > 1:
-        raise _several(folder, [str(file) for file in files])
+        raise _several_splits(folder, [str(file) for file in files])
     return files, parquet_rows
 
 
-def _several(folder: Path, choices: list[str]) -> InputError:
+def _several_splits(folder: Path, choices: list[str]) -> InputError:
     shown = ", ".join(choices[:5])
     return InputError("one split", "several", where=str(folder), hint=f"name one: {shown}")

@@ -1,4 +1,4 @@
-"""What a run has judged so far: the next run goes on from it, and nothing paid is overwritten."""
+"""What a run has judged so far: the next run continues from it and overwrites nothing paid."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ _NOWHERE = -1
 
 
 class Journal:
-    """A file of results in the order in which they were judged, each written at once.
+    """A file of results in the order in which they were judged, each written immediately.
 
-    A row that is in it with a score by the same judge is done; one that failed, or that left
-    verdicts without an answer, is tried again.
-    A line that was cut off when the process died is dropped. Memory: eight bytes a row, and
-    about two hundred for each result of an earlier run.
+    A row that is in it with a score by the same judge is done. One that failed, or for which
+    verdicts have no answer, is tried again. A line that was cut off when the process died is
+    dropped. Memory: eight bytes per row, and about two hundred for each earlier result.
 
     Args:
-        path: made if it is not there.
-        judge: the name of who judges; None: nobody knows, and nothing is taken from before.
+        path: the file; created if it does not exist.
+        judge: the judge's name; None: it has none, and no earlier result is reused.
     """
 
     def __init__(self, path: Path, judge: str | None) -> None:
@@ -49,7 +48,7 @@ class Journal:
                     self._done.setdefault(key, []).append(offset)
 
     def adopt(self, results: Iterator[Result]) -> None:
-        """Take over what the same judge said in a finished results file."""
+        """Take over the same judge's results from a finished results file."""
         known = frozenset(self._done)
         for result in results:
             judged = result.score is not None and not result.unanswered
@@ -59,15 +58,15 @@ class Journal:
                     self._done.setdefault(key, []).append(self._append(result))
 
     def take(self, position: int, row: Row) -> bool:
-        """Is the row done? Then it is at that position of the input."""
-        found = self._done.get(self._key(row.id, row.cluster, _dumped(row.sample)))
-        if not found:
+        """Is the row done? If so, its result goes to that position of the input."""
+        offsets = self._done.get(self._key(row.id, row.cluster, _dumped(row.sample)))
+        if not offsets:
             return False
-        self._put(position, found.pop(0))
+        self._put(position, offsets.pop(0))
         return True
 
     def add(self, position: int, result: Result) -> None:
-        """Keep the result of the row at that position."""
+        """Write the result of the row at that position."""
         self._put(position, self._append(result))
 
     def lines(self) -> Iterator[str]:
@@ -142,34 +141,34 @@ class Journal:
 
 
 def _dumped(sample: Any) -> Any:
-    """A sample as a line holds it: with its labels and ids, which the sample's key leaves out."""
+    """A sample as in a line: with labels and ids, which the sample's key leaves out."""
     return None if sample is None else sample.model_dump(mode="json", exclude_defaults=True)
 
 
-_LOOKED_AT = 20
+_FIRST_RESULTS = 20
 _HINT = "nothing was overwritten; choose another name, or remove the file"
 
 
 def check_paid(
     path: Path, partial: Path, judge: str | None, dataset: Iterable[Row | BadRow]
 ) -> None:
-    """Are results that are there of this judge and this dataset, as far as the first ones tell?
+    """Are existing results by this judge and of this dataset? The first ones decide.
 
-    Results without a named judge cost nothing to have again, and are no obstacle.
+    Results without a named judge cost nothing to compute again and may be overwritten.
 
     Args:
-        path: a results file, if it is there.
-        partial: what an interrupted run left, if it is there.
-        judge: the name of the run's judge; None: the run asks none, or one without a name.
-        dataset: what the run scores; read up to the first sample that is in the results.
+        path: the results file, which need not exist.
+        partial: the file of an interrupted run, which need not exist.
+        judge: the name of the run's judge; None: no judge, or one without a name.
+        dataset: the rows to score; read up to the first sample that is in the results.
 
     Raises:
-        InputError: another judge's, or over other samples.
+        InputError: they are by another judge or of other samples.
     """
-    found = [*_judged(path, results_of(path))] if holds_something(path) else []
+    judged = [*_judged(path, results_of(path))] if holds_something(path) else []
     if judge is not None and holds_something(partial):
-        found += _judged(partial, read_results(partial, on_error=lambda _: None))
-    for file, result in found:
+        judged += _judged(partial, read_results(partial, on_error=lambda _: None))
+    for file, result in judged:
         if judge is not None and result.judge != judge:
             raise InputError(
                 f"results by {judge!r}, or a new file, as {file}",
@@ -177,19 +176,19 @@ def check_paid(
                 where="out",
                 hint=_HINT,
             )
-    if not found:
+    if not judged:
         return
-    keys = {result.sample.key for _, result in found if result.sample}
+    keys = {result.sample.key for _, result in judged if result.sample}
     if not any(isinstance(row, Row) and row.sample and row.sample.key in keys for row in dataset):
         raise InputError(
-            f"results over the same samples, or a new file, as {path}",
-            f"other samples, judged by {describe(found[0][1].judge)}",
+            f"results of the same samples, or a new file, as {path}",
+            f"other samples, judged by {describe(judged[0][1].judge)}",
             where="out",
             hint=_HINT,
         )
 
 
 def _judged(path: Path, results: Iterator[Result]) -> Iterator[tuple[Path, Result]]:
-    for result in islice(results, _LOOKED_AT):
+    for result in islice(results, _FIRST_RESULTS):
         if result.judge is not None and result.score is not None:
             yield path, result

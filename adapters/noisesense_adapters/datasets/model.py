@@ -6,14 +6,8 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from noisesense import LLMJudge, StructuredLLM, VerdictStore
-from noisesense.errors import (
-    InputError,
-    JudgeError,
-    MissingExtraError,
-    NoiseSenseError,
-    describe,
-)
+from noisesense import LLMJudge, StructuredLLM
+from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
 from noisesense.judging.llm import Plan
 from noisesense_adapters.toolbox.extras import needs_extra
 
@@ -36,18 +30,18 @@ def model_judge(
 ) -> LLMJudge:
     """A judge over ``provider:model``.
 
-    ``openai:…`` is asked through the package `openai`, at OpenAI or any endpoint that speaks its
-    protocol; every other provider through LangChain, as its ``init_chat_model`` names them.
+    ``openai:…`` uses the package `openai`, with OpenAI or any endpoint that speaks its protocol.
+    Every other provider is used through LangChain, by the name its ``init_chat_model`` knows.
 
     Args:
         model: e.g. ``"openai:gpt-4.1-mini"`` or ``"anthropic:claude-sonnet-4-5"``.
-        base_url: of the endpoint, if it is not the provider's own.
+        base_url: the endpoint, if it is not the provider's own.
         api_key_env: the name of the environment variable with the key; by default the
             provider's own variable.
         temperature: by default the model's own.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
-        concurrency: calls at once.
+        concurrency: how many calls to make at once.
         store: a file that keeps every call, so that none is paid for twice.
 
     Raises:
@@ -57,22 +51,26 @@ def model_judge(
     """
     provider, colon, name = model.partition(":")
     if not (provider and colon and name):
-        hint = "for instance openai:gpt-4.1-mini"
+        hint = "for example openai:gpt-4.1-mini"
         raise InputError("provider:model", describe(model), where="judge", hint=hint)
     key = None if api_key_env is None else _key(api_key_env)
-    settings: dict[str, Any] = {"base_url": base_url, "api_key": key, "temperature": temperature}
-    given = {name: value for name, value in settings.items() if value is not None}
-    llm = _openai(name, given) if provider == "openai" else _langchain(provider, name, given)
-    kept = None if store is None else VerdictStore(store)
+    settings = {"base_url": base_url, "api_key": key, "temperature": temperature}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    if store is not None:
+        from noisesense import VerdictStore  # here, since SQLite takes its time
     return LLMJudge(
-        llm, plan=cast("Plan", plan), votes=votes, max_concurrency=concurrency, store=kept
+        _openai(name, settings) if provider == "openai" else _langchain(provider, name, settings),
+        plan=cast("Plan", plan),
+        votes=votes,
+        max_concurrency=concurrency,
+        store=None if store is None else VerdictStore(store),
     )
 
 
 def _key(variable: str) -> str:
     key = os.environ.get(variable)
     if not key:
-        # The name is not shown: a key may stand where its name belongs.
+        # Do not show the name: somebody may have put the key itself there.
         raise JudgeError("the environment variable that api_key_env names is not set")
     return key
 
@@ -80,8 +78,8 @@ def _key(variable: str) -> str:
 def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     with needs_extra("openai"):
         from noisesense_adapters.openai import OpenAILLM
-    sent = {name: settings.pop(name) for name in ("temperature",) if name in settings}
-    return OpenAILLM(model, params=sent, **settings)
+    params = {"temperature": settings.pop("temperature")} if "temperature" in settings else {}
+    return OpenAILLM(model, params=params, **settings)
 
 
 def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:
@@ -99,7 +97,9 @@ def _langchain(provider: str, model: str, settings: dict[str, Any]) -> Structure
             failure = InputError("a provider LangChain knows", describe(provider), where="judge")
         else:
             problem = f"no client for {provider}:{model} ({type(error).__name__})"
-            failure = JudgeError(f"{problem}. Hint: is the variable of its API key set?")
+            failure = JudgeError(
+                f"{problem}. Hint: is the environment variable of its API key set?"
+            )
     else:
         return LangChainLLM(chat)
     raise failure

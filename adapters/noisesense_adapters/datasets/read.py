@@ -1,4 +1,4 @@
-"""`read_rows`: from a path to rows; the file's name tells its kind, its first rows the schema."""
+"""`read_rows`: from a path to rows. The name gives the file's kind, the first rows its schema."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_result_line(row: Mapping[str, Any], place: str) -> Row:
 
 
 def is_checked(row: Mapping[str, Any]) -> bool:
-    """Has RAGChecker's checker been over this result?"""
+    """Is this a result of RAGChecker's checker?"""
     return {"response_claims", "gt_answer"} <= row.keys()
 
 
@@ -91,14 +91,14 @@ def is_promptfoo(row: Mapping[str, Any]) -> bool:
 
 
 def promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
-    """Reads results. Their texts, labels and verdicts stand where our assertion looks for them.
+    """A reader of results, with texts, labels and verdicts where our assertion looks for them.
 
-    Verdicts are those the test was given, or else those that a judge gave in our assertion,
-    which it leaves in its metadata.
+    The verdicts are those given to the test, or else those that the assertion's judge gave; the
+    assertion leaves these in its metadata.
 
     Args:
-        folder: where the results are; paths of recordings may be relative to it.
-        verdicts: read those, too?
+        folder: the results' folder; paths of recordings may be relative to it.
+        verdicts: whether to read the verdicts as well.
     """
 
     @cache
@@ -106,12 +106,11 @@ def promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         beside = folder / path
         return RecordedJudge(beside if beside.exists() else path)
 
-    def found(result: _Json, inputs: Inputs, sample: Sample) -> Verdicts | None:
-        given = inputs.verdicts
-        if given is None:
-            left = [metadata["verdicts"] for metadata in _ours(result) if "verdicts" in metadata]
-            return Verdicts.model_validate(left[0]).beside(sample) if left else None
-        where, value = given
+    def verdicts_of(result: _Json, inputs: Inputs, sample: Sample) -> Verdicts | None:
+        if inputs.verdicts is None:
+            judged = [metadata["verdicts"] for metadata in _ours(result) if "verdicts" in metadata]
+            return Verdicts.model_validate(judged[0]).beside(sample) if judged else None
+        where, value = inputs.verdicts
         if isinstance(value, str):
             return recording(value.removeprefix("file://")).lookup(sample)
         return read_verdicts(value, sample, where)
@@ -125,32 +124,32 @@ def promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         context = {"vars": result.get("vars"), "providerResponse": response}
         inputs = Inputs(response["output"], context, _config(result))
         sample = Sample.model_validate(inputs.sample)
-        given = found(result, inputs, sample) if verdicts else None
-        return Row(place, _id(result), None, sample, given)
+        known = verdicts_of(result, inputs, sample) if verdicts else None
+        return Row(place, _id(result), None, sample, known)
 
     return read
 
 
 def _id(result: _Json) -> str:
-    """The same for the same test, prompt and provider in another run."""
+    """The same for the same test, prompt and provider in every run."""
     provider = as_object(result.get("provider"))
     name = provider.get("label") or provider.get("id") or "provider"
     return f"test {result['testIdx']}, prompt {result['promptIdx']}, {name}"
 
 
 def _components(result: _Json) -> Iterator[_Json]:
-    found = as_object(result.get("gradingResult")).get("componentResults")
-    return map(as_object, found or ())
+    components = as_object(result.get("gradingResult")).get("componentResults")
+    return map(as_object, components or ())
 
 
 def _ours(result: _Json) -> Iterator[_Json]:
     """The metadata of our assertions."""
-    found = (as_object(component.get("metadata")) for component in _components(result))
-    return (metadata for metadata in found if "noiseSensitivity" in metadata)
+    every = (as_object(component.get("metadata")) for component in _components(result))
+    return (metadata for metadata in every if "noiseSensitivity" in metadata)
 
 
 def _config(result: _Json) -> _Json:
-    """Of our assertion; of the first Python one with a config where ours gave no score."""
+    """The config of our assertion; if it gave no score, of the first Python one with a config."""
     scored = (c for c in _components(result) if "noiseSensitivity" in as_object(c.get("metadata")))
     asserted = as_object(result.get("testCase")).get("assert") or ()
     python = (a for a in map(as_object, asserted) if a.get("type") == "python")
@@ -159,7 +158,7 @@ def _config(result: _Json) -> _Json:
     return next((config for config in configs if config), as_object(None))
 
 
-_LOOKED_AT = 20
+_FIRST_ROWS = 20
 _NAMES = ("id", "cluster")
 _KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
     ".jsonl": jsonl_rows,
@@ -183,29 +182,29 @@ def read_rows(
     JSON lines, CSV, Parquet, Arrow and folders of Hugging Face datasets are read in a stream,
     JSON documents whole (lists of rows, Promptfoo's results, DeepEval's test runs, RAGChecker's
     inputs and outputs). The columns of ragas, DeepEval and RAGChecker are known by their names,
-    and so are lines of recordings and of results. A row that cannot be read becomes a `BadRow`;
-    the others are not touched by it.
+    and so are lines of recordings and of results. A row that cannot be read becomes a `BadRow`
+    and does not affect the others.
 
-    Chunks are texts or objects, of which the text (``text``, ``context``, ``page_content`` or
-    ``content``), the id (``id``, ``doc_id`` or ``source``) and ``relevant``, a label, are read.
+    Chunks are texts or objects. Of an object, the text (``text``, ``context``, ``page_content``
+    or ``content``), the id (``id``, ``doc_id`` or ``source``) and the label ``relevant`` are read.
 
     Args:
         path: a file or folder.
-        columns: where what is named otherwise stands: ``response``, ``reference``,
-            ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` as a
-            column's name, a dotted path into a column of objects, or a function of the row.
-        verdicts: read those in the file, too? If not, broken ones spoil nothing.
+        columns: the columns with other names: for ``response``, ``reference``,
+            ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` a column's
+            name, a dotted path into a column of objects, or a function of the row.
+        verdicts: whether to read the verdicts in the file; if not, broken ones do no harm.
 
     Raises:
-        InputError: nothing there, an empty file, an unknown kind, another encoding, or columns
-            that are not known.
+        InputError: no such file, an empty file, an unknown kind, another encoding, or unknown
+            columns.
     """
     path, columns = as_path(path), dict(columns or {})
     for field in columns:
         if field not in FIELDS:
             raise InputError(f"one of {', '.join(FIELDS)}", repr(field), where="columns")
     rows = _raw_rows(path)
-    first = list(islice(rows, _LOOKED_AT))
+    first = list(islice(rows, _FIRST_ROWS))
     if not first:
         raise InputError("at least one row", "an empty file", where=str(path))
     if not verdicts:
@@ -215,7 +214,7 @@ def read_rows(
 
 
 def count_rows(path: str | os.PathLike[str]) -> int | None:
-    """How many rows there are, more or less; None if only reading it whole would tell."""
+    """The approximate number of rows; None if the whole file would have to be read."""
     path = as_path(path)
     if path.is_dir():
         files, read = folder_files(path)
@@ -281,7 +280,7 @@ def _special(path: Path, objects: Iterable[Mapping[str, Any]], *, verdicts: bool
 
 
 def _check_column(path: Path, objects: list[Mapping[str, Any]], column: Column) -> None:
-    """Of a column that no row has one error is enough."""
+    """One error is enough for a column that no row has."""
     problem: InputError | None = None
     for row in objects:
         try:
@@ -303,17 +302,19 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool)
         if not isinstance(data, Mapping):
             raise InputError("an object", describe(data))
         fields = cast("Mapping[str, Any]", data)
-        given = {field: _name(fields, columns[field]) for field in _NAMES if field in columns}
-        name = given.get("id") or name_of(fields, ("id",)) or place
+        mapped = {field: _name(fields, columns[field]) for field in _NAMES if field in columns}
+        name = mapped.get("id") or name_of(fields, ("id",)) or place
         if not verdicts:
             fields = {field: value for field, value in fields.items() if field != "verdicts"}
         row = read(fields, place)
     except InputError as error:
         return BadRow(place, name, error.within(place))
-    return row._replace(id=given.get("id") or row.id, cluster=given.get("cluster") or row.cluster)
+    return row._replace(
+        id=mapped.get("id") or row.id, cluster=mapped.get("cluster") or row.cluster
+    )
 
 
 def _name(row: Mapping[str, Any], column: Column) -> str:
-    """As text; empty where the row holds nothing."""
+    """The value as text; empty where the row has none."""
     value = pick(row, column)
     return "" if value is None else str(value)

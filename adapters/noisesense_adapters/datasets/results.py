@@ -1,10 +1,11 @@
-"""From rows to results, without asking anybody."""
+"""From rows to results by recorded verdicts, without a judge."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
+from typing import TypedDict
 
 from noisesense import RecordedJudge, Verdicts, score
 from noisesense.errors import InputError, NoiseSenseError
@@ -14,10 +15,28 @@ from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_u
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Column, Row
 
-__all__ = ["check_choices", "given_results", "results_of", "unscored"]
+__all__ = ["Choices", "choices", "recorded_results", "results_of", "unscored"]
 
-_LOOKED_AT = 20
-_NOTHING_SAID = ResultLine()
+_FIRST_ROWS = 20
+
+
+class Choices(TypedDict):
+    """How verdicts are scored. None: as the row's line names it, else the default."""
+
+    definition: DefinitionName | None
+    empty: Empty | None
+    undetermined: Undetermined | None
+
+
+def choices(
+    definition: str | None = None, empty: str | None = None, undetermined: str | None = None
+) -> Choices:
+    """The three choices. Raises `InputError` for a value that no sample could be scored by."""
+    return {
+        "definition": None if definition is None else check_definition(definition).name,
+        "empty": None if empty is None else check_empty(empty),
+        "undetermined": None if undetermined is None else check_undetermined(undetermined),
+    }
 
 
 def results_of(
@@ -31,39 +50,27 @@ def results_of(
 ) -> Iterator[Result]:
     """The results in a file, one by one, from the verdicts that are in it.
 
-    Reads all that `noisesense_adapters.io.read_rows` reads: results (JSON lines or Parquet),
-    recordings, RAGChecker's and Promptfoo's files, and tables with a column of verdicts. A row
-    that cannot be read or scored is a result with an error.
+    Reads all that `noisesense_adapters.datasets.read_rows` reads: results (JSON lines or
+    Parquet), recordings, RAGChecker's and Promptfoo's files, and tables with a column of verdicts.
+    A row that cannot be read or scored is a result with an error.
 
     Args:
         path: the file.
         columns: as `read_rows` takes them.
-        definition: scores under this definition; by default under that of each result's line,
-            ``"ragas"`` where none is named.
+        definition: the definition to score under; by default the one that each result's line
+            names, or else ``"ragas"``.
         empty: likewise, for samples without response claims.
         undetermined: likewise, for verdicts that the judge left open.
-        on_error: is given the error of each row that cannot be read.
+        on_error: called with the error of each row that cannot be read.
 
     Raises:
         InputError: as `read_rows`, an argument, or no verdicts in the file.
     """
-    check_choices(definition, empty, undetermined)
+    chosen = choices(definition, empty, undetermined)
     rows = read_rows(path, columns)
     if on_error is not None:
         rows = _reported(rows, on_error)
-    return given_results(rows, definition=definition, empty=empty, undetermined=undetermined)
-
-
-def check_choices(
-    definition: DefinitionName | None, empty: Empty | None, undetermined: Undetermined | None
-) -> None:
-    """Raise `InputError` for a choice that no sample could be scored by."""
-    if definition is not None:
-        check_definition(definition)
-    if empty is not None:
-        check_empty(empty)
-    if undetermined is not None:
-        check_undetermined(undetermined)
+    return recorded_results(rows, chosen)
 
 
 def _reported(
@@ -75,13 +82,8 @@ def _reported(
         yield row
 
 
-def given_results(
-    rows: Iterator[Row | BadRow],
-    *,
-    recording: RecordedJudge | None = None,
-    definition: DefinitionName | None = None,
-    empty: Empty | None = None,
-    undetermined: Undetermined | None = None,
+def recorded_results(
+    rows: Iterator[Row | BadRow], chosen: Choices, recording: RecordedJudge | None = None
 ) -> Iterator[Result]:
     """The rows' results, by their own verdicts or by those of a recording.
 
@@ -89,42 +91,35 @@ def given_results(
         InputError: no recording, and none of the first rows has verdicts.
     """
     if recording is None:
-        first = list(islice(rows, _LOOKED_AT))
+        first = list(islice(rows, _FIRST_ROWS))
         _check_verdicts(first)
         rows = chain(first, rows)
-    return (_result(row, recording, definition, empty, undetermined) for row in rows)
+    return (_result(row, chosen, recording) for row in rows)
 
 
 def _check_verdicts(rows: Iterable[Row | BadRow]) -> None:
-    found = [row for row in rows if isinstance(row, Row)]
-    if found and not any(row.verdicts or (row.line and row.line.error) for row in found):
+    readable = [row for row in rows if isinstance(row, Row)]
+    if readable and not any(row.verdicts or (row.line and row.line.error) for row in readable):
         raise InputError(
             "verdicts in the file, a recording of them, or a judge",
             "only texts",
-            where=found[0].place,
+            where=readable[0].place,
             hint="--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge=",
         )
 
 
-def _result(
-    row: Row | BadRow,
-    recording: RecordedJudge | None,
-    definition: DefinitionName | None,
-    empty: Empty | None,
-    undetermined: Undetermined | None,
-) -> Result:
+def _result(row: Row | BadRow, chosen: Choices, recording: RecordedJudge | None) -> Result:
     if isinstance(row, BadRow):
         return unscored(row, row.error)
-    line = row.line if row.line is not None and recording is None else _NOTHING_SAID
+    line = ResultLine() if row.line is None or recording is not None else row.line
     scored = None
     if line.error is None:  # else it had failed already
         try:
-            verdicts = _verdicts(row, recording)
             scored = score(
-                verdicts,
-                definition=definition or line.definition,
-                empty=empty or line.empty,
-                undetermined=undetermined or line.undetermined,
+                _verdicts(row, recording),
+                definition=chosen["definition"] or line.definition,
+                empty=chosen["empty"] or line.empty,
+                undetermined=chosen["undetermined"] or line.undetermined,
             )
         except InputError as error:
             return unscored(row, error.within(row.place))

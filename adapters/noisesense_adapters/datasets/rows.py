@@ -40,27 +40,27 @@ class Row(NamedTuple):
     place: str
     """File and line or row number."""
     id: str
-    """Names the sample in results: from the file, or else the content's own key."""
+    """Identifies the sample in results: the id in the file, or else a key of the content."""
     cluster: str | None = None
     sample: Sample | None = None
-    """None where the texts are not known or do not make a sample, and only verdicts are there."""
+    """None where there are only verdicts: the texts are unknown or do not make a sample."""
     verdicts: Verdicts | None = None
     """With their chunks filled in; None if the dataset has none."""
     line: ResultLine | None = None
-    """All that the line of a results file or of a recording says."""
+    """The whole line of a results file or of a recording."""
 
 
 class BadRow(NamedTuple):
-    """A row that could not be read; the others are not touched by it."""
+    """A row that could not be read. It does not affect the others."""
 
     place: str
     id: str
-    """As in the file if that much could be read, else the place."""
+    """The id in the file if it could be read, else the place."""
     error: InputError
 
 
 class Raw(NamedTuple):
-    """A row as the file holds it, or the error in its stead."""
+    """A row as it is in the file, or the error in its place."""
 
     place: str
     data: Any
@@ -73,12 +73,12 @@ Read = Callable[[Mapping[str, Any], str], Row]
 _TEXTS = ("text", "context", "page_content", "content")
 _IDS = ("id", "doc_id", "source")
 _MARKED = re.compile(r"deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
-_MEANT = "correct"
-"""The one field of verdicts that is required and may be null."""
+_NULLABLE = "correct"
+"""The one required field of verdicts that may be null."""
 
 
 def parsed(text: str) -> Any:
-    """The value a cell's text stands for: JSON, or as Python prints it (pandas' CSV files).
+    """The value that a cell's text represents: JSON, or Python's notation (pandas' CSV files).
 
     Raises:
         InputError: it is neither.
@@ -89,7 +89,7 @@ def parsed(text: str) -> Any:
         pass
     try:
         if _joins_texts(text):
-            hint = "numpy prints arrays so; write lists, or JSON"
+            hint = "numpy prints arrays without them; write lists, or JSON"
             raise InputError("commas between the texts of a list", describe(text), hint=hint)
         return ast.literal_eval(text)
     except InputError:
@@ -99,10 +99,10 @@ def parsed(text: str) -> Any:
 
 
 def _joins_texts(text: str) -> bool:
-    """Are there texts with nothing between them? Python would make one of them."""
+    """Are two texts side by side with nothing between them? Python would join them."""
     spaces = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
-    found = tokenize.generate_tokens(io.StringIO(text).readline)
-    kinds = [token.type for token in found if token.type not in spaces]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    kinds = [token.type for token in tokens if token.type not in spaces]
     return (tokenize.STRING, tokenize.STRING) in pairwise(kinds)
 
 
@@ -111,10 +111,10 @@ def chunks_of(value: Any, separator: str = "") -> list[Any]:
 
     Args:
         value: a list (of texts or objects), or the text of one.
-        separator: between the chunks of a text that is no list; empty: such a text is an error.
+        separator: between chunks in a text that is not a list; if empty, such a text is an error.
 
     Raises:
-        InputError: no list.
+        InputError: not a list.
     """
     if isinstance(value, str):
         if separator and not value.lstrip().startswith("["):
@@ -129,7 +129,7 @@ def chunks_of(value: Any, separator: str = "") -> list[Any]:
 
 
 def _chunk(item: Any) -> Any:
-    """A chunk's text, id and label; what else an object holds (a rank, say) is left out."""
+    """A chunk's text, id and label. Other fields of an object (a rank, say) are left out."""
     if isinstance(item, str):
         marked = _MARKED.fullmatch(item)
         return marked.groupdict() if marked else item
@@ -140,19 +140,19 @@ def _chunk(item: Any) -> Any:
     if text is None:
         known = ", ".join(map(repr, _TEXTS))
         raise InputError(f"a chunk's text as one of {known}", f"only {', '.join(chunk)}")
-    found = next((chunk[name] for name in _IDS if chunk.get(name) is not None), None)
+    name = next((chunk[name] for name in _IDS if chunk.get(name) is not None), None)
     return {
         "text": chunk[text],
-        "id": None if found is None else str(found),
+        "id": None if name is None else str(name),
         "relevant": chunk.get("relevant"),
     }
 
 
 def without_nulls(value: Any) -> Any:
-    """Data in the published form as it was before a table filled absent fields with nulls."""
+    """Data in the published form, without the nulls with which a table fills absent fields."""
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value).items()
-        return {k: without_nulls(v) for k, v in fields if v is not None or k == _MEANT}
+        return {k: without_nulls(v) for k, v in fields if v is not None or k == _NULLABLE}
     if isinstance(value, list):
         return [without_nulls(item) for item in cast("list[object]", value)]
     return value
@@ -194,8 +194,8 @@ class ColumnReader:
     """Reads rows of one schema.
 
     Attributes:
-        schema: where what is not overridden stands.
-        overrides: where the user says it stands.
+        schema: the columns by default.
+        overrides: the columns that the user named instead.
     """
 
     schema: Schema
@@ -239,16 +239,16 @@ def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
 
 
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
-    """The first of the columns that holds something, as text."""
-    found = (row.get(column) for column in columns)
-    return next((str(value) for value in found if value not in (None, "")), None)
+    """The first of the columns with a value, as text."""
+    values = (row.get(column) for column in columns)
+    return next((str(value) for value in values if value not in (None, "")), None)
 
 
 def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnReader:
     """A reader for columns of these names.
 
     Raises:
-        InputError: the columns of no known schema are all there or overridden.
+        InputError: columns are missing from every known schema and not overridden.
     """
     present = list(names)
 
@@ -259,21 +259,21 @@ def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnRe
             if field not in overrides and getattr(schema, field) not in present
         ]
 
-    # Where several fit, the one whose question is there, too.
+    # If several fit, the one whose question column is also there.
     best = min(_SCHEMAS, key=lambda s: (len(missing(s)), s.user_input not in present))
-    lacking = missing(best)
-    if not lacking:
+    absent = missing(best)
+    if not absent:
         return ColumnReader(best, overrides)
-    if len(lacking) == len(_NEEDED):
+    if len(absent) == len(_NEEDED):
         expected = "the columns of ragas, DeepEval, Promptfoo or RAGChecker, or of a recording"
     else:
-        columns = " and ".join(repr(getattr(best, field)) for field in lacking)
+        columns = " and ".join(repr(getattr(best, field)) for field in absent)
         expected = f"{columns} beside the other columns of {best.framework}"
-    field = lacking[0]
+    field = absent[0]
     raise InputError(
         expected,
         f"only {', '.join(map(repr, present))}" if present else "no columns",
-        hint=f"say where to find it: --map {field}=COLUMN, in Python columns={{{field!r}: …}}",
+        hint=f"name the column: --map {field}=COLUMN, in Python columns={{{field!r}: …}}",
     )
 
 
@@ -292,25 +292,25 @@ def pick(row: Mapping[str, Any], column: Column) -> Any:
     for part in column.split("."):
         inner = _step(value, part)
         if inner is None:
-            raise InputError(f"a column {column!r}", _found(value, ".".join(walked)))
+            raise InputError(f"a column {column!r}", _contents(value, ".".join(walked)))
         (value,) = inner
         walked.append(part)
     return value
 
 
-def _found(value: Any, column: str) -> str:
-    """What is there instead, as far as the path leads."""
-    found = describe(value)
+def _contents(value: Any, column: str) -> str:
+    """What is at the end of the path, as far as it can be followed."""
+    contents = describe(value)
     if isinstance(value, Mapping):
         names = cast("Mapping[str, Any]", value)
-        found = f"only {', '.join(map(repr, names))}" if names else "nothing"
-    return f"{found} in {column!r}" if column else found
+        contents = f"only {', '.join(map(repr, names))}" if names else "nothing"
+    return f"{contents} in {column!r}" if column else contents
 
 
 def _computed(row: Mapping[str, Any], column: Callable[[Mapping[str, Any]], Any]) -> Any:
     try:
         return column(row)
-    except Exception as error:  # whatever it is, it costs this row only
+    except Exception as error:  # whatever it is, only this row is lost
         got = f"{type(error).__name__}: {error}"
         raise InputError("a row that the given function can read", got) from error
 

@@ -18,7 +18,7 @@ from noisesense.scoring.results import Result, write_results
 from noisesense.utf8 import encodable
 from noisesense_adapters.datasets.files import pyarrow
 from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.rows import BadRow
+from noisesense_adapters.datasets.rows import Row
 
 __all__ = ["check_folder", "check_output", "holds_something", "write_file", "write_parquet"]
 
@@ -92,12 +92,12 @@ def write_file(path: Path, results: Iterator[Result]) -> None:
 
 
 def holds_something(path: Path) -> bool:
-    """Is it there, and not empty?"""
+    """Does the file exist, and is it not empty?"""
     return path.exists() and path.stat().st_size > 0
 
 
 def check_folder(folder: Path, where: str) -> None:
-    """Raise `InputError` unless files can be made in it."""
+    """Raise `InputError` unless files can be created in it."""
     if not folder.is_dir():
         raise InputError("a folder that exists", repr(str(folder)), where=where)
     if not os.access(folder, os.W_OK):
@@ -105,7 +105,7 @@ def check_folder(folder: Path, where: str) -> None:
 
 
 def check_output(path: Path, dataset: Path) -> Path:
-    """The path, if results can be written there.
+    """The path, if results can be written to it.
 
     Raises:
         InputError: another ending, the dataset itself, or a file that holds something else.
@@ -115,18 +115,18 @@ def check_output(path: Path, dataset: Path) -> Path:
         expected = f"a name ending in {' or '.join(_KINDS)}"
         raise InputError(expected, repr(path.name), where="out")
     if path.suffix.lower() == ".parquet":
-        pyarrow()  # that it is missing shall not be found out after the judge was paid
+        pyarrow()  # find out that it is missing before the judge is paid
     check_folder(path.parent, "out")
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return path
     if dataset.exists() and path.samefile(dataset):
         raise InputError("another file than the dataset", str(path), where="out")
     hint = "nothing was overwritten; choose another name"
-    what = f"a results file of before, or a new file, as {path}"
+    expected = f"an earlier results file, or a new file, as {path}"
     try:
         first = next(read_rows(path))
     except InputError:
-        raise InputError(what, "something else there", where="out", hint=hint) from None
-    if isinstance(first, BadRow) or first.line is None or first.line.id is None:
-        raise InputError(what, "something else there", where="out", hint=hint)
+        first = None
+    if not isinstance(first, Row) or first.line is None or first.line.id is None:
+        raise InputError(expected, "a file of something else", where="out", hint=hint)
     return path

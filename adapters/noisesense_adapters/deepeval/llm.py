@@ -2,147 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from deepeval.config.settings import get_settings
 from deepeval.errors import DeepEvalError
 from deepeval.metrics.utils import initialize_model
 from deepeval.models import DeepEvalBaseLLM
-from pydantic import BaseModel, ValidationError
-from tenacity import RetryError
+from pydantic import BaseModel
 
 from noisesense import Judge, JudgeError, ReplyError, Usage
-from noisesense.judging.protocol import DetailedJudge
-from noisesense.judging.sharing import judge_for
-from noisesense_adapters.toolbox.failures import judge_error
+from noisesense_adapters.toolbox.failures import call_model
 from noisesense_adapters.toolbox.identity import identity
-from noisesense_adapters.toolbox.replies import fitted, read_reply, spelled_out
+from noisesense_adapters.toolbox.judges import judge_over
+from noisesense_adapters.toolbox.replies import (
+    NOT_JSON,
+    fitted,
+    read_reply,
+    spelled_out,
+    usage_of,
+)
+from noisesense_adapters.toolbox.running import in_thread
 
-__all__ = [
-    "Cost",
-    "DeepEvalLLM",
-    "Reply",
-    "as_judge_error",
-    "cost_of",
-    "judge_over",
-    "model_name",
-    "parsed",
-    "unpacked",
-]
+__all__ = ["DeepEvalLLM", "judge_of", "model_name"]
 
 S = TypeVar("S", bound=BaseModel)
 
 # DeepEval's parsers raise these words as ValueError, as DeepEvalError, …
 _INVALID_JSON = "outputted an invalid JSON"
-# openai raises these when it parses a structured reply; DeepEval lets them through.
-_CUT_SHORT = {
-    "LengthFinishReasonError": "the reply is cut short: the model reached its output limit",
-    "ContentFilterFinishReasonError": "the endpoint's content filter took the reply away",
-}
-# What DeepEval's own models raise on a reply without text: they read it without looking.
-_UNREADABLE = (AttributeError, IndexError, KeyError, TypeError)
-
-
-class Reply(NamedTuple):
-    """What a call gave, and what it cost."""
-
-    content: object
-    usage: Usage
-
-
-def unpacked(returned: object) -> Reply:
-    """DeepEval's own models return ``(content, cost)``; the cost may know the tokens."""
-    if not (isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2):
-        return Reply(returned, Usage(calls=1))
-    content, cost = cast("tuple[object, object]", returned)
-    # An EvaluationCost is a float, and an unknown price is value=None in it.
-    price = getattr(cost, "value", cost)
-    return Reply(
-        content,
-        Usage(
-            calls=1,
-            input_tokens=getattr(cost, "input_tokens", None) or 0,
-            output_tokens=getattr(cost, "output_tokens", None) or 0,
-            cost=float(price) if isinstance(price, (int, float)) else None,
-        ),
-    )
-
-
-def parsed(reply: Reply, schema: type[S]) -> S:
-    """The reply as an instance of the schema.
-
-    Raises:
-        ReplyError: empty or refused, not JSON, of another form, or several answers that differ.
-        JudgeError: not a kind of object a DeepEval model returns.
-    """
-    content, usage = reply
-    if isinstance(content, schema):
-        return content
-    if content is None:
-        raise ReplyError("the reply is empty", usage)
-    if isinstance(content, str):
-        return read_reply(content, schema, usage)
-    if isinstance(content, BaseModel):
-        return fitted(content.model_dump(), schema, usage)
-    if isinstance(content, Mapping):
-        return fitted(dict(cast("Mapping[str, Any]", content)), schema, usage)
-    kind = type(content).__name__
-    raise JudgeError(f"the model returned a {kind}, expected text, a dict or a pydantic object")
-
-
-def as_judge_error(error: Exception, model: str, *, native: bool) -> JudgeError:
-    """A model's exception in our words: `ReplyError` if the model replied, else `JudgeError`.
-
-    What the provider's client says itself is never passed on: it may hold the key or the prompt.
-    """
-    if isinstance(error, RetryError):
-        last = error.last_attempt.exception()
-        error = last if isinstance(last, Exception) else error
-    told = _reply_told_by(error, native)
-    if told:
-        return ReplyError(f"{model}: {told}", _usage_of(error))
-    if isinstance(error, DeepEvalError):
-        # A missing key, say: DeepEval's own words, which name the setting and hold no secret.
-        return JudgeError(str(error))
-    return judge_error(error, model)
-
-
-def _reply_told_by(error: Exception, native: bool) -> str:
-    for link in _raised_from(error):
-        if type(link).__name__ in _CUT_SHORT:
-            return _CUT_SHORT[type(link).__name__]
-        if isinstance(link, ValidationError):
-            return "the reply does not fit the form that was asked for"
-        if isinstance(link, json.JSONDecodeError) or _INVALID_JSON in str(link):
-            return "the reply is not JSON"
-    return "the reply holds no text" if native and isinstance(error, _UNREADABLE) else ""
-
-
-def _raised_from(error: Exception) -> Iterator[BaseException]:
-    link: BaseException | None = error
-    for _ in range(10):
-        if link is None:
-            return
-        yield link
-        link = link.__cause__
-
-
-def _usage_of(error: Exception) -> Usage:
-    """A reply that was cut short is paid for all the same; openai keeps what it cost."""
-    used = getattr(getattr(error, "completion", None), "usage", None)
-    return Usage(
-        calls=1,
-        input_tokens=getattr(used, "prompt_tokens", None) or 0,
-        output_tokens=getattr(used, "completion_tokens", None) or 0,
-    )
+# What DeepEval's own models raise on a reply without text: they do not check for one.
+_NO_TEXT = (AttributeError, IndexError, KeyError, TypeError)
 
 
 class DeepEvalLLM:
-    """A model of DeepEval, asked as DeepEval asks it.
+    """A model of DeepEval, called as DeepEval calls it.
 
     One call here is one call of the model's ``a_generate``. DeepEval itself repeats a call that
     failed on the way (429, 5xx, timeout, connection): ``DEEPEVAL_RETRY_MAX_ATTEMPTS`` attempts,
@@ -182,27 +78,26 @@ class DeepEvalLLM:
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        asked = prompt if self._enforces_schema else spelled_out(prompt, schema)
-        failed: JudgeError
-        try:
-            reply = unpacked(await self._ask(asked, schema))
-            return parsed(reply, schema), reply.usage
-        except ReplyError as error:
-            failed = ReplyError(f"{self.name}: {error}", error.usage)
-        except JudgeError as error:
-            failed = JudgeError(f"{self.name}: {error}")
-        except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-            failed = as_judge_error(error, self.name, native=self._native)
-        # Raised out here so that it carries no context: the client's own exception may hold the
-        # request, and with it the prompt and the key.
-        raise failed
+        text = prompt if self._enforces_schema else spelled_out(prompt, schema)
+        return await call_model(self._reply(text, schema), self.name, self._explain)
+
+    async def _reply(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        return _read(await self._ask(prompt, schema), schema)
+
+    def _explain(self, error: BaseException) -> JudgeError | None:
+        if any(_INVALID_JSON in str(each) for each in (error, error.__cause__)):
+            return ReplyError(NOT_JSON, Usage(calls=1))
+        if self._native and isinstance(error, _NO_TEXT):
+            return ReplyError("the reply holds no text", Usage(calls=1))
+        # DeepEval's own words, on a missing key for example, name the setting and hold no secret.
+        return JudgeError(str(error)) if isinstance(error, DeepEvalError) else None
 
     async def _ask(self, prompt: str, schema: type[BaseModel]) -> object:
         if self._takes_schema:
             try:
                 return await self._call(prompt, schema=schema)
             except TypeError as error:
-                # Anything but a refused argument is an error inside the model.
+                # Any other TypeError was raised inside the model.
                 if self._native or "schema" not in str(error):
                     raise
                 self._takes_schema = False
@@ -216,9 +111,9 @@ class DeepEvalLLM:
                 reply = self._llm.a_generate(prompt, **options)
                 return await reply if inspect.isawaitable(reply) else reply
             except NotImplementedError:
-                # A model with a synchronous side only.
+                # The model has only a synchronous side.
                 self._in_threads = True
-        return await asyncio.to_thread(self._llm.generate, prompt, **options)
+        return await in_thread(partial(self._llm.generate, prompt, **options))
 
 
 def _may_take_schema(method: Callable[..., Any]) -> bool:
@@ -229,40 +124,52 @@ def _may_take_schema(method: Callable[..., Any]) -> bool:
     return any(p.name == "schema" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-class Cost(NamedTuple):
-    """Named as DeepEval's metrics report it; None where nobody knows."""
+def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
+    """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
+    content, usage = returned, Usage(calls=1)
+    if isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2:
+        content, cost = cast("tuple[object, object]", returned)
+        # An EvaluationCost is a float; its value is None where the price is unknown.
+        price = getattr(cost, "value", cost)
+        usage = replace(
+            usage_of(cost), cost=float(price) if isinstance(price, (int, float)) else None
+        )
+    if isinstance(content, schema):
+        return content, usage
+    if content is None or isinstance(content, str):
+        return read_reply(content or "", schema, usage), usage
+    if isinstance(content, BaseModel):
+        content = content.model_dump()
+    if isinstance(content, Mapping):
+        return fitted(dict(cast("Mapping[str, Any]", content)), schema, usage), usage
+    kind = type(content).__name__
+    raise JudgeError(f"the model returned type {kind}, expected text, a dict or a pydantic object")
 
-    evaluation_cost: float | None
-    input_tokens: int | None
-    output_tokens: int | None
 
-
-def judge_over(
+def judge_of(
     model: str | DeepEvalBaseLLM | None,
     store: Any,
     options: Mapping[str, Any] | None,
     *,
     blocking: bool,
 ) -> Judge:
-    """The `LLMJudge` over a model: the same one for the same model and options.
+    """The `LLMJudge` over a model.
 
     Raises:
         DeepEvalError: the model cannot be made, e.g. its key is not configured.
         InputError: an option `LLMJudge` does not take.
     """
-    given = dict(options or {})
-
-    def make() -> Judge:
-        from noisesense import LLMJudge
-
-        return LLMJudge(DeepEvalLLM(model, blocking=blocking), store=store, **given)
-
     # A model that is only named is made from DeepEval's settings. They are another object once a
     # key or the default provider has changed in the environment; `DeepEvalLLM` keeps the old
     # one, so that its id stays its own.
-    source = None if isinstance(model, DeepEvalBaseLLM) else id(get_settings())
-    key: Hashable = ("deepeval", blocking, source, store, tuple(sorted(given.items())))
-    return judge_for("DeepEval's default model" if model is None else model, key, make)
+    settings = None if isinstance(model, DeepEvalBaseLLM) else id(get_settings())
+    return judge_over(
+        "DeepEval's default model" if model is None else model,
+        partial(DeepEvalLLM, model, blocking=blocking),
+        ("deepeval", blocking, settings),
+        store=store,
+        options=options,
+    )
 
 
 def model_name(judge: Judge | None, model: str | DeepEvalBaseLLM | None) -> str | None:
@@ -271,20 +178,9 @@ def model_name(judge: Judge | None, model: str | DeepEvalBaseLLM | None) -> str 
         return type(judge).__name__
     if isinstance(model, str):
         return model
-    if model is not None:
-        return DeepEvalLLM(model).name
     try:
-        return DeepEvalLLM(None).name
+        return DeepEvalLLM(model).name
     except DeepEvalError:
+        if model is not None:
+            raise
         return None
-
-
-def cost_of(judge: Judge | None, usage: Usage) -> Cost:
-    """What the metric spent: nothing where another one paid, None where nobody tells."""
-    if not isinstance(judge, DetailedJudge):
-        return Cost(None, None, None)
-    if not usage.calls:
-        return Cost(0.0, 0, 0)
-    if not usage.input_tokens and not usage.output_tokens:
-        return Cost(usage.cost, None, None)
-    return Cost(usage.cost, usage.input_tokens, usage.output_tokens)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Hashable, Mapping
+from collections.abc import Coroutine, Hashable, Mapping
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deepeval.metrics import BaseMetric
+from deepeval.metrics.indicator import metric_progress_indicator
+from deepeval.metrics.utils import construct_verbose_logs
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
+from deepeval.utils import get_or_create_event_loop
 
 from noisesense import (
     DefinitionName,
@@ -18,25 +22,38 @@ from noisesense import (
     Judge,
     Judgement,
     Mode,
+    NoiseSenseError,
+    ReplyError,
     Score,
+    UndefinedScoreError,
     Undetermined,
+    Usage,
     Verdicts,
     gate,
 )
+from noisesense import score as score_verdicts
 from noisesense.errors import describe
+from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import check_definition, check_mode
 from noisesense.scoring.gate import check_limit
 from noisesense.scoring.scoring import check_empty, check_undetermined
-from noisesense_adapters.deepeval._blocking import run_blocking
-from noisesense_adapters.deepeval.llm import model_name
-from noisesense_adapters.deepeval.result import measure_into
-from noisesense_adapters.deepeval.sample import Labels
+from noisesense_adapters.deepeval.llm import judge_of, model_name
+from noisesense_adapters.deepeval.result import (
+    Cost,
+    Measurement,
+    cost_of,
+    measurement_of,
+    unusable_measurement,
+)
+from noisesense_adapters.deepeval.sample import Labels, given_verdicts, place_of, sample_of
 from noisesense_adapters.toolbox.judges import check_judge
 
 if TYPE_CHECKING:
     from noisesense import VerdictStore
 
 __all__ = ["NoiseSensitivityMetric"]
+
+T = TypeVar("T")
 
 
 class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
@@ -98,7 +115,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     ]
 
     # DeepEval copies a metric by calling its class with the attributes that are named like these
-    # parameters: each is kept under its own name, and nothing expensive may happen here.
+    # parameters: each stays under its own name, and nothing expensive may happen here.
     def __init__(
         self,
         threshold: float | None = 0.2,
@@ -170,14 +187,12 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         Raises:
             MissingTestCaseParamsError: a field is None or empty.
             InputError: labels or verdicts that are malformed or do not fit the test case.
-            JudgeError: the model could not be asked.
+            JudgeError: the model could not be called.
             DeepEvalError: the model cannot be made, e.g. its key is not configured.
         """
         blocking = not self.async_mode
-        return run_blocking(
-            measure_into(self, test_case, blocking, _show_indicator, _in_component),
-            own_loop=blocking,
-        )
+        measuring = _measure(self, test_case, blocking, _show_indicator, _in_component)
+        return _run(measuring, own_loop=blocking)
 
     async def a_measure(  # type: ignore[override]
         self,
@@ -187,10 +202,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         **_: Any,
     ) -> float | None:
         """As `measure`, within an event loop."""
-        return await measure_into(self, test_case, False, _show_indicator, _in_component)
+        return await _measure(self, test_case, False, _show_indicator, _in_component)
 
     def is_successful(self) -> bool | None:
-        """Does the score pass, whatever was left open? None where there is nothing to decide.
+        """Does the score pass, whatever the open verdicts are? None where nothing is to decide.
 
         An error, an undecided score and a judge that said nothing usable are False; an undefined
         score, no threshold and no measurement are None.
@@ -267,3 +282,140 @@ def _check_model(model: object) -> None:
         raise InputError(
             "None, a model's name or a DeepEvalBaseLLM", type(model).__name__, where="model"
         )
+
+
+async def _measure(
+    metric: NoiseSensitivityMetric,
+    test_case: LLMTestCase,
+    blocking: bool,
+    show_indicator: bool,
+    in_component: bool,
+) -> float | None:
+    # After a timeout DeepEval measures the next test case with the same object while the last
+    # one still runs in its thread: only the latest measurement sets the attributes.
+    turn = metric.turn = object()
+    _take(metric, Measurement())
+    metric.success = metric.error = metric.verbose_logs = metric.evaluation_model = None
+    metric.skipped = False
+    with metric_progress_indicator(
+        metric,
+        async_mode=not blocking,
+        _show_indicator=show_indicator,
+        _in_component=in_component,
+    ):
+        try:
+            measurement, judge = await _measurement(metric, test_case, blocking)
+        except Exception as error:
+            failure = error
+            if isinstance(error, TypeError):
+                # DeepEval answers a TypeError by measuring the test case all over again.
+                failure = NoiseSenseError(f"measuring failed with TypeError: {error}")
+            if metric.turn is turn:
+                metric.error = str(failure)
+            if failure is error:
+                raise
+            raise failure from error
+        if metric.turn is turn:
+            _take(metric, measurement)
+            metric.verbose_logs = construct_verbose_logs(metric, measurement.steps)
+            if judge is None:
+                metric.evaluation_model = "given verdicts"
+            elif metric.model is None and metric.judge is None:
+                # The metric would make the default model once more, only to learn its name.
+                metric.evaluation_model = getattr(judge, "model", None)
+            metric.is_successful()
+    return measurement.value
+
+
+def _take(metric: NoiseSensitivityMetric, measurement: Measurement) -> None:
+    score, cost = measurement.score, measurement.cost
+    metric.score = measurement.value
+    metric.score_detail = score
+    metric.score_breakdown = None if score is None else score.to_dict()  # type: ignore[assignment]
+    metric.judgement = measurement.judgement
+    metric.unusable = measurement.unusable
+    metric.reason = measurement.reason
+    metric.evaluation_cost = cost.evaluation_cost
+    metric.input_tokens = cost.input_tokens
+    metric.output_tokens = cost.output_tokens
+
+
+async def _measurement(
+    metric: NoiseSensitivityMetric, test_case: LLMTestCase, blocking: bool
+) -> tuple[Measurement, Judge | None]:
+    """With the judge that was asked."""
+    sample = sample_of(test_case, metric.__name__, metric.chunk_labels)
+    verdicts = given_verdicts(test_case, metric.verdicts, sample)
+    judge, cost = None, Cost()
+    if verdicts is not None:
+        judgement = Judgement(verdicts)
+    else:
+        judge = metric.judge
+        if judge is None:
+            judge = judge_of(metric.model, metric.store, metric.judge_options, blocking=blocking)
+        try:
+            judgement = await judge_once(
+                judge, sample, metric=metric.configuration, run=test_case, share=metric.share
+            )
+        except ReplyError as error:
+            # The model answered, but with nothing to compute a score from: undetermined, not 0.
+            usage = error.usage if isinstance(error.usage, Usage) else Usage()
+            title = f"Noise sensitivity ({metric.mode}, definition {metric.definition})"
+            cost = cost_of(judge, usage)
+            return unusable_measurement(
+                str(error), usage, title, metric.threshold, cost=cost
+            ), judge
+        cost = cost_of(judge, judgement.usage)
+    try:
+        score = score_verdicts(
+            judgement.verdicts,
+            definition=metric.definition,
+            empty=metric.empty,
+            undetermined=metric.undetermined,
+        )
+    except UndefinedScoreError as error:
+        raise UndefinedScoreError(f"{place_of(test_case)}: {error}") from None
+    measurement = measurement_of(
+        score,
+        judgement,
+        metric.mode,
+        metric.threshold,
+        include_reason=metric.include_reason,
+        cost=cost,
+    )
+    return measurement, judge
+
+
+def _run(work: Coroutine[Any, Any, T], *, own_loop: bool) -> T:
+    """The coroutine's result, whether or not a loop is running in this thread.
+
+    Args:
+        own_loop: where none is running, take a new one and close it. Otherwise it is the
+            thread's loop, as in DeepEval's own metrics: its models leave connections open, which
+            have to be closed in the loop they were opened in.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        if own_loop:
+            return _run_in_own_loop(work)
+    # A running loop is re-entered (nest_asyncio), so that what is waited for can go on.
+    return get_or_create_event_loop().run_until_complete(work)
+
+
+def _run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """As `asyncio.run`, which would also take the thread's loop away."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        try:
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            loop.close()

@@ -12,8 +12,9 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample, Verdicts
 from noisesense.errors import describe
+from noisesense_adapters.toolbox.judges import read_verdicts
 
-__all__ = ["given_verdicts", "place_of", "sample_of", "verdicts_of"]
+__all__ = ["Labels", "given_verdicts", "place_of", "sample_of"]
 
 VERDICTS = "verdicts"
 LABELS = "chunk_labels"
@@ -65,56 +66,40 @@ def _is_empty(value: Any) -> bool:
 
 
 def _chunks(test_case: LLMTestCase, labels: Labels | None) -> Any:
-    """The contexts as core reads them; what they should not be is left for core to refuse."""
+    """The contexts as core reads them; core refuses what they should not be."""
     items = _listed(test_case.retrieval_context)
     if items is None:
         return test_case.retrieval_context
-    given = _labels_beside(test_case, len(items))
-    return [_chunk(item, given[j] if given else None, labels) for j, item in enumerate(items)]
+    own = _own_labels(test_case, len(items))
+    return [_chunk(item, own[j] if own else None, labels) for j, item in enumerate(items)]
 
 
-def _chunk(item: Any, given: Any, labels: Labels | None) -> Any:
+def _chunk(item: Any, label: Any, labels: Labels | None) -> Any:
     """DeepEval has `RetrievedContextData(context, source)` beside plain strings."""
     text, source = getattr(item, "context", item), getattr(item, "source", None)
     if not isinstance(text, str):
         return text
-    label = given
     if label is None and labels:
         label = labels.get(source or text, labels.get(text))
     return {"text": text, "id": source, "relevant": label}
 
 
-def _labels_beside(test_case: LLMTestCase, count: int) -> list[Any] | None:
+def _own_labels(test_case: LLMTestCase, count: int) -> list[Any] | None:
     labels = _metadata(test_case).get(LABELS)
     if labels is None:
         return None
-    where, given = f"metadata[{LABELS!r}]", _listed(labels)
-    if given is None:
+    where, items = f"metadata[{LABELS!r}]", _listed(labels)
+    if items is None:
         raise InputError("a list of true, false or null", describe(labels), where=where)
-    if len(given) != count:
+    if len(items) != count:
         raise InputError(
-            f"{count} labels, one for each item of retrieval_context", str(len(given)), where=where
+            f"{count} labels, one for each item of retrieval_context", str(len(items)), where=where
         )
-    return given
+    return items
 
 
 def _listed(value: object) -> list[Any] | None:
     return list(cast("list[Any]", value)) if isinstance(value, (list, tuple)) else None
-
-
-def verdicts_of(test_case: LLMTestCase, sample: Sample) -> Verdicts | None:
-    """The verdicts in ``metadata["verdicts"]``, in the published form; None if there are none.
-
-    Raises:
-        InputError: they are malformed or do not fit the test case.
-    """
-    given = _metadata(test_case).get(VERDICTS)
-    if given is None:
-        return None
-    try:
-        return Verdicts.model_validate(given).beside(sample)
-    except InputError as error:
-        raise error.within(f"{place_of(test_case)}, metadata[{VERDICTS!r}]") from None
 
 
 def _metadata(test_case: LLMTestCase) -> Mapping[str, Any]:
@@ -124,20 +109,27 @@ def _metadata(test_case: LLMTestCase) -> Mapping[str, Any]:
 _REMEMBERED = 1_000
 
 _lock = threading.Lock()
-# The runner measures with copies of the metric, so what was used where is kept beside them. The
-# object is kept with its id, which stays its own as long as it is here.
+# The runner measures with copies of the metric, so this is not an attribute. The entry holds the
+# object, too, so that no other object can have its id.
 _used_for: OrderedDict[int, tuple[object, str]] = OrderedDict()
 
 
-def given_verdicts(given: Any, sample: Sample) -> Verdicts:
-    """The constructor's ``verdicts`` beside the sample.
+def given_verdicts(
+    test_case: LLMTestCase, of_metric: Verdicts | Mapping[str, Any] | None, sample: Sample
+) -> Verdicts | None:
+    """The verdicts in ``metadata["verdicts"]``, else those of the metric; None if there are none.
 
     Raises:
-        InputError: malformed, of other chunks, or already used for another sample: scoring that
-            one with them would give a number that means nothing.
+        InputError: they are malformed, do not fit the test case, or are the metric's and already
+            used for another sample: scoring that one with them would be meaningless.
     """
+    own = _metadata(test_case).get(VERDICTS)
+    if own is not None:
+        return read_verdicts(own, sample, f"{place_of(test_case)}, metadata[{VERDICTS!r}]")
+    if of_metric is None:
+        return None
     with _lock:
-        _, key = _used_for.setdefault(id(given), (given, sample.key))
+        _, key = _used_for.setdefault(id(of_metric), (of_metric, sample.key))
         if len(_used_for) > _REMEMBERED:
             _used_for.popitem(last=False)
     if key != sample.key:
@@ -148,7 +140,4 @@ def given_verdicts(given: Any, sample: Sample) -> Verdicts:
             hint='put each test case\'s own into its metadata["verdicts"], '
             "or give a recording of all: judge=RecordedJudge(…)",
         )
-    try:
-        return Verdicts.model_validate(given).beside(sample)
-    except InputError as error:
-        raise error.within("verdicts") from None
+    return read_verdicts(of_metric, sample, "verdicts")

@@ -78,11 +78,11 @@ class LangChainLLM:
     """A `StructuredLLM` over a ``BaseChatModel`` (or what ``.bind()`` or ``.with_retry()`` made).
 
     Structured output is used where the model has it; else, or if its endpoint refuses it, the
-    form is spelled out in the prompt. Retries and timeouts are the model's own; nothing is
-    asked twice here but once more, in words, after a 400 or 422.
+    form is spelled out in the prompt. Retries and timeouts are the model's own; the one call
+    repeated here is that of a prompt whose form was refused (400 or 422).
 
     Args:
-        model: the chat model. A sync-only one is asked in threads.
+        model: the chat model. A sync-only one is called in threads.
         config: passed on with every call: callbacks, tags, metadata.
 
     Raises:
@@ -106,8 +106,8 @@ class LangChainLLM:
         self._model, self._config = model, config
         self._in_words = False
         self.name = " or ".join(dict.fromkeys(map(_named, innermost(model) or [model])))
-        chosen = (config or {}).get("configurable")
-        self.identity = identity(model=model, configurable=chosen)
+        choices = (config or {}).get("configurable")
+        self.identity = identity(model=model, configurable=choices)
 
     def __repr__(self) -> str:
         return f"LangChainLLM({self.name!r})"
@@ -117,7 +117,7 @@ class LangChainLLM:
 
         Raises:
             ReplyError: a reply that is empty, refused, cut short, or does not fit.
-            JudgeError: the model could not be asked.
+            JudgeError: the model could not be called.
         """
         structured = None if self._in_words else _structured(self._model, schema)
         if structured is not None:
@@ -151,8 +151,8 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, 
     }
     try:
         bind = model.with_structured_output
-        known = inspect.signature(bind).parameters
-        strict = "strict" in known and known["method"].default == "json_schema"
+        parameters = inspect.signature(bind).parameters
+        strict = "strict" in parameters and parameters["method"].default == "json_schema"
         bound = bind(form, include_raw=True, **({"strict": True} if strict else {}))
     except _NO_SUCH_FORM:
         return None
@@ -167,21 +167,21 @@ def innermost(model: object) -> list[object]:
     fields: dict[str, Any] = getattr(model, "__dict__", {})
     parts = [fields.get(name) for name in ("bound", "runnable", "default", "first", "last")]
     parts += [*(fields.get("middle") or ()), *(fields.get("fallbacks") or ())]
-    found = [each for part in parts if part is not None for each in innermost(part)]
-    if not found and (callable(getattr(model, "generate_prompt", None)) or _chosen(model)):
-        found = [model]
-    return found
+    models = [each for part in parts if part is not None for each in innermost(part)]
+    if not models and (callable(getattr(model, "generate_prompt", None)) or _default(model)):
+        models = [model]
+    return models
 
 
-def _chosen(model: object) -> dict[str, object]:
-    """What ``init_chat_model`` will make a model of, once it is asked."""
+def _default(model: object) -> dict[str, object]:
+    """The settings from which ``init_chat_model`` will make the model."""
     return getattr(model, "__dict__", {}).get("_default_config") or {}
 
 
 def _named(model: object) -> str:
-    chosen = _chosen(model)
-    known = (chosen.get(field) or getattr(model, field, None) for field in _NAMES)
-    name = next((value for value in known if isinstance(value, str) and value), "")
+    default = _default(model)
+    values = (default.get(field) or getattr(model, field, None) for field in _NAMES)
+    name = next((value for value in values if isinstance(value, str) and value), "")
     return f"{type(model).__name__} {name}".strip()
 
 

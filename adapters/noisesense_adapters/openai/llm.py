@@ -73,9 +73,9 @@ async def _client(what: Hashable, make: Callable[[], AsyncOpenAI]) -> AsyncOpenA
     """The running loop's client for ``what``, closed with the loop; made if it is not there."""
     key = asyncio.get_running_loop(), what
     with _lock:
-        held = _open.get(key)
-    if held is not None:
-        return held[0]
+        entry = _open.get(key)
+    if entry is not None:
+        return entry[0]
     # A generator left suspended is closed by whoever ends the loop (`asyncio.run` does, in
     # `shutdown_asyncgens`): the one moment at which connections can still be closed. It is kept
     # here and not by the model object, which may be gone by then.
@@ -138,12 +138,12 @@ class OpenAILLM:
 
     A request is tried at most ``max_retries + 1`` times, by the client itself, which honours
     ``Retry-After``. An endpoint that refuses structured output is asked for a JSON object, then
-    for plain text with the form spelled out; the form it took is remembered.
+    for plain text with the form spelled out; the form it accepts is remembered.
 
     Args:
         model: the model's name at the endpoint.
         client: an ``AsyncOpenAI`` or ``OpenAI`` (also Azure's) to use with its own settings, in
-            place of those below; a sync one is asked in threads. Closing it stays with you.
+            place of those below; a sync one is called in threads. You close it yourself.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: default ``OPENAI_API_KEY``.
         timeout: seconds a request may take, default 60.
@@ -234,8 +234,8 @@ class OpenAILLM:
     def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, **self._params}
         if form == "json_schema":
-            asked = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
-            request["response_format"] = {"type": form, "json_schema": asked}
+            form_of_reply = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
+            request["response_format"] = {"type": form, "json_schema": form_of_reply}
         else:
             prompt = spelled_out(prompt, schema)
             if form == "json_object":

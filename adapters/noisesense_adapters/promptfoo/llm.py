@@ -59,7 +59,7 @@ def judge(
 
     Raises:
         InputError: something is missing or wrong.
-        JudgeError: the model could not be asked, or gave no usable list of claims.
+        JudgeError: the model could not be called, or gave no usable list of claims.
     """
     sample, endpoint = Sample.model_validate(fields), _endpoint(config, context)
     try:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, describe
-from noisesense.verdicts.plain import plain_recorded, plain_verdicts
+from noisesense_adapters.promptfoo.plain import plain_recorded, plain_verdicts
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.verdicts import Verdicts
+    from noisesense.verdicts.form import VerdictsForm
 
 __all__ = [
     "CHUNKS",
@@ -176,7 +176,7 @@ def _parsed(value: Any, opening: str) -> Any:
     return value
 
 
-def given_verdicts(inputs: Inputs) -> Verdicts | None:
+def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     """The verdicts beside the sample, as data or in a recording; None if there are none.
 
     Raises:
@@ -193,10 +193,10 @@ def given_verdicts(inputs: Inputs) -> Verdicts | None:
     return _from_recording(_located(value), inputs.sample)
 
 
-def _from_data(data: Any, contexts: list[Any] | None, where: str) -> Verdicts:
+def _from_data(data: Any, contexts: list[Any] | None, where: str) -> VerdictsForm:
     plain = plain_verdicts(data, contexts)
     if plain is not None:
-        return cast("Verdicts", plain)
+        return plain
     from noisesense.verdicts.sample import Sample
     from noisesense_adapters.toolbox.judges import read_verdicts
 
@@ -208,14 +208,14 @@ def _from_data(data: Any, contexts: list[Any] | None, where: str) -> Verdicts:
     return read_verdicts(data, sample, where)
 
 
-def _from_recording(path: Path, sample: dict[str, Any]) -> Verdicts:
+def _from_recording(path: Path, sample: dict[str, Any]) -> VerdictsForm:
     try:
         content = path.read_bytes()
     except (OSError, ValueError):  # RecordedJudge says what is wrong
         content = b""
     plain = plain_recorded(content, sample)
     if plain is not None:
-        return cast("Verdicts", plain)
+        return plain
     from noisesense.verdicts.recording import RecordedJudge
     from noisesense.verdicts.sample import Sample
 

@@ -1,4 +1,4 @@
-"""The report: figures, plots and samples put into one HTML file."""
+"""The report: figures, plots and samples in one HTML file."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ class Collected:
 
 
 def opened(results: Results) -> Iterable[Result]:
-    """The results; those of a file are read one by one."""
+    """The results; a file is read one result at a time."""
     return read_results(results) if isinstance(results, (str, os.PathLike)) else results
 
 
 def source_name(results: Results) -> str:
-    """The name of the file they come from, if they come from one."""
+    """The name of the file that the results come from, if there is one."""
     if not isinstance(results, (str, os.PathLike)):
         return ""
     return os.path.basename(os.fspath(results))  # noqa: PTH119
 
 
 def collect(results: Results, *, confidence: float) -> Collected:
-    """Read the results once. Of each sample its row and its detail are kept, as JSON text."""
+    """Read the results once, and keep each sample's row and detail as JSON text."""
     tally, samples, judges = Tally(), Samples(), dict[str, None]()
 
-    def seen() -> Iterator[Result]:
+    def collecting() -> Iterator[Result]:
         for result in opened(results):
             tally.add(result)
             samples.add(result)
@@ -68,7 +68,7 @@ def collect(results: Results, *, confidence: float) -> Collected:
                 judges[result.judge] = None
             yield result
 
-    ranked = offenders(seen(), top=_DOCUMENTS, examples=_CLAIMS_EACH)
+    ranked = offenders(collecting(), top=_DOCUMENTS, examples=_CLAIMS_EACH)
     return Collected(tally.summary(confidence=confidence), samples, ranked, tuple(judges))
 
 
@@ -83,18 +83,18 @@ def write_report(
     title: str | None = None,
     confidence: float = 0.95,
 ) -> Path:
-    """One HTML file with everything in it; a browser opens it without a network.
+    """Write the report: one HTML file with everything in it, which needs no network.
 
     It shows both modes' figures with intervals, bounds, warnings and signs of high risk,
-    histograms, box plots, the partition, the documents that mislead, and a table of the samples
-    that opens to claims and chunks. The same results give the same bytes (with the same
-    matplotlib).
+    histograms, box plots, the partition, the documents that mislead, and a table of samples,
+    each of which opens to its claims and chunks. The same results give the same bytes (with the
+    same matplotlib).
 
     Args:
         results: results, or the path of a file that `noisesense.read_results` reads. Read once;
             memory grows with the texts.
-        path: where the report goes; the file appears whole or not at all.
-        title: its heading; by default ``Noise sensitivity``.
+        path: the file to write; it appears whole or not at all.
+        title: the heading; by default ``Noise sensitivity``.
         confidence: of the intervals.
 
     Returns:
@@ -121,7 +121,7 @@ def write_report(
         source=source_name(results),
         version=__version__,
         summary=summary,
-        modes=[found for mode in MODES if (found := summary.mode(mode))],
+        modes=[figures for mode in MODES if (figures := summary.mode(mode))],
         mode_words=MODE_WORDS,
         definition=DEFINITIONS[summary.definition] if summary.definition else None,
         headline=headline(summary),
@@ -144,12 +144,12 @@ def write_report(
 
 
 def _source(name: str) -> str:
-    """A file of the page, as it stands between the tags."""
+    """A file of the page, as it goes between its tags."""
     return "\n" + (_PAGE / name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, scripts: Iterable[str]) -> str:
-    """Nothing may be fetched, and no style or script may run but the page's own."""
+    """Nothing may be fetched, and only the page's own style and scripts may run."""
     allowed = " ".join(map(_hash, scripts))
     return (
         f"default-src 'none'; style-src {_hash(style)}; script-src {allowed}; "
@@ -166,5 +166,5 @@ _ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 
 def _data(lines: Iterable[str]) -> Markup:
-    """JSON lines that no text can leave: neither a tag nor an entity is left in them."""
+    """JSON lines without any character that could end or alter the block they are in."""
     return Markup("\n".join(lines).translate(_ESCAPES))

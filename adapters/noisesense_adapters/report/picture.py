@@ -1,4 +1,4 @@
-"""The picture: the plots of a run in one PNG, for papers and slides."""
+"""The picture: a run's plots in one PNG, for papers and slides."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def write_png(
     confidence: float = 0.95,
     dpi: int = 200,
 ) -> Path:
-    """Histograms and box plots of both modes and the partition, as one PNG.
+    """Write histograms and box plots of both modes and the partition as one PNG.
 
     The same results give the same bytes (with the same matplotlib).
 
     Args:
         results: results, or the path of a file that `noisesense.read_results` reads.
-        path: where the picture goes.
+        path: the file to write.
         title: above the plots; by default there is none.
-        confidence: of the intervals named beside the means.
+        confidence: of the intervals shown beside the means.
         dpi: dots per inch; the picture is 8 inches wide.
 
     Raises:

@@ -50,12 +50,12 @@ __all__ = [
 BINS = 10
 
 _BESIDE = 1.16
-"""Where the bar of undetermined samples stands: off the scale."""
+"""The position of the bar of undetermined samples: off the scale."""
 
 
 @dataclass(frozen=True)
 class Colors:
-    """A color for each thing that is drawn; ``on_fill`` is for text inside a bar."""
+    """A color for each element; ``on_fill`` is for text inside a bar."""
 
     ink: str
     faint: str
@@ -69,7 +69,7 @@ class Colors:
     undetermined: str
 
     def mode(self, mode: Mode) -> str:
-        """That of one mode."""
+        """The color of one mode."""
         return self.relevant if mode == "relevant" else self.irrelevant
 
 
@@ -106,15 +106,15 @@ def drawing() -> Generator[None, None, None]:
 def shown(summary: Summary) -> Iterator[ModeSummary]:
     """The modes that have something to draw."""
     for mode in MODES:
-        found = summary.mode(mode)
-        if found is not None and (found.distribution or found.undetermined):
-            yield found
+        figures = summary.mode(mode)
+        if figures is not None and (figures.distribution or figures.undetermined):
+            yield figures
 
 
 def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
-    """How many samples have which value, in ten bins from 0 to 1; returns the counts.
+    """Samples by value, in ten bins from 0 to 1; returns the counts.
 
-    Those whose value the judge left open are a bar of their own, beside the scale.
+    Samples whose value the judge left open get a bar of their own, beside the scale.
     """
     values = [value for value, _ in mode.distribution]
     times = [count for _, count in mode.distribution]
@@ -152,7 +152,7 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
 
 
 def box_plot(ax: Axes, modes: list[ModeSummary], colors: Colors) -> None:
-    """Quartiles, whiskers of at most 1.5 quartile distances, single samples beyond; the mean."""
+    """Quartiles, whiskers of at most 1.5 × IQR, single samples beyond them, and the mean."""
     for at, mode in enumerate(reversed(modes)):
         color = colors.mode(mode.mode)
         values = [value for value, times in mode.distribution for _ in range(times)]
@@ -236,10 +236,6 @@ def _quiet(ax: Axes, colors: Colors, *, grid: Any) -> None:
     ax.spines["bottom"].set_color(colors.line)
 
 
-# matplotlib's own types leave its keyword arguments open:
-# pyright: reportUnknownMemberType=false
-
-
 # Colors that matplotlib accepts and nothing else uses: each stands for a variable of the page.
 VARIABLES = Colors(
     **{field.name: f"#0100{i:02x}" for i, field in enumerate(fields(Colors), start=1)}
@@ -303,11 +299,7 @@ def _clean(node: ElementTree.Element, prefix: str, linked: set[str]) -> None:
             )
 
 
-# matplotlib's own types leave its keyword arguments open:
-# pyright: reportUnknownMemberType=false
-
-
-# In inches at 72 to the inch: drawn for a phone's width, where text must stay readable.
+# In inches of 72 points: drawn for a phone's width, where text must stay readable.
 _WIDTH = 5.6
 
 
@@ -318,7 +310,7 @@ class Histogram:
     mode: ModeSummary
     svg: Markup
     counts: list[int]
-    """Of its ten bins; what is undetermined is in none."""
+    """Of the ten bins; undetermined samples are in none."""
 
 
 @dataclass(frozen=True)

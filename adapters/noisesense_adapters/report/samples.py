@@ -1,7 +1,7 @@
 """The samples as the page's script reads them: rows of the table, and a detail for each.
 
-Rows are one JSON document, read when the page opens. Details are JSON lines, of which one is read
-when its sample is opened. A text that several samples share is kept once.
+Rows are one JSON document, read when the page opens. Details are JSON lines; one is read when its
+sample is opened. A text that several samples share is stored once.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 from noisesense import Chunk, ClaimOutcome, Result, Score
 from noisesense.jsonl import to_json
 from noisesense.scoring.definitions import MODES, Mode
+from noisesense.verdicts.form import ChunkForm
 
 __all__ = ["Samples"]
 
 _DIGITS = 6
-"""Of values: what the page shows is shorter, and the files stay small."""
+"""Of values: more than the page shows, and few enough to keep the file small."""
 
 
 class Samples:
@@ -33,7 +34,7 @@ class Samples:
         return list(self._texts)
 
     def add(self, result: Result) -> None:
-        """Keep one result."""
+        """Add one result."""
         self.rows.append(_row(result))
         self.details.append(to_json(self._detail(result)))
 
@@ -66,16 +67,16 @@ class Samples:
             "chunks": [self._chunk(c, r) for c, r in zip(chunks, relevance, strict=True)],
         }
 
-    def _chunk(self, chunk: Chunk, relevant: bool | None) -> dict[str, Any]:
-        found: dict[str, Any] = {
+    def _chunk(self, chunk: ChunkForm, relevant: bool | None) -> dict[str, Any]:
+        data: dict[str, Any] = {
             "text": self._texts.setdefault(chunk.text, len(self._texts)),
             "relevant": relevant,
         }
         if chunk.id is not None:
-            found["id"] = chunk.id
+            data["id"] = chunk.id
         if chunk.relevant is not None:
-            found["labelled"] = True
-        return found
+            data["labeled"] = True
+        return data
 
 
 def _row(result: Result) -> dict[str, Any]:
@@ -93,10 +94,10 @@ def _row(result: Result) -> dict[str, Any]:
 
 def _value(score: Score, mode: Mode) -> dict[str, Any]:
     value, bounds = score.value(mode), score.bounds(mode)
-    found: dict[str, Any] = {mode: None if value is None else round(value, _DIGITS)}
+    data: dict[str, Any] = {mode: None if value is None else round(value, _DIGITS)}
     if bounds is not None and score.status(mode) == "undetermined":
-        found[f"{mode}_bounds"] = [round(end, _DIGITS) for end in bounds]
-    return found
+        data[f"{mode}_bounds"] = [round(end, _DIGITS) for end in bounds]
+    return data
 
 
 def _claim(claim: ClaimOutcome, score: Score) -> dict[str, Any]:

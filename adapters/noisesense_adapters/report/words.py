@@ -1,4 +1,4 @@
-"""What the page says of a run."""
+"""The words of the page and of the pictures."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ __all__ = [
 NO_VALUES = "No sample has a value: there is nothing to draw."
 
 MODE_WORDS: dict[Mode, str] = {
-    "relevant": "Wrong although the right document was there: claims a relevant chunk misled.",
-    "irrelevant": "Wrong because of a document that does not help: claims noise misled.",
+    "relevant": "The right document was retrieved, but it misled: "
+    "incorrect claims that a relevant chunk supports.",
+    "irrelevant": "A document that does not help misled: "
+    "incorrect claims that irrelevant chunks support.",
 }
 
 
@@ -42,12 +44,12 @@ KINDS = {
     "relevant": Kind("relevant noise", "incorrect, entailed by a relevant chunk"),
     "irrelevant": Kind("irrelevant noise", "incorrect, entailed by irrelevant chunks only"),
     "hallucination": Kind("hallucination", "incorrect, entailed by no chunk"),
-    "undetermined": Kind("undetermined", "the judge left open of which kind it is"),
+    "undetermined": Kind("undetermined", "the judge left its kind open"),
 }
 
 
 class Headline(NamedTuple):
-    """The one message, and what it is made of."""
+    """The main message, and the counts behind it."""
 
     message: str
     rest: str
@@ -66,10 +68,8 @@ def headline(summary: Summary) -> Headline:
     message = f"{amount} of {_claims(kinds)} {verb} incorrect and {source} from a retrieved chunk"
     rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
     if kinds.hallucination:
-        stand = (
-            "is incorrect and stands" if kinds.hallucination == 1 else "are incorrect and stand"
-        )
-        rest.append(f"{kinds.hallucination:,} more {stand} in no chunk")
+        are = "is" if kinds.hallucination == 1 else "are"
+        rest.append(f"{kinds.hallucination:,} more {are} incorrect and supported by no chunk")
     if kinds.undetermined:
         rest.append(f"the judge left {kinds.undetermined:,} open")
     return Headline(message, "; ".join(rest) + ".")
@@ -80,7 +80,7 @@ def _claims(kinds: Partition) -> str:
 
 
 def extent(bounds: tuple[float, float], digits: int = 3) -> str:
-    """A figure that lies between two bounds: one number where they meet."""
+    """A figure between two bounds: one number where they meet."""
     low, high = (f"{end:.{digits}f}" for end in bounds)
     return low if bounds[0] == bounds[1] else f"{low} to {high}"
 
@@ -88,14 +88,14 @@ def extent(bounds: tuple[float, float], digits: int = 3) -> str:
 def histogram_words(mode: ModeSummary, counts: list[int]) -> str:
     """The text alternative of a histogram."""
     bins = [f"{i / 10:.1f} to {(i + 1) / 10:.1f}: {n}" for i, n in enumerate(counts) if n]
-    if open_ones := left_out(mode):
-        bins.append(f"undetermined: {open_ones}")
+    if missing := left_out(mode):
+        bins.append(f"undetermined: {missing}")
     samples = mode.determined + mode.undetermined
     return f"Histogram, {mode.mode} mode, {samples} samples by value. {'; '.join(bins)}."
 
 
 def left_out(mode: ModeSummary) -> int:
-    """Samples without a value to draw, since the judge left it open."""
+    """How many samples have no value to draw because the judge left it open."""
     samples = mode.determined + mode.undetermined
     return samples - sum(times for _, times in mode.distribution)
 
@@ -109,9 +109,9 @@ def _box(mode: ModeSummary) -> str:
     at = partial(quantile_of_counts, mode.distribution)
     mean = "" if mode.mean is None else f"mean {mode.mean:.2f}, "
     missing = left_out(mode)
-    open_ones = f", without {missing} undetermined" if missing else ""
+    excluded = f", without {missing} undetermined" if missing else ""
     return (
-        f"{mode.mode}{open_ones}: lowest {at(0):.2f}, lower quartile {at(0.25):.2f}, "
+        f"{mode.mode}{excluded}: lowest {at(0):.2f}, lower quartile {at(0.25):.2f}, "
         f"median {at(0.5):.2f}, {mean}upper quartile {at(0.75):.2f}, highest {at(1):.2f}"
     )
 
@@ -119,8 +119,8 @@ def _box(mode: ModeSummary) -> str:
 def boxes_caption(modes: list[ModeSummary]) -> str:
     """What the box plots show, and which samples they cannot."""
     mean = ", mean (◆)" if any(not left_out(mode) for mode in modes) else ""
-    caption = f"Quartiles{mean} and samples further than 1.5 quartile distances (○)"
+    caption = f"Quartiles{mean} and samples beyond 1.5 × IQR (○)"
     missing = [f"{count:,} {mode.mode}" for mode in modes if (count := left_out(mode))]
     if not missing:
         return caption
-    return f"{caption}, of determined samples; left out as undetermined: {', '.join(missing)}"
+    return f"{caption}, of determined samples; undetermined and left out: {', '.join(missing)}"

@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 _CODE = re.compile(r"[a-z]+(_[a-z]+)*")  # a word like rate_limit_exceeded, never a key
 _HINTS = {
-    400: "the model or one of its options may not be known there",
+    400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
-    403: "check the API key and what it may use",
+    403: "check the API key and its permissions",
     404: "check the model's name and the base URL",
     429: "the rate limit or the quota is reached; lower max_concurrency or try again later",
 }
@@ -47,14 +47,16 @@ class RequestRefusedError(JudgeError):
 
 
 async def call_model(
-    call: Awaitable[T], model: str, explain: Callable[[Exception], JudgeError | None] | None = None
+    call: Awaitable[T],
+    model: str,
+    explain: Callable[[BaseException], JudgeError | None] | None = None,
 ) -> T:
     """The result of a call of a model's client.
 
     Args:
         call: the client's coroutine.
         model: its name in messages.
-        explain: the error for an exception that only this client raises.
+        explain: our error for an exception that only this client raises.
 
     Raises:
         ReplyError: the model replied, but the client could not use the reply.
@@ -66,20 +68,22 @@ async def call_model(
     except NoiseSenseError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-        failure = (explain and explain(error)) or _reply_error(error) or judge_error(error, model)
+        failure = _reply_error(error) or judge_error(error, model)
+        if explain and not isinstance(failure, ReplyError):
+            failure = explain(next(_chain(error))) or failure
     # Raised out here so that it carries no context.
     raise failure
 
 
 def judge_error(error: BaseException, model: str) -> JudgeError:
-    """Why the model could not be asked, without a word of the exception's own text."""
+    """Why the model could not be called, without a word of the exception's own text."""
     links = list(_chain(error))
     status = next((status for link in links if (status := _status_of(link))), None)
     if status is not None:
         code = next((code for link in links if (code := _code_of(link))), "")
         hint = _HINTS.get(status, "the endpoint itself failed" if status >= 500 else "")
-        shown = f"{status}, {code}" if code else f"{status}"
-        message = f"{model} could not be asked: HTTP {shown}"
+        details = f"{status}, {code}" if code else f"{status}"
+        message = f"{model} could not be called: HTTP {details}"
         kind = RequestRefusedError if status in (400, 422) else JudgeError
         return kind(f"{message}. Hint: {hint}" if hint else message)
     names = [type(link).__name__ for link in links]
@@ -88,15 +92,19 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     if any("Connect" in name for name in names):
         hint = "is it running, and is its address right?"
         return JudgeError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
-    return JudgeError(f"{model} could not be asked: {names[0]}{_place(links[0])}")
+    return JudgeError(f"{model} could not be called: {names[0]}{_place(links[0])}")
 
 
 def _reply_error(error: Exception) -> ReplyError | None:
-    reply = getattr(error, "completion", None) or getattr(error, "last_completion", None)
-    problem = MISFIT if reply is not None or _code_of(error) == _UNFIT_REPLY else ""
-    for link in _chain(error, contexts=False):
+    links = list(_chain(error, contexts=False))
+    holders = [
+        (each, name) for each in (error, *links) for name in ("completion", "last_completion")
+    ]
+    replies = [reply for each, name in holders if (reply := getattr(each, name, None)) is not None]
+    problem = MISFIT if replies or _code_of(error) == _UNFIT_REPLY else ""
+    for link in links:
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
-    return ReplyError(problem, usage_of(reply)) if problem else None
+    return ReplyError(problem, usage_of(next(iter(replies), None))) if problem else None
 
 
 def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseException]:
@@ -122,8 +130,8 @@ def _status_of(error: BaseException) -> int | None:
 
 def _code_of(error: BaseException) -> str:
     code = getattr(error, "code", None)
-    known = isinstance(code, str) and len(code) <= 40 and _CODE.fullmatch(code)
-    return str(code) if known else ""
+    is_word = isinstance(code, str) and len(code) <= 40 and _CODE.fullmatch(code)
+    return str(code) if is_word else ""
 
 
 def _place(error: BaseException) -> str:

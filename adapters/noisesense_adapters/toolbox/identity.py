@@ -21,7 +21,7 @@ _FRAMEWORK = re.compile(r"langchain(_\w+)?|ragas|deepeval|llama_index|haystack")
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|header|cookie|certificate")
 _SECRET_TEXT = re.compile(r"(?i)\b(sk|pk|rk|gsk|xai|hf|ghp|api)[-_]\w{8}|\bbearer\s")
 
-# What says how a request is made, kept, shown or paid for, and not what is asked.
+# Options of how a request is made, cached, traced or billed, which do not change an answer.
 _NO_OPTION = re.compile(
     r"name|cache|verbose|callbacks?|tags|metadata|profile|rate_limiter|run_config|run_name|run_id"
     r"|model_data|stream\w*|disable_streaming|custom_\w+|config_factories|config_specs|is_async"
@@ -29,7 +29,7 @@ _NO_OPTION = re.compile(
     r"|multiple_completion_supported|include_response_headers|max_concurrency|recursion_limit"
     r"|callback_manager|lc_\w+|cost_per\w+|\w*(client|proxy|proxies|timeout|retr(y|ies)|http)\w*"
 )
-# Of a class of the user's own, whose other attributes may be anything, counters for example.
+# Options of a class of the user's own; its other attributes may be anything, such as counters.
 _OPTION = re.compile(
     r"model|model_name|model_id|deployment\w*|provider|revision|region\w*|project|location|system\w*"
     r"|\w*(base_url|api_base|endpoint|api_version)|host|temperature|top_\w|min_p|typical_p|seed"
@@ -85,9 +85,9 @@ def _object(value: object, depth: int) -> Any:
         return [_name_of(type(value)), own]
     if "bound" in fields and "kwargs" in fields:
         inside = described(fields["bound"], depth + 1)
-        # Of a config only what is chosen by it; the rest is for tracing.
-        chosen: object = (fields.get("config") or {}).get("configurable")
-        bound = _named({"kwargs": fields["kwargs"], "configurable": chosen or {}}, depth)
+        # Only a config's choices change an answer; the rest is for tracing.
+        choices: object = (fields.get("config") or {}).get("configurable")
+        bound = _named({"kwargs": fields["kwargs"], "configurable": choices or {}}, depth)
         return {"of": inside, **bound} if bound else inside
     if not _is_model(value):
         return None
@@ -96,11 +96,11 @@ def _object(value: object, depth: int) -> Any:
     }
     if not _of_framework(type(value)):
         bases = [base for base in type(value).__mro__ if _of_framework(base)]
-        known = {name for base in bases for name in get_annotations(base)}
+        declared = {name for base in bases for name in get_annotations(base)}
         attributes = {
             name: item
             for name, item in attributes.items()
-            if name in known or _OPTION.fullmatch(name)
+            if name in declared or _OPTION.fullmatch(name)
         }
     urls = {endpoint(url) for url in map(_url_of, attributes.values()) if url}
     return {
@@ -111,14 +111,14 @@ def _object(value: object, depth: int) -> Any:
 
 
 def _named(items: Mapping[str, object], depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, item in items.items():
         secret = _SECRET_NAME.search(name.lower()) and not isinstance(item, (int, float))
         if not secret and not _NO_OPTION.fullmatch(name):
-            what = described(item, depth + 1)
-            if what not in (None, {}, []):
-                found[name] = what
-    return found
+            option = described(item, depth + 1)
+            if option not in (None, {}, []):
+                options[name] = option
+    return options
 
 
 def _text(text: str) -> str | None:

@@ -19,20 +19,6 @@ from noisesense.judging.store import StoredCall
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
 
-__all__ = [
-    "Answer",
-    "Caller",
-    "Case",
-    "LoopLimit",
-    "Question",
-    "RunningTotals",
-    "Totals",
-    "digest",
-    "gather_all",
-    "identity_of",
-    "model_name",
-]
-
 T = TypeVar("T")
 
 
@@ -126,16 +112,21 @@ class RunningTotals:
 
 
 S = TypeVar("S", bound=BaseModel)
+A = TypeVar("A")
 
 _FORM = 2
-"""Part of every key; raised when a kept reply could no longer be read."""
+"""Part of every key; raised when a stored reply could no longer be read."""
 
 _POLL = (0.02, 0.5)
 
 
 @dataclass
-class Case:
-    """One sample being judged: what its calls are filed under, and what they cost so far."""
+class SampleRun:
+    """One sample being judged: what its calls are filed under, and what they cost so far.
+
+    Attributes:
+        problem: what was wrong with the last unusable reply, if the model's bridge says it.
+    """
 
     sample_key: str
     label: str
@@ -143,40 +134,38 @@ class Case:
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
 
-    @property
-    def told(self) -> str:
-        """What was wrong with the last unusable reply, if the model's bridge says it."""
-        return f" ({self.problem})" if self.problem else ""
-
 
 @dataclass(frozen=True)
-class Question(Generic[S]):
+class ModelCall(Generic[S, A]):
     """One call to be made.
 
     Attributes:
-        answers: does the reply answer anything of what is asked? If not, it is not kept.
+        read: what the reply answers; None if nothing, and then the reply is not used again.
         attempt: above 0, it asks for what earlier replies left out.
     """
 
     step: str
     prompt: str
     schema: type[S]
-    answers: Callable[[S], bool]
+    read: Callable[[S], A | None]
     vote: int = 0
     attempt: int = 0
 
+    def answer(self, reply: S | None) -> A | None:
+        return None if reply is None else self.read(reply)
+
 
 @dataclass(frozen=True)
-class Answer(Generic[S]):
-    """A usable reply, or None; to which attempt, and whether the model was asked for it."""
+class CallResult(Generic[A]):
+    """An answer, if there is a usable one; to which attempt, and whether the model gave it now."""
 
-    reply: S | None
+    answer: A | None
     attempt: int
-    asked: bool
+    from_model: bool
 
 
 @dataclass(frozen=True)
-class Caller:
+class CallRunner:
     """Makes calls: at most so many at once, and none that is in the store."""
 
     llm: StructuredLLM
@@ -187,140 +176,133 @@ class Caller:
     totals: RunningTotals
 
     async def call(
-        self, case: Case, attempts: range, question: Callable[[int], Awaitable[Question[S]]]
-    ) -> Answer[S]:
-        """Ask the first of the attempts once.
+        self,
+        run: SampleRun,
+        attempts: range,
+        model_call: Callable[[int], Awaitable[ModelCall[S, A]]],
+    ) -> CallResult[A]:
+        """Make the first of the attempts once.
 
-        Where the store has a reply to it that answered nothing, but one to a later attempt that
-        did, that one is taken: what an earlier run healed by asking again is not paid for again.
+        The store may hold a reply to it that answered nothing, and one to a later attempt that
+        did. Then the later one is taken: what an earlier run repaired is not paid for again.
 
         Args:
-            question: what an attempt asks, as long as those before it have brought nothing.
+            model_call: the call of an attempt, as long as those before it have brought nothing.
 
         Raises:
             JudgeError: the model could not be asked.
             StoreError: the store cannot be read or written.
         """
-        first = await question(attempts[0])
+        first = await model_call(attempts[0])
         if self.store is not None:
-            return await self._through(self.store, case, first, attempts[1:], question)
+            return await self._through(self.store, run, first, attempts[1:], model_call)
         async with self.limit.slot():
-            value, _ = await self._ask(case, first)
-        return _answer(first, value, asked=True)
+            reply, _ = await self._ask(run, first)
+        return CallResult(first.answer(reply), first.attempt, from_model=True)
 
-    def key(self, case: Case, question: Question[S]) -> str:
+    def key(self, run: SampleRun, call: ModelCall[S, A]) -> str:
         """What a call is found by in the store: everything its reply depends on."""
-        form = [_FORM, question.schema.__name__, question.vote]
-        parts = [*form, self.version, self.model, case.identity, question.prompt]
+        form = [_FORM, call.schema.__name__, call.vote]
+        parts = [*form, self.version, self.model, run.identity, call.prompt]
         content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _through(
         self,
         store: VerdictStore,
-        case: Case,
-        first: Question[S],
+        run: SampleRun,
+        first: ModelCall[S, A],
         later: range,
-        question: Callable[[int], Awaitable[Question[S]]],
-    ) -> Answer[S]:
-        key = self.key(case, first)
+        model_call: Callable[[int], Awaitable[ModelCall[S, A]]],
+    ) -> CallResult[A]:
+        key = self.key(run, first)
         pause, longest = _POLL
         while True:
-            kept = store.get(key, unanswered=True)
-            answer = None if kept is None else self._kept(store, case, first, kept)
-            if kept is not None and answer is None:
-                if kept.answered:
+            stored = store.get(key, unanswered=True)
+            result = self._stored(store, run, first, stored)
+            if stored is not None and result is None:
+                if stored.answered:
                     store.mark_unanswered([key])  # else nobody could claim it
                 for attempt in later:
-                    again = await question(attempt)
-                    kept = store.get(self.key(case, again))
-                    answer = None if kept is None else self._kept(store, case, again, kept)
-                    if answer is not None:
+                    again = await model_call(attempt)
+                    result = self._stored(store, run, again, store.get(self.key(run, again)))
+                    if result is not None:
                         break
-            if answer is not None:
-                return answer
+            if result is not None:
+                return result
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
             async with self.limit.slot():
                 if store.claim(key):
-                    value = await self._ask_and_keep(store, key, case, first)
-                    return _answer(first, value, asked=True)
-            # Another task or process is asking just this.
+                    return await self._ask_and_store(store, key, run, first)
+            # Another task or process is making this very call.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
 
-    def _kept(
-        self, store: VerdictStore, case: Case, question: Question[S], kept: StoredCall
-    ) -> Answer[S] | None:
-        """The kept reply, if it answers anything."""
-        if not kept.answered:
+    def _stored(
+        self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A], stored: StoredCall | None
+    ) -> CallResult[A] | None:
+        """What the stored reply answers; None if there is no usable one."""
+        if stored is None or not stored.answered:
             return None
-        answer = _answer(question, _read(kept, question.schema, store), asked=False)
-        if answer.reply is None:
+        try:
+            reply = call.schema.model_validate_json(stored.reply or "")
+        except ValidationError:
+            raise store.damaged(f"a {stored.step} reply that cannot be read") from None
+        answer = call.read(reply)
+        if answer is None:
             return None
-        self._count(case, Usage(cached_calls=1))
-        return answer
+        self._count(run, Usage(cached_calls=1))
+        return CallResult(answer, call.attempt, from_model=False)
 
-    async def _ask_and_keep(
-        self, store: VerdictStore, key: str, case: Case, question: Question[S]
-    ) -> S | None:
+    async def _ask_and_store(
+        self, store: VerdictStore, key: str, run: SampleRun, call: ModelCall[S, A]
+    ) -> CallResult[A]:
         """The claim ends with it, whatever comes of it."""
         try:
-            value, usage = await self._ask(case, question)
+            reply, usage = await self._ask(run, call)
         except BaseException:
             store.release(key)
             raise
+        answer = call.answer(reply)
         store.put(
             StoredCall(
                 key=key,
                 model=self.model,
                 version=self.version,
-                step=question.step,
-                vote=question.vote,
-                sample_key=case.sample_key,
-                label=case.label,
-                reply=None if value is None else value.model_dump_json(),
+                step=call.step,
+                vote=call.vote,
+                sample_key=run.sample_key,
+                label=run.label,
+                reply=None if reply is None else reply.model_dump_json(),
                 usage=usage,
-                unanswered=_answer(question, value, asked=True).reply is None,
-                identity=digest(case.identity),
+                unanswered=answer is None,
+                identity=digest(run.identity),
             )
         )
-        return value
+        return CallResult(answer, call.attempt, from_model=True)
 
-    async def _ask(self, case: Case, question: Question[S]) -> tuple[S | None, Usage]:
-        value: S | None = None
+    async def _ask(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[S | None, Usage]:
+        reply: S | None = None
         spent: object
         try:
-            value, spent = await self.llm.generate(question.prompt, question.schema)
+            reply, spent = await self.llm.generate(call.prompt, call.schema)
         except ReplyError as error:
             spent = error.usage
-            case.problem = str(error)
+            run.problem = str(error)
         usage = _at_least_one_call(spent)
-        if question.attempt:
+        if call.attempt:
             usage = replace(usage, reasks=usage.reasks + 1)
-        self._count(case, usage)
-        if value is not None and not isinstance(value, question.schema):
+        self._count(run, usage)
+        if reply is not None and not isinstance(reply, call.schema):
             raise JudgeError(
-                f"generate() of {type(self.llm).__name__} gave a {type(value).__name__}"
-                f" where a {question.schema.__name__} was asked for"
+                f"generate() of {type(self.llm).__name__} gave a {type(reply).__name__}"
+                f" where a {call.schema.__name__} was asked for"
             )
-        return value, usage
+        return reply, usage
 
-    def _count(self, case: Case, usage: Usage) -> None:
-        case.usage += usage
+    def _count(self, run: SampleRun, usage: Usage) -> None:
+        run.usage += usage
         self.totals.add(usage)
-
-
-def _answer(question: Question[S], reply: S | None, *, asked: bool) -> Answer[S]:
-    if reply is not None and not question.answers(reply):
-        reply = None
-    return Answer(reply, question.attempt, asked)
-
-
-def _read(kept: StoredCall, schema: type[S], store: VerdictStore) -> S:
-    try:
-        return schema.model_validate_json(kept.reply or "")
-    except ValidationError:
-        raise store.damaged(f"a {kept.step} reply that cannot be read") from None
 
 
 def _at_least_one_call(usage: object) -> Usage:

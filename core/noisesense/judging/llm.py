@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from noisesense.errors import InputError, ReplyError, describe
+from noisesense.errors import InputError, ReplyError, check_choice, check_whole, describe
 from noisesense.judging.calls import (
-    Caller,
-    Case,
+    CallRunner,
     LoopLimit,
     RunningTotals,
+    SampleRun,
     Totals,
     digest,
     gather_all,
     identity_of,
     model_name,
 )
-from noisesense.judging.plan import Decomposer, Premise, Table, Verifier
+from noisesense.judging.plan import Decomposer, PendingVerdicts, Premise, Verifier
 from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget, Prompts
 from noisesense.judging.protocol import Judgement, StructuredLLM, Usage
 from noisesense.judging.store import StoredSample
@@ -29,8 +29,6 @@ from noisesense.verdicts.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
-
-__all__ = ["LLMJudge", "Plan", "check_judge_options"]
 
 Plan = Literal["lazy", "full"]
 
@@ -49,9 +47,9 @@ class LLMJudge:
     ``plan="full"`` asks for every cell; the score is the same.
 
     Each call is repeated at most ``max_reasks`` times, and only for what its replies left out.
-    What the score hangs on is asked first, and the last time nothing else while any of it is
+    What decides the score is asked first, and the last time nothing else while any of it is
     open: the claims not known to be correct, and the reference's claims as long as none is known
-    to be entailed by an unlabelled chunk. What stays missing is undetermined and counted in
+    to be entailed by an unlabeled chunk. What stays missing is undetermined and counted in
     `Judgement.unanswered`; with a store, a later run asks for it again, and for nothing else.
 
     A text beyond the `Budget` takes more
@@ -63,8 +61,9 @@ class LLMJudge:
             export verdicts for other metrics too.
         store: keeps every reply, so that a run that was killed resumes without paying twice.
         max_concurrency: calls at once, over all samples, in each event loop.
-        votes: ask each verdict so often and take what more than half say; none: undetermined.
-            Votes only differ if the model's temperature is above 0 and its host caches nothing.
+        votes: ask for each verdict this many times and take what more than half say. Without
+            such a majority the verdict is undetermined. Votes only differ if the model's
+            temperature is above 0 and its host caches nothing.
         prompts: other instructions.
         chunks_per_call: more than 1 saves calls, at the price of the model's attention.
         max_reasks: how often one call is repeated for what is missing.
@@ -97,15 +96,14 @@ class LLMJudge:
                 where="llm",
                 hint="the adapters wrap their frameworks' own models",
             )
-        if plan not in get_args(Plan):
-            raise InputError("'lazy' or 'full'", describe(plan), where="plan")
+        check_choice(plan, get_args(Plan), "plan")
         if store is not None and not callable(getattr(store, "claim", None)):
             hint = "store=VerdictStore(path)"
             raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
-        _whole(max_concurrency, 1, "max_concurrency")
-        _whole(votes, 1, "votes")
-        _whole(chunks_per_call, 1, "chunks_per_call")
-        _whole(max_reasks, 0, "max_reasks")
+        check_whole(max_concurrency, 1, "max_concurrency")
+        check_whole(votes, 1, "votes")
+        check_whole(chunks_per_call, 1, "chunks_per_call")
+        check_whole(max_reasks, 0, "max_reasks")
         prompts, budget = prompts or DEFAULT_PROMPTS, budget or Budget()
         self.plan: Plan = plan
         self.model = model_name(llm, model, needed=store is not None)
@@ -113,11 +111,11 @@ class LLMJudge:
         self._llm, self._store = llm, store
         self._totals = RunningTotals()
         self._settings = f"plan={plan} votes={votes} chunks_per_call={chunks_per_call}"
-        caller = Caller(
+        runner = CallRunner(
             llm, self.model, prompts.version, store, LoopLimit(max_concurrency), self._totals
         )
-        self._decomposer = Decomposer(caller, prompts, budget, max_reasks)
-        self._verifier = Verifier(caller, prompts, budget, max_reasks, votes, chunks_per_call)
+        self._decomposer = Decomposer(runner, prompts, budget, max_reasks)
+        self._verifier = Verifier(runner, prompts, budget, max_reasks, votes, chunks_per_call)
 
     def __repr__(self) -> str:
         return f"LLMJudge({self.model!r}, plan={self.plan!r})"
@@ -147,19 +145,19 @@ class LLMJudge:
         Raises:
             ReplyError: no reply had a usable list of the response's claims. Other unusable
                 replies leave cells undetermined; with an unusable list of the reference's
-                claims the relevance of the unlabelled chunks is undetermined.
+                claims the relevance of the unlabeled chunks is undetermined.
             JudgeError: the model could not be asked. Calls that were finished stay in the store.
             StoreError: the store cannot be read or written.
         """
         identity = "" if self._store is None else identity_of(self._llm)
-        case = Case(sample.key, _label(sample), identity)
+        run = SampleRun(sample.key, _label(sample), identity)
         try:
-            table = await self._fill(sample, case)
+            pending = await self._fill(sample, run)
         except BaseException:
             self._totals.add(failed=1)
             raise
-        verdicts = table.verdicts()
-        self._totals.add(samples=1, unanswered=table.unanswered)
+        verdicts = pending.verdicts()
+        self._totals.add(samples=1, unanswered=pending.unanswered)
         if self._store is not None:
             self._store.put_sample(
                 StoredSample(
@@ -168,68 +166,65 @@ class LLMJudge:
                     model=self.model,
                     version=self.version,
                     settings=self._settings,
-                    unanswered=table.unanswered,
+                    unanswered=pending.unanswered,
                     identity=digest(identity),
                 )
             )
-        return Judgement(verdicts, case.usage, table.unanswered)
+        return Judgement(verdicts, run.usage, pending.unanswered)
 
-    async def _fill(self, sample: Sample, case: Case) -> Table:
+    async def _fill(self, sample: Sample, run: SampleRun) -> PendingVerdicts:
         """The plan, step by step."""
-        table = Table(sample, full=self.plan == "full")
-        if table.full:
+        pending = PendingVerdicts(sample, full=self.plan == "full")
+        if pending.full:
             # Every cell is wanted, whatever is correct: the chunks need not wait to hear it.
-            await gather_all([self._response_side(table, case), self._reference_side(table, case)])
-            await gather_all([self._correctness(table, case), self._chunks(table, case)])
-            return table
-        sides = [self._checked_response(table, case)]
-        if table.needs_reference_claims:
-            sides.append(self._reference_side(table, case))
+            await gather_all(
+                [self._response_side(pending, run), self._reference_side(pending, run)]
+            )
+            await gather_all([self._correctness(pending, run), self._chunks(pending, run)])
+            return pending
+        sides = [self._checked_response(pending, run)]
+        if pending.needs_reference_claims:
+            sides.append(self._reference_side(pending, run))
         await gather_all(sides)
-        await self._chunks(table, case)
-        return table
+        await self._chunks(pending, run)
+        return pending
 
-    async def _checked_response(self, table: Table, case: Case) -> None:
-        await self._response_side(table, case)
-        await self._correctness(table, case)
+    async def _checked_response(self, pending: PendingVerdicts, run: SampleRun) -> None:
+        await self._response_side(pending, run)
+        await self._correctness(pending, run)
 
-    async def _response_side(self, table: Table, case: Case) -> None:
-        sample = table.sample
-        table.add_response_claims(
-            await self._decomposer.claims(case, "response", sample.response, sample.user_input)
+    async def _response_side(self, pending: PendingVerdicts, run: SampleRun) -> None:
+        sample = pending.sample
+        pending.add_response_claims(
+            await self._decomposer.claims(run, "response", sample.response, sample.user_input)
         )
 
-    async def _correctness(self, table: Table, case: Case) -> None:
-        premise = Premise(table.sample.reference, table.response_claims)
-        (answers,) = await self._verifier.verify(case, "reference", [premise])
-        table.add_correctness(answers)
+    async def _correctness(self, pending: PendingVerdicts, run: SampleRun) -> None:
+        premise = Premise(pending.sample.reference, pending.response_claims)
+        (answers,) = await self._verifier.verify(run, "reference", [premise])
+        pending.add_correctness(answers)
 
-    async def _chunks(self, table: Table, case: Case) -> None:
-        premises = table.chunk_premises()
-        answers = await self._verifier.verify(case, "chunk", [*premises.values()])
-        table.add_chunks(dict(zip(premises, answers, strict=True)))
+    async def _chunks(self, pending: PendingVerdicts, run: SampleRun) -> None:
+        premises = pending.chunk_premises()
+        answers = await self._verifier.verify(run, "chunk", [*premises.values()])
+        pending.add_chunks(dict(zip(premises, answers, strict=True)))
 
-    async def _reference_side(self, table: Table, case: Case) -> None:
-        sample = table.sample
+    async def _reference_side(self, pending: PendingVerdicts, run: SampleRun) -> None:
+        sample = pending.sample
         claims: list[str] | None
         try:
             claims = await self._decomposer.claims(
-                case, "reference", sample.reference, sample.user_input
+                run, "reference", sample.reference, sample.user_input
             )
         except ReplyError:
             claims = None
-        table.add_reference_claims(claims)
+        pending.add_reference_claims(claims)
 
 
 def _label(sample: Sample) -> str:
     """A few words by which a person knows the sample again."""
     words = " ".join((sample.user_input or sample.response).split())[:60]
     return encodable(words)
-
-
-def _whole(value: object, least: int, name: str) -> None:
-    if type(value) is not int or value < least:
-        raise InputError(f"a whole number of {least} or more", describe(value), where=name)
 
 
 # The metric gives these itself, from arguments of its own.

@@ -16,10 +16,10 @@ from collections.abc import (
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from noisesense.errors import ReplyError
-from noisesense.judging.calls import Caller, Case, Question, gather_all
+from noisesense.judging.calls import CallRunner, ModelCall, SampleRun, gather_all
 from noisesense.judging.prompts import (
     Budget,
     Claims,
@@ -29,76 +29,41 @@ from noisesense.judging.prompts import (
     batches,
     split_text,
 )
+from noisesense.verdicts.form import positions
 from noisesense.verdicts.sample import Chunk, Sample
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
-
-__all__ = [
-    "Alignment",
-    "Answers",
-    "Decomposer",
-    "Premise",
-    "Table",
-    "Verifier",
-    "align",
-    "any_of",
-    "majority",
-]
 
 Id = TypeVar("Id", bound=Hashable)
 
 
-@dataclass(frozen=True)
-class Alignment(Generic[Id]):
-    """One reply against what was asked. ``answers`` and ``missing`` are all that was asked.
+def align(expected: Collection[Id], verdicts: Iterable[tuple[Id, bool]]) -> dict[Id, bool]:
+    """The verdict on every expected id that has exactly one, whatever their order and number.
 
-    Attributes:
-        answers: the verdict of every id that has exactly one.
-        missing: asked and without a verdict, the contradictory ones included; in asked order.
-        contradictory: given both verdicts.
-        duplicated: given the same verdict more than once, which is harmless.
-        unknown: given but never asked, in the order given. Ignored if all that was asked is
-            answered. If not, the model seems to have numbered the claims anew (from 0, or
-            without the gaps): its other ids mean other claims, and all of them are missing.
+    Ids that nobody asked about are ignored if every expected one has an answer. If not, the model
+    seems to have numbered the claims anew (from 0, or without the gaps): its other ids mean other
+    claims, and none of them counts.
     """
-
-    answers: dict[Id, bool]
-    missing: tuple[Id, ...]
-    contradictory: tuple[Id, ...] = ()
-    duplicated: tuple[Id, ...] = ()
-    unknown: tuple[Id, ...] = ()
-
-
-def align(asked: Collection[Id], given: Iterable[tuple[Id, bool]]) -> Alignment[Id]:
-    """Match verdicts to ids, whatever their order and number."""
-    said: dict[Id, list[bool]] = {number: [] for number in asked}
-    unknown: list[Id] = []
-    for number, verdict in given:
-        if number in said:
-            said[number].append(verdict)
+    by_id: dict[Id, set[bool]] = {number: set() for number in expected}
+    unknown = False
+    for number, verdict in verdicts:
+        if number in by_id:
+            by_id[number].add(verdict)
         else:
-            unknown.append(number)
-    agreed = {number: verdicts[0] for number, verdicts in said.items() if len({*verdicts}) == 1}
-    if unknown and len(agreed) < len(said):
-        agreed = {}
-    return Alignment(
-        answers=agreed,
-        missing=tuple(number for number in said if number not in agreed),
-        contradictory=tuple(n for n, verdicts in said.items() if len({*verdicts}) == 2),
-        duplicated=tuple(n for n in agreed if len(said[n]) > 1),
-        unknown=tuple(unknown),
-    )
+            unknown = True
+    agreed = {number: min(both) for number, both in by_id.items() if len(both) == 1}
+    return {} if unknown and len(agreed) < len(by_id) else agreed
 
 
 @dataclass(frozen=True)
 class Decomposer:
     """Asks for the claims of a text, and again if a reply is unusable."""
 
-    caller: Caller
+    runner: CallRunner
     prompts: Prompts
     budget: Budget
     max_reasks: int
 
-    async def claims(self, case: Case, which: str, text: str, question: str) -> list[str]:
+    async def claims(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
         """The claims in the text's order; none if the model says there are none.
 
         Raises:
@@ -107,40 +72,43 @@ class Decomposer:
             JudgeError: the model could not be asked.
         """
         parts = split_text(text, self.budget.text_chars)
-        found = await gather_all(self._part(case, which, part, question) for part in parts)
-        return [claim for claims in found for claim in claims]
+        lists = await gather_all(self._part(run, which, part, question) for part in parts)
+        return [claim for claims in lists for claim in claims]
 
-    async def _part(self, case: Case, which: str, text: str, about: str) -> list[str]:
-        async def question(attempt: int) -> Question[Claims]:
-            prompt = self.prompts.decomposition(text, about, attempt=attempt)
+    async def _part(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+        async def model_call(attempt: int) -> ModelCall[Claims, list[str]]:
+            prompt = self.prompts.decomposition(text, question, attempt=attempt)
             step = f"claims of the {which}"
-            return Question(step, prompt, Claims, partial(_usable, text), attempt=attempt)
+            return ModelCall(step, prompt, Claims, partial(_claims, text), attempt=attempt)
 
         most = 1 + self.max_reasks
         for attempt in range(most):
-            answer = await self.caller.call(case, range(attempt, most), question)
-            if answer.reply is not None:
-                return [claim for claim in answer.reply.claims if claim.strip()]
+            result = await self.runner.call(run, range(attempt, most), model_call)
+            if result.answer is not None:
+                return result.answer
         times = "once" if most == 1 else f"{most} times"
+        problem = f" ({run.problem})" if run.problem else ""
         raise ReplyError(
             f"the judge's model was asked {times} for the claims of the {which}"
-            f" and gave no usable list{case.told}",
-            usage=case.usage,
+            f" and gave no usable list{problem}",
+            usage=run.usage,
         )
 
 
-def _usable(text: str, reply: Claims) -> bool:
-    """Neither all blank nor run away: what a text says is bounded by its length."""
-    claims = reply.claims
-    if claims and not any(claim.strip() for claim in claims):
-        return False
-    return len(claims) <= 50 + len(text) and sum(map(len, claims)) <= 5_000 + 20 * len(text)
+def _claims(text: str, reply: Claims) -> list[str] | None:
+    """None if all are blank, or run away: what a text says is bounded by its length."""
+    size = sum(map(len, reply.claims))
+    if len(reply.claims) > 50 + len(text) or size > 5_000 + 20 * len(text):
+        return None
+    claims = [claim for claim in reply.claims if claim.strip()]
+    return claims if claims or not reply.claims else None
 
 
 Answers = dict[int, "bool | None"]
 """For each claim that was asked: entailed, not entailed, or without an answer."""
 
 _Cell = tuple[int, int]
+_Cells = dict[_Cell, bool]
 _Reply = VerdictList | PackedVerdicts
 
 
@@ -148,7 +116,7 @@ class Premise(NamedTuple):
     """A text and the claims to check against it, by id.
 
     Attributes:
-        deciding: which claims' cells the score still hangs on, by what is known of the others;
+        deciding: which claims' cells still decide the score, by what is known of the others;
             None: all of them. It may wait for what else it depends on.
     """
 
@@ -157,16 +125,14 @@ class Premise(NamedTuple):
     deciding: Callable[[Mapping[int, bool]], Awaitable[Collection[int]]] | None = None
 
 
-class _Sheet(NamedTuple):
+class _Batch(NamedTuple):
     """What one call asks: parts of premises by their number, and claims by their id."""
 
     premises: dict[int, Premise]
     claims: dict[int, str]
 
-    async def deciding(
-        self, answers: Mapping[_Cell, bool], missing: Sequence[_Cell]
-    ) -> set[_Cell]:
-        """Those of the missing cells that the score hangs on."""
+    async def deciding(self, answers: _Cells, missing: Sequence[_Cell]) -> set[_Cell]:
+        """Those of the missing cells that decide the score."""
         known: dict[int, dict[int, bool]] = {part: {} for part in self.premises}
         for (part, claim), verdict in answers.items():
             known[part][claim] = verdict
@@ -181,14 +147,16 @@ class _Sheet(NamedTuple):
 class Verifier:
     """Asks for verdicts, again for those a reply leaves out, and takes the votes' majority."""
 
-    caller: Caller
+    runner: CallRunner
     prompts: Prompts
     budget: Budget
     max_reasks: int
     votes: int
     per_call: int
 
-    async def verify(self, case: Case, step: str, premises: Sequence[Premise]) -> list[Answers]:
+    async def verify(
+        self, run: SampleRun, step: str, premises: Sequence[Premise]
+    ) -> list[Answers]:
         """One table of answers for each premise, all asked at once.
 
         Raises:
@@ -200,25 +168,24 @@ class Verifier:
             texts = split_text(premise.text, self.budget.text_chars, self.budget.overlap_chars)
             parts_of.append(range(len(parts), len(parts) + len(texts)))
             parts += [premise._replace(text=text) for text in texts]
-        filled = await gather_all(
-            self._fill(case, step, sheet, vote)
-            for sheet in self._sheets(parts)
+        votes: dict[_Cell, list[bool]] = {}
+        for answers in await gather_all(
+            self._fill(run, step, batch, vote)
+            for batch in self._batches(parts)
             for vote in range(self.votes)
-        )
-        cast: dict[_Cell, list[bool]] = {}
-        for answers in filled:
+        ):
             for cell, verdict in answers.items():
-                cast.setdefault(cell, []).append(verdict)
+                votes.setdefault(cell, []).append(verdict)
 
         def decided(part: int, claim: int) -> bool | None:
-            return majority(cast.get((part, claim), []), self.votes)
+            return majority(votes.get((part, claim), []), self.votes)
 
         return [
             {claim: any_of([decided(part, claim) for part in own]) for claim in premise.claims}
             for premise, own in zip(premises, parts_of, strict=True)
         ]
 
-    def _sheets(self, parts: Sequence[Premise]) -> Iterator[_Sheet]:
+    def _batches(self, parts: Sequence[Premise]) -> Iterator[_Batch]:
         """The calls to make: parts that face the same claims may share one."""
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, part in enumerate(parts):
@@ -228,47 +195,46 @@ class Verifier:
                 pack: dict[int, Premise] = {}
                 for number in numbers:
                     if pack and not self._fits(pack, parts[number].text, len(claims)):
-                        yield _Sheet(pack, claims)
+                        yield _Batch(pack, claims)
                         pack = {}
                     pack[number] = parts[number]
-                yield _Sheet(pack, claims)
+                yield _Batch(pack, claims)
 
     def _fits(self, pack: dict[int, Premise], text: str, claims: int) -> bool:
         size = sum(len(premise.text) for premise in pack.values()) + len(text)
-        asked = (len(pack) + 1) * claims
         return (
             len(pack) < self.per_call
             and size <= self.budget.text_chars
-            and asked <= self.budget.claims
+            and (len(pack) + 1) * claims <= self.budget.claims
         )
 
-    async def _fill(self, case: Case, step: str, sheet: _Sheet, vote: int) -> dict[_Cell, bool]:
+    async def _fill(self, run: SampleRun, step: str, batch: _Batch, vote: int) -> _Cells:
         """Every answer that the store has, and that can be had in ``1 + max_reasks`` calls."""
-        missing: list[_Cell] = list(product(sheet.premises, sheet.claims))
-        answers: dict[_Cell, bool] = {}
-        attempt = asked = 0
-        while missing and asked <= self.max_reasks:
-            left = range(attempt, attempt + 1 + self.max_reasks - asked)
-            inquiry = partial(self._inquiry, sheet, answers, missing)
-            answer = await self.caller.call(case, left, partial(_question, inquiry, step, vote))
-            attempt = answer.attempt + 1
-            asked += answer.asked
-            if answer.reply is not None:
-                new = (await inquiry(answer.attempt)).read(answer.reply)
-                answers = {**answers, **new}
-                missing = [cell for cell in missing if cell not in new]
+        missing: list[_Cell] = list(product(batch.premises, batch.claims))
+        answers: _Cells = {}
+        attempt = calls = 0
+        while missing and calls <= self.max_reasks:
+            attempts = range(attempt, attempt + 1 + self.max_reasks - calls)
+            model_call = partial(self._model_call, step, vote, batch, answers, missing)
+            result = await self.runner.call(run, attempts, model_call)
+            attempt = result.attempt + 1
+            calls += result.from_model
+            answers = {**answers, **(result.answer or {})}
+            missing = [cell for cell in missing if cell not in answers]
         return answers
 
-    async def _inquiry(
+    async def _model_call(
         self,
-        sheet: _Sheet,
-        answers: Mapping[_Cell, bool],
+        step: str,
+        vote: int,
+        batch: _Batch,
+        answers: _Cells,
         missing: Sequence[_Cell],
         attempt: int,
-    ) -> _Inquiry:
-        """What an attempt asks: at first everything; then what decides before the rest, and the
-        last time nothing else."""
-        deciding = await sheet.deciding(answers, missing) if attempt else set(missing)
+    ) -> ModelCall[_Reply, _Cells]:
+        """At first it asks for everything; then for what decides before the rest, and the last
+        time for nothing else."""
+        deciding = await batch.deciding(answers, missing) if attempt else set(missing)
         last = attempt % (1 + self.max_reasks) == self.max_reasks
         wanted = [cell for cell in missing if cell in deciding] if last else []
         cells = wanted or list(missing)
@@ -281,52 +247,33 @@ class Verifier:
 
         part_of, claim_of = ordered(0), ordered(1)
         prompt = self.prompts.verification(
-            {number: sheet.premises[part].text for number, part in part_of.items()},
-            {number: sheet.claims[claim] for number, claim in claim_of.items()},
+            {number: batch.premises[part].text for number, part in part_of.items()},
+            {number: batch.claims[claim] for number, claim in claim_of.items()},
             attempt=attempt,
         )
-        return _Inquiry(prompt, part_of, claim_of, frozenset(missing))
+        schema: type[_Reply] = VerdictList if len(part_of) == 1 else PackedVerdicts
+        read = partial(_read, part_of, claim_of, frozenset(missing))
+        return ModelCall(step, prompt, schema, read, vote, attempt)
 
 
-class _Inquiry(NamedTuple):
-    """One call's prompt, the parts and claims behind its numbers, and the cells it is for."""
-
-    prompt: str
-    part_of: dict[int, int]
-    claim_of: dict[int, int]
-    missing: frozenset[_Cell]
-
-    def read(self, reply: _Reply) -> dict[_Cell, bool]:
-        """What the reply says of the cells that were missing."""
-        asked = list(product(self.part_of.values(), self.claim_of.values()))
-        found = align(asked, _cells(reply, self.part_of, self.claim_of)).answers
-        return {cell: verdict for cell, verdict in found.items() if cell in self.missing}
-
-
-async def _question(
-    inquiry: Callable[[int], Awaitable[_Inquiry]], step: str, vote: int, attempt: int
-) -> Question[_Reply]:
-    asked = await inquiry(attempt)
-    schema: type[_Reply] = VerdictList if len(asked.part_of) == 1 else PackedVerdicts
-
-    def answers(reply: _Reply) -> bool:
-        return bool(asked.read(reply))
-
-    return Question(step, asked.prompt, schema, answers, vote, attempt)
-
-
-def _cells(
-    reply: _Reply, part_of: Mapping[int, int], claim_of: Mapping[int, int]
-) -> list[tuple[_Cell, bool]]:
-    """A reply's verdicts under the parts and claims they are about; never asked: -1."""
+def _read(
+    part_of: Mapping[int, int],
+    claim_of: Mapping[int, int],
+    missing: Collection[_Cell],
+    reply: _Reply,
+) -> _Cells | None:
+    """What the reply says of the cells that were missing; None if nothing."""
     if isinstance(reply, VerdictList):
-        return [
-            ((part_of[1], claim_of.get(each.id, -1)), each.entailed) for each in reply.verdicts
-        ]
-    return [
-        ((part_of.get(each.premise, -1), claim_of.get(each.id, -1)), each.entailed)
-        for each in reply.verdicts
+        verdicts = [(1, each.id, each.entailed) for each in reply.verdicts]
+    else:
+        verdicts = [(each.premise, each.id, each.entailed) for each in reply.verdicts]
+    # A number that was not in the prompt stands for no part and no claim: -1.
+    cells = [
+        ((part_of.get(premise, -1), claim_of.get(claim, -1)), entailed)
+        for premise, claim, entailed in verdicts
     ]
+    answers = align(list(product(part_of.values(), claim_of.values())), cells)
+    return {cell: answers[cell] for cell in answers if cell in missing} or None
 
 
 def majority(votes: Sequence[bool], of: int) -> bool | None:
@@ -344,7 +291,7 @@ def any_of(cells: Sequence[bool | None]) -> bool | None:
     return None if None in cells else False
 
 
-class Table:
+class PendingVerdicts:
     """Filled step by step. Claims have ids: the response's are 1 to R, the reference's go on
     from R + 1."""
 
@@ -376,7 +323,7 @@ class Table:
         self._response = claims
 
     def add_reference_claims(self, claims: Sequence[str] | None) -> None:
-        """None: every reply was unusable, so the unlabelled chunks' relevance stays open."""
+        """None: every reply was unusable, so the unlabeled chunks' relevance stays open."""
         self._reference = claims or ()
         self._reference_failed = claims is None
 
@@ -397,23 +344,23 @@ class Table:
         if not doubtful and not self.full:
             return {}
         premises: dict[str, Premise] = {}
-        unlabelled = {
+        unlabeled = {
             chunk.text for chunk in self.sample.retrieved_contexts if chunk.relevant is None
         }
         for chunk in self.sample.retrieved_contexts:
-            asked = dict(doubtful)
+            claims = dict(doubtful)
             if self.full or chunk.relevant is None:
-                asked.update(self._reference_claims)
-            if asked and chunk.text.strip():
+                claims.update(self._reference_claims)
+            if claims and chunk.text.strip():
                 before = premises.get(chunk.text, Premise(chunk.text, {}))
-                # Equal chunks, one of them labelled: the longer list holds the shorter.
-                longer = max(before.claims, asked, key=len)
-                deciding = partial(self._deciding, chunk.text in unlabelled)
+                # Equal chunks, one of them labeled: the longer list holds the shorter.
+                longer = max(before.claims, claims, key=len)
+                deciding = partial(self._deciding, chunk.text in unlabeled)
                 premises[chunk.text] = Premise(chunk.text, longer, deciding)
         return premises
 
-    async def _deciding(self, unlabelled: bool, answers: Mapping[int, bool]) -> set[int]:
-        """The claims that the score hangs on, by what is known of a chunk so far.
+    async def _deciding(self, unlabeled: bool, answers: Mapping[int, bool]) -> set[int]:
+        """The claims that decide the score, by what is known of a chunk so far.
 
         An open cell of the reference leaves the chunk's relevance open, and with it every
         incorrect claim from that chunk; one that is known to be entailed settles it.
@@ -422,7 +369,7 @@ class Table:
         claims = {
             number for number in self.response_claims if self._correct.get(number) is not True
         }
-        if unlabelled and not any(answers.get(number) for number in self._reference_claims):
+        if unlabeled and not any(answers.get(number) for number in self._reference_claims):
             claims.update(self._reference_claims)
         return claims
 
@@ -442,28 +389,20 @@ class Table:
         chunks = self.sample.retrieved_contexts
         return Verdicts(
             response_claims=tuple(
-                ResponseClaim(text=text, correct=self._correct[number], **self._cells(number))
+                ResponseClaim(text=text, correct=self._correct[number], **self._positions(number))
                 for number, text in self.response_claims.items()
             ),
             reference_claims=tuple(
-                ReferenceClaim(text=text, **self._cells(number))
+                ReferenceClaim(text=text, **self._positions(number))
                 for number, text in self._reference_claims.items()
             ),
             chunks=chunks,
         )
 
-    def _cells(self, claim: int) -> dict[str, tuple[int, ...]]:
-        cells = [self._cell(chunk, claim) for chunk in self.sample.retrieved_contexts]
-        return {
-            "entailed_by": _positions(cell is True for cell in cells),
-            "undetermined": _positions(cell is None for cell in cells),
-        }
+    def _positions(self, claim: int) -> dict[str, tuple[int, ...]]:
+        return positions([self._cell(chunk, claim) for chunk in self.sample.retrieved_contexts])
 
     def _cell(self, chunk: Chunk, claim: int) -> bool | None:
         if not chunk.text.strip():
             return False
         return self._by_text.get(chunk.text, {}).get(claim)
-
-
-def _positions(which: Iterable[bool]) -> tuple[int, ...]:
-    return tuple(j for j, holds in enumerate(which) if holds)

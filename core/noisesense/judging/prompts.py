@@ -19,21 +19,8 @@ from pydantic import (
     WrapValidator,
 )
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, check_whole
 from noisesense.utf8 import encodable
-
-__all__ = [
-    "DEFAULT_PROMPTS",
-    "Budget",
-    "Claims",
-    "PackedVerdict",
-    "PackedVerdicts",
-    "Prompts",
-    "Verdict",
-    "VerdictList",
-    "batches",
-    "split_text",
-]
 
 
 @dataclass(frozen=True)
@@ -183,11 +170,7 @@ class Budget:
     def __post_init__(self) -> None:
         for field in fields(self):
             least = 0 if field.name == "overlap_chars" else 1
-            value = getattr(self, field.name)
-            if type(value) is not int or value < least:
-                raise InputError(
-                    f"a whole number of {least} or more", describe(value), where=field.name
-                )
+            check_whole(getattr(self, field.name), least, field.name)
         if self.overlap_chars > self.text_chars // 2:
             raise InputError(
                 f"at most half of text_chars, {self.text_chars // 2}",

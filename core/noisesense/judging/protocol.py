@@ -10,8 +10,6 @@ from pydantic import BaseModel
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-__all__ = ["DetailedJudge", "Judge", "Judgement", "StructuredLLM", "Usage"]
-
 S = TypeVar("S", bound=BaseModel)
 
 
@@ -78,7 +76,7 @@ class Judge(Protocol):
 
 @runtime_checkable
 class DetailedJudge(Judge, Protocol):
-    """A judge that also tells what it cost. `judge_once` uses it where it is there."""
+    """A judge that also says what judging cost. `judge_once` then calls `judge_detailed`."""
 
     async def judge_detailed(self, sample: Sample) -> Judgement:
         """As `Judge.judge`, with usage and the number of unanswered cells."""

@@ -18,8 +18,6 @@ from typing import Any
 from noisesense.judging.protocol import DetailedJudge, Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
-__all__ = ["judge_for", "judge_once"]
-
 _BYTES_KEPT = 64 * 2**20
 _JUDGES_KEPT = 16
 _ITEM_BYTES = 600
@@ -264,11 +262,11 @@ def judge_for(owner: object, options: Hashable, make: Callable[[], Judge]) -> Ju
     """
     key = (owner if isinstance(owner, str) else id(owner), options)
     with _judges_lock:
-        kept = _judges.get(key)
-        if kept is None:
+        entry = _judges.get(key)
+        if entry is None:
             # The owner is kept with its judge: its id stays its own as long as the key is there.
-            kept = _judges[key] = (owner, make())
+            entry = _judges[key] = (owner, make())
             if len(_judges) > _JUDGES_KEPT:
                 _judges.popitem(last=False)
         _judges.move_to_end(key)
-        return kept[1]
+        return entry[1]

@@ -16,8 +16,6 @@ from pathlib import Path
 
 from noisesense.errors import StoreError
 
-__all__ = ["Database", "believed_alive", "prepare", "this_process"]
-
 _BUSY_SECONDS = 30.0
 # SQLite's own; and what Python says of names that are no UTF-8 and sizes that cannot be.
 _FAILURES = (sqlite3.Error, UnicodeError, OverflowError, MemoryError)
@@ -210,11 +208,11 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
         return
     if application != _APPLICATION:
         raise StoreError("a verdict store", "another program's database", where=path)
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found != _FORMAT:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != _FORMAT:
         raise StoreError(
             f"a verdict store of format {_FORMAT}",
-            f"format {found}",
+            f"format {version}",
             where=path,
             hint="use the version of noisesense that wrote it, or another file",
         )

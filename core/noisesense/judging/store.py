@@ -15,15 +15,13 @@ from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, StoreError
-from noisesense.jsonl import as_path
+from noisesense.jsonl import as_path, to_json
 from noisesense.judging.protocol import Usage
 from noisesense.judging.sqlite import Database, believed_alive, prepare, this_process
 from noisesense.utf8 import encodable
 from noisesense.verdicts.recording import write_recording
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-
-__all__ = ["Pruned", "Row", "StoreStats", "StoredCall", "StoredSample", "VerdictStore"]
 
 Row = tuple[Any, ...]
 
@@ -80,8 +78,8 @@ class StoredCall:
         key, created, model, identity, version, step, vote, sample_key, label, reply, *rest = (
             _sound(row)
         )
-        calls, asked, given, cost, unanswered = rest
-        usage = Usage(calls=calls, input_tokens=asked, output_tokens=given, cost=cost)
+        calls, input_tokens, output_tokens, cost, unanswered = rest
+        usage = Usage(calls, input_tokens=input_tokens, output_tokens=output_tokens, cost=cost)
         return cls(
             *(key, model, version, step, vote, sample_key, label, reply, usage, created),
             unanswered=bool(unanswered),
@@ -115,8 +113,8 @@ class StoredSample:
         return _with_checksum(
             *(self.key, float(self.created), self.model, self.identity, self.version),
             self.settings,
-            _json(self.sample),
-            _json(self.verdicts),
+            to_json(self.sample.model_dump(exclude_defaults=True)),
+            to_json(self.verdicts.model_dump(exclude_defaults=True)),
             self.unanswered,
         )
 
@@ -152,21 +150,6 @@ def _checksum(fields: Sequence[object]) -> str:
 def _number(cost: float | None) -> float | None:
     """SQLite keeps no NaN."""
     return None if cost is None or math.isnan(cost) else float(cost)
-
-
-def _json(model: Sample | Verdicts) -> str:
-    """Readable; escaped only where half a surrogate pair could not be written as UTF-8."""
-    data = model.model_dump(exclude_defaults=True)
-    text = json.dumps(data, ensure_ascii=False)
-    return text if _writable(text) else json.dumps(data)
-
-
-def _writable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 _LEASE_SECONDS = 60.0
@@ -259,7 +242,7 @@ class VerdictStore:
             connection.execute("DELETE FROM leases WHERE key = ?", (call.key,))
 
     def claim(self, key: str) -> bool:
-        """Is it the caller's to make this call? If not, `get` has it or it is being made.
+        """May the caller make this call? If not, `get` has it or somebody is making it.
 
         A claim ends with `put` or `release`, with its process (seen on the same machine), or
         after a minute: a call that takes longer may be made by a second process as well.
@@ -326,8 +309,8 @@ class VerdictStore:
             # A damaged page may hide rows, and nobody would miss them.
             self._check(connection)
             rows = connection.execute("SELECT * FROM samples ORDER BY created, key").fetchall()
-        found = [self._sound(StoredSample.from_row, row, "sample") for row in rows]
-        return [each for each in found if model in (None, each.model, each.identity)]
+        samples = [self._sound(StoredSample.from_row, row, "sample") for row in rows]
+        return [each for each in samples if model in (None, each.model, each.identity)]
 
     def export(self, path: str | os.PathLike[str], *, model: str | None = None) -> int:
         """Write a recording of the judged samples; how many they are.
@@ -410,9 +393,9 @@ class VerdictStore:
         self.samples()
 
     def _check(self, connection: sqlite3.Connection) -> None:
-        found = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        if found != ("ok",):
-            raise self.damaged(" ".join(map(str, found or ())))
+        answer = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if answer != ("ok",):
+            raise self.damaged(" ".join(map(str, answer or ())))
 
     def damaged(self, what: str) -> StoreError:
         """The error to raise: what is wrong, in this file, and what can be done."""

@@ -12,27 +12,10 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, check_choice, describe
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.verdicts import ResponseClaim, Verdicts
-
-__all__ = [
-    "DEFINITIONS",
-    "MODES",
-    "Category",
-    "Definition",
-    "DefinitionName",
-    "Mode",
-    "Relevance",
-    "Truth",
-    "all_of",
-    "check_mode",
-    "claim_facts",
-    "facts_category",
-    "negate",
-    "relevance",
-]
+    from noisesense.verdicts.form import ResponseClaimForm, VerdictsForm
 
 Truth = bool | None
 
@@ -89,56 +72,38 @@ class Definition:
     stated_by: str
 
 
-def _incorrect(facts: Facts) -> Truth:
-    return facts.incorrect
-
-
-def _relevant_noise(facts: Facts) -> Truth:
-    return all_of(facts.incorrect, facts.noise_rel)
-
-
-def _irrelevant_noise(facts: Facts) -> Truth:
-    return all_of(facts.incorrect, facts.noise_irr)
-
-
-def _only_irrelevant_noise(facts: Facts) -> Truth:
-    return all_of(_irrelevant_noise(facts), negate(facts.noise_rel))
-
-
-def _irrelevant_source(facts: Facts) -> Truth:
-    return all_of(facts.incorrect, facts.source_irrelevant)
-
-
 DEFINITIONS: dict[DefinitionName, Definition] = {
     definition.name: definition
     for definition in (
         Definition(
             "ragas",
-            _relevant_noise,
-            _only_irrelevant_noise,
+            lambda facts: all_of(facts.incorrect, facts.noise_rel),
+            lambda facts: all_of(
+                all_of(facts.incorrect, facts.noise_irr), negate(facts.noise_rel)
+            ),
             "relevant: incorrect and entailed by a relevant chunk; "
             "irrelevant: incorrect, entailed by an irrelevant chunk and by no relevant one",
             "ragas 0.2 to 0.4 and RAGChecker's code",
         ),
         Definition(
             "paper",
-            _relevant_noise,
-            _irrelevant_noise,
+            lambda facts: all_of(facts.incorrect, facts.noise_rel),
+            lambda facts: all_of(facts.incorrect, facts.noise_irr),
             "relevant: incorrect and entailed by a relevant chunk; "
             "irrelevant: incorrect and entailed by an irrelevant chunk, in both if so",
             "the RAGChecker paper and ragas' how-to page",
         ),
         Definition(
             "promptfoo",
-            _incorrect,
-            _irrelevant_source,
+            lambda facts: facts.incorrect,
+            lambda facts: all_of(facts.incorrect, facts.source_irrelevant),
             "relevant: incorrect; "
             "irrelevant: incorrect and the first chunk that entails it is irrelevant",
             "an unmerged Promptfoo assertion and its comparison page",
         ),
         Definition(
             "validmind",
-            _incorrect,
+            lambda facts: facts.incorrect,
             None,
             "incorrect; there is no irrelevant mode",
             "ValidMind's test and the formula printed in ragas' documents",
@@ -149,11 +114,11 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 def check_definition(name: str) -> Definition:
     """The definition of that name. Raises `InputError`."""
-    found = DEFINITIONS.get(cast(DefinitionName, name)) if isinstance(name, str) else None
-    if found is None:
+    definition = DEFINITIONS.get(cast(DefinitionName, name)) if isinstance(name, str) else None
+    if definition is None:
         options = ", ".join(map(repr, DEFINITIONS))
         raise InputError(f"one of {options}", describe(name), where="definition")
-    return found
+    return definition
 
 
 @cache
@@ -169,10 +134,7 @@ def outcomes(name: DefinitionName) -> Outcomes:
 
 def check_mode(mode: str) -> Mode:
     """The mode of that name. Raises `InputError`."""
-    for known in MODES:
-        if mode == known:
-            return known
-    raise InputError("'relevant' or 'irrelevant'", describe(mode), where="mode")
+    return check_choice(mode, MODES, "mode")
 
 
 Category = Literal["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
@@ -189,7 +151,7 @@ class Relevance(NamedTuple):
     """Relevant or undetermined."""
 
 
-def relevance(verdicts: Verdicts) -> Relevance:
+def relevance(verdicts: VerdictsForm) -> Relevance:
     """Which chunks are relevant: by label, else iff they entail a reference claim."""
     yes: set[int] = set()
     unknown: set[int] = set()
@@ -202,13 +164,15 @@ def relevance(verdicts: Verdicts) -> Relevance:
         unknown.update(range(verdicts.chunk_count))
     labels = [chunk.relevant for chunk in verdicts.chunks or ()]
     if labels.count(None) < len(labels):
-        unlabelled = {j for j, label in enumerate(labels) if label is None}
-        yes = yes & unlabelled | {j for j, label in enumerate(labels) if label}
-        unknown &= unlabelled
+        unlabeled = {j for j, label in enumerate(labels) if label is None}
+        yes = yes & unlabeled | {j for j, label in enumerate(labels) if label}
+        unknown &= unlabeled
     return Relevance(yes, yes | unknown if unknown else yes)
 
 
-def claim_facts(claim: ResponseClaim, relevant: Relevance) -> tuple[Truth, Truth, Truth, Truth]:
+def claim_facts(
+    claim: ResponseClaimForm, relevant: Relevance
+) -> tuple[Truth, Truth, Truth, Truth]:
     """What is known of a claim: the fields of `Facts`, which would double the time to make.
 
     A correct claim cannot count, however its cells fall.

@@ -6,8 +6,6 @@ from typing import Literal
 
 from noisesense.errors import InputError, describe
 
-__all__ = ["GateOutcome", "check_limit", "gate"]
-
 GateOutcome = Literal["pass", "fail", "undecided", "undefined"]
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from noisesense.scoring.definitions import Category
-
-__all__ = ["ClaimOutcome", "Counts", "Partition"]
+from noisesense.scoring.records import Record
 
 _MAX_TEXT = 120
 
@@ -60,8 +59,10 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ClaimOutcome:
+class ClaimOutcome(Record):
     """What became of one response claim, with the chunks that explain it (zero-based)."""
+
+    _derived = ("sentence",)
 
     index: int
     text: str

@@ -8,8 +8,6 @@ from typing import Protocol
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import ClaimOutcome, Counts
 
-__all__ = ["mode_sentence"]
-
 _MAX_CLAIMS = 5
 
 

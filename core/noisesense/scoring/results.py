@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field, StrictInt, StrictStr
@@ -18,13 +18,12 @@ from noisesense.errors import InputError, RecordingError, describe
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import MODES, DefinitionName
+from noisesense.scoring.records import as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
 from noisesense.verdicts.model import Model
-from noisesense.verdicts.recording import recording_fields
+from noisesense.verdicts.recording import line_error, recording_fields
 from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
-
-__all__ = ["Result", "ResultLine", "read_results", "result_in", "score_in", "write_results"]
+from noisesense.verdicts.verdicts import Verdicts, as_model
 
 
 class ResultLine(Model):
@@ -83,11 +82,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""
-        line: dict[str, Any] = {"id": self.id}
-        if self.cluster is not None:
-            line["cluster"] = self.cluster
-        if self.judge is not None:
-            line["judge"] = self.judge
+        names = {"id": self.id, "cluster": self.cluster, "judge": self.judge}
+        line: dict[str, Any] = {k: name for k, name in names.items() if name is not None}
         if self.score is not None:
             line["definition"] = self.score.definition
             line["empty"] = self.score.empty
@@ -97,25 +93,25 @@ class Result:
                 line[mode] = self.score.value(mode)
             line["status"] = {mode: self.score.status(mode) for mode in MODES}
             line["bounds"] = {mode: self.score.bounds(mode) for mode in MODES}
-            line["partition"] = self.score.partition._asdict()
+            line["partition"] = as_data(self.score.partition)
         if self.unanswered:
             line["unanswered"] = self.unanswered
         if self.usage != Usage():
-            line["usage"] = asdict(self.usage)
+            line["usage"] = as_data(self.usage)
         if self.error is not None:
             line["error"] = self.error
         return line | self._texts()
 
     def _texts(self) -> dict[str, Any]:
-        verdicts = None if self.score is None else self.score.verdicts
+        verdicts = None if self.score is None else as_model(self.score.verdicts)
         if self.sample is not None and verdicts is not None:
             return recording_fields(self.sample, verdicts)
-        found: dict[str, Any] = {}
-        if self.sample is not None:
-            found["sample"] = self.sample.model_dump(mode="json", exclude_defaults=True)
-        if verdicts is not None:
-            found["verdicts"] = verdicts.model_dump(mode="json", exclude_defaults=True)
-        return found
+        texts = {"sample": self.sample, "verdicts": verdicts}
+        return {
+            name: model.model_dump(mode="json", exclude_defaults=True)
+            for name, model in texts.items()
+            if model is not None
+        }
 
     def to_json(self) -> str:
         """As `to_dict`, in one line of JSON text."""
@@ -208,9 +204,7 @@ def read_results(
                 text, definition=definition, empty=empty, undetermined=undetermined
             )
         except InputError as error:
-            inner = "" if error.where in ("", ResultLine.__name__) else f", {error.where}"
-            where = f"{path}, line {number}{inner}"
-            broken = RecordingError(error.expected, error.got, where=where, hint=error.hint)
+            broken = line_error(error, f"{path}, line {number}", ResultLine)
             if on_error is None:
                 raise broken from None
             on_error(broken)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from noisesense.errors import InputError, UndefinedScoreError, describe
+from noisesense.errors import InputError, UndefinedScoreError, check_choice
 from noisesense.scoring.definitions import (
     MODES,
     Category,
@@ -26,23 +26,10 @@ from noisesense.scoring.definitions import (
 from noisesense.scoring.gate import GateOutcome, gate
 from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
 from noisesense.scoring.reasons import mode_sentence
-from noisesense.verdicts.plain import VerdictsForm
+from noisesense.scoring.records import as_data
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.verdicts import Verdicts
-
-__all__ = [
-    "ClaimOutcome",
-    "Counts",
-    "Empty",
-    "Partition",
-    "Score",
-    "Status",
-    "Undetermined",
-    "check_empty",
-    "check_undetermined",
-    "score",
-]
+    from noisesense.verdicts.form import VerdictsForm
 
 Empty = Literal["undefined", "zero", "error"]
 Undetermined = Literal["none", "low", "high"]
@@ -50,23 +37,19 @@ Status = Literal["determined", "undetermined", "undefined"]
 """Of one mode: every completion of the verdicts gives the same value; the judge left open which;
 or there is nothing to measure (no response claims, no such mode)."""
 
-_EMPTY = get_args(Empty)
-_UNDETERMINED = get_args(Undetermined)
+_EMPTY: tuple[Empty, ...] = get_args(Empty)
+_UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
 _CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 def check_empty(empty: str) -> Empty:
     """That choice of what no response claims give. Raises `InputError`."""
-    if empty not in _EMPTY:
-        raise InputError("'undefined', 'zero' or 'error'", describe(empty), where="empty")
-    return cast(Empty, empty)
+    return check_choice(empty, _EMPTY, "empty")
 
 
 def check_undetermined(undetermined: str) -> Undetermined:
     """That choice of what open verdicts give. Raises `InputError`."""
-    if undetermined not in _UNDETERMINED:
-        raise InputError("'none', 'low' or 'high'", describe(undetermined), where="undetermined")
-    return cast(Undetermined, undetermined)
+    return check_choice(undetermined, _UNDETERMINED, "undetermined")
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +63,7 @@ class Score:
         undetermined: what open verdicts give.
     """
 
-    verdicts: Verdicts
+    verdicts: VerdictsForm
     definition: DefinitionName
     empty: Empty
     undetermined: Undetermined
@@ -169,11 +152,9 @@ class Score:
     @cached_property
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
-        found = [
-            _category(claim_facts(claim, self._relevance))
-            for claim in self.verdicts.response_claims
-        ]
-        return Partition(*map(found.count, _CATEGORIES))
+        claims = self.verdicts.response_claims
+        categories = [_category(claim_facts(claim, self._relevance)) for claim in claims]
+        return Partition(*map(categories.count, _CATEGORIES))
 
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
@@ -216,10 +197,8 @@ class Score:
             **{mode: self.value(mode) for mode in MODES},
             "status": {mode: self.status(mode) for mode in MODES},
             "bounds": {mode: self.bounds(mode) for mode in MODES},
-            "partition": self.partition._asdict(),
-            "claims": [
-                {**asdict(outcome), "sentence": outcome.sentence} for outcome in self.claims
-            ],
+            "partition": as_data(self.partition),
+            "claims": [outcome.to_dict() for outcome in self.claims],
             "chunk_relevance": self.chunk_relevance,
             "reasons": {mode: self.reason(mode) for mode in MODES},
         }
@@ -231,7 +210,7 @@ def _category(facts: tuple[Truth, Truth, Truth, Truth]) -> Category:
 
 
 def score(
-    verdicts: Verdicts,
+    verdicts: VerdictsForm,
     *,
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
@@ -265,7 +244,7 @@ def score(
     rules = check_definition(definition)
     check_empty(empty)
     check_undetermined(undetermined)
-    if not isinstance(verdicts, VerdictsForm):
+    if not callable(getattr(verdicts, "to_matrices", None)):
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     if not verdicts.response_claims and empty == "error":
@@ -276,7 +255,7 @@ def score(
     return Score(verdicts, rules.name, empty, undetermined, counts, known)
 
 
-def _count(verdicts: Verdicts, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
+def _count(verdicts: VerdictsForm, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
     """Both modes' counts in one pass over the claims."""
     claims = verdicts.response_claims
     total = len(claims)

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, get_args
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, get_args
 
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode
-from noisesense.scoring.scoring import Score, score
+from noisesense.scoring.records import Record
+from noisesense.scoring.scoring import score
 from noisesense.stats.cells import CellAgreement, CellKind, cell_agreement, compare_cells
 from noisesense.stats.interval import (
+    Bounds,
     Interval,
     Resampling,
     Unit,
+    absolute_bounds,
     bootstrap_interval,
     covering,
+    difference_bounds,
+    mean_bounds,
     ratio,
 )
-from noisesense.stats.pairing import Labelled, PairedBy, Twice, check_pair_by, judged_twice
-
-__all__ = ["Agreement", "SampleError", "ScoreError", "agreement", "score_errors"]
-
-Bounds = tuple[float, float]
+from noisesense.stats.pairing import (
+    JudgedSample,
+    PairedBy,
+    VerdictPair,
+    check_pair_by,
+    pair_verdicts,
+)
 
 
 class SampleError(NamedTuple):
@@ -43,19 +50,16 @@ class SampleError(NamedTuple):
     @property
     def error_bounds(self) -> Bounds:
         """Between what it lies, whichever way the open verdicts of both fall."""
-        judge, human = self.judge_bounds, self.human_bounds
-        return judge[0] - human[1], judge[1] - human[0]
+        return difference_bounds(self.human_bounds, self.judge_bounds)
 
     @property
     def absolute_bounds(self) -> Bounds:
         """Between what the absolute error lies."""
-        low, high = self.error_bounds
-        least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-        return least, max(abs(low), abs(high))
+        return absolute_bounds(self.error_bounds)
 
 
 @dataclass(frozen=True)
-class ScoreError:
+class ScoreError(Record):
     """How far one mode's scores are off, over the samples with claims on both sides.
 
     Single figures are None where open verdicts leave them open; their bounds are over all of
@@ -87,56 +91,39 @@ class ScoreError:
 
 
 def score_errors(
-    twice: Sequence[Twice], definition: DefinitionName, how: Resampling
+    pairs: Sequence[VerdictPair], definition: DefinitionName, resampling: Resampling
 ) -> dict[Mode, ScoreError]:
     """The errors of each mode the definition has."""
     scored = [
-        (
-            both.name,
-            score(both.judge, definition=definition),
-            score(both.human, definition=definition),
-        )
-        for both in twice
+        (name, score(judge, definition=definition), score(human, definition=definition))
+        for name, judge, human in pairs
     ]
-    found: dict[Mode, ScoreError] = {}
+    errors: dict[Mode, ScoreError] = {}
     for mode in MODES:
         if scored[0][1].counts(mode) is None:
             continue
-        every = [_sample(name, judge, human, mode) for name, judge, human in scored]
-        samples = [each for each in every if each is not None]
-        found[mode] = _errors(samples, len(scored) - len(samples), how)
-    return found
+        samples = [
+            SampleError(name, judge.value(mode), human.value(mode), ours, theirs)
+            for name, judge, human in scored
+            if (ours := judge.bounds(mode)) is not None
+            and (theirs := human.bounds(mode)) is not None
+        ]
+        errors[mode] = _errors(samples, len(scored) - len(samples), resampling)
+    return errors
 
 
-def _sample(name: str, judge: Score, human: Score, mode: Mode) -> SampleError | None:
-    ours, theirs = judge.bounds(mode), human.bounds(mode)
-    if ours is None or theirs is None:
-        return None
-    return SampleError(name, judge.value(mode), human.value(mode), ours, theirs)
-
-
-def _errors(samples: list[SampleError], undefined: int, how: Resampling) -> ScoreError:
-    samples.sort(key=lambda each: (-each.absolute_bounds[0], each.name))
-    undetermined = sum(each.error is None for each in samples)
+def _errors(samples: list[SampleError], undefined: int, resampling: Resampling) -> ScoreError:
     if not samples:
         return ScoreError((), 0, undefined, None, None, None, None, None, None, None)
+    samples.sort(key=lambda each: (-each.absolute_bounds[0], each.name))
+    undetermined = sum(each.error is None for each in samples)
     errors = [each.error_bounds for each in samples]
     absolute = [each.absolute_bounds for each in samples]
-    bias, mean, square = (
-        _mean_bounds(errors, float),
-        _mean_bounds(absolute, float),
-        _mean_bounds(absolute, lambda value: value * value),
-    )
-    root = math.sqrt(square[0]), math.sqrt(square[1])
-    low, high = (
-        bootstrap_interval(
-            Counter[Unit]((round(each[end], 12), 1.0) for each in errors),
-            ratio,
-            how,
-            limits=(-1.0, 1.0),
-        )
-        for end in (0, 1)
-    )
+    bias, mean = mean_bounds(errors), mean_bounds(absolute)
+    least, most = mean_bounds([(low * low, high * high) for low, high in absolute])
+    root = math.sqrt(least), math.sqrt(most)
+    units = (Counter[Unit]((round(each[end], 12), 1.0) for each in errors) for end in (0, 1))
+    low, high = (bootstrap_interval(each, ratio, resampling, limits=(-1.0, 1.0)) for each in units)
     return ScoreError(
         samples=tuple(samples),
         undetermined=undetermined,
@@ -151,13 +138,8 @@ def _errors(samples: list[SampleError], undefined: int, how: Resampling) -> Scor
     )
 
 
-def _mean_bounds(bounds: Sequence[Bounds], of: Callable[[float], float]) -> Bounds:
-    low, high = (math.fsum(of(each[end]) for each in bounds) / len(bounds) for end in (0, 1))
-    return low, high
-
-
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Record):
     """A judge against people.
 
     Attributes:
@@ -185,23 +167,10 @@ class Agreement:
     errors: dict[Mode, ScoreError]
     warnings: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
-        found = asdict(self)
-        for kind, cells in self.cells.items():
-            interval = cells.kappa_interval
-            found["cells"][kind]["counts"] = cells.counts._asdict()
-            found["cells"][kind]["kappa_interval"] = interval and interval._asdict()
-        for mode, errors in self.errors.items():
-            interval = errors.bias_interval
-            found["errors"][mode]["bias_interval"] = interval and interval._asdict()
-            found["errors"][mode]["samples"] = [each._asdict() for each in errors.samples]
-        return found
-
 
 def agreement(
-    judge: Iterable[Labelled],
-    human: Iterable[Labelled],
+    judge: Iterable[JudgedSample],
+    human: Iterable[JudgedSample],
     *,
     definition: DefinitionName = "ragas",
     pair_by: PairedBy | None = None,
@@ -217,7 +186,7 @@ def agreement(
 
     Args:
         judge: results, lines of a recording or ``(sample, verdicts)`` pairs.
-        human: the same samples, labelled by people; on the judge's claims, if cells are to be
+        human: the same samples, labeled by people; on the judge's claims, if cells are to be
             compared.
         definition: for the scores.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
@@ -230,23 +199,23 @@ def agreement(
         PairingError: no sample on both sides.
         InputError: an id twice on one side, or another number of chunks.
     """
-    how = Resampling(confidence, resamples, seed).check()
-    found = judged_twice(judge, human, check_pair_by(pair_by))
+    resampling = Resampling(confidence, resamples, seed).check()
+    paired = pair_verdicts(judge, human, check_pair_by(pair_by))
     units: dict[CellKind, Counter[Unit]] = {kind: Counter() for kind in get_args(CellKind)}
     unmatched = 0
-    for both in found.samples:
-        confusions, missing = compare_cells(both)
-        unmatched += missing
+    for pair in paired.samples:
+        confusions, alone = compare_cells(pair)
+        unmatched += alone
         for kind, confusion in confusions.items():
             units[kind][tuple(map(float, confusion))] += 1
     return Agreement(
-        samples=len(found.samples),
-        only_judge=found.only_judge,
-        only_human=found.only_human,
-        other_texts=found.other_texts,
-        paired_by=found.paired_by,
+        samples=len(paired.samples),
+        only_judge=paired.only_judge,
+        only_human=paired.only_human,
+        other_texts=paired.other_texts,
+        paired_by=paired.paired_by,
         unmatched_claims=unmatched,
-        cells={kind: cell_agreement(each, how) for kind, each in units.items()},
-        errors=score_errors(found.samples, definition, how),
-        warnings=found.warnings,
+        cells={kind: cell_agreement(each, resampling) for kind, each in units.items()},
+        errors=score_errors(paired.samples, definition, resampling),
+        warnings=paired.warnings,
     )

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
+from noisesense.scoring.records import Record
 from noisesense.stats.interval import Interval, Resampling, Units, bootstrap_interval, total
-from noisesense.stats.pairing import Twice, match_texts
-from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim
-
-__all__ = [
-    "CellAgreement",
-    "CellKind",
-    "Confusion",
-    "cell_agreement",
-    "compare_cells",
-    "kappa",
-]
+from noisesense.stats.pairing import VerdictPair, match_texts
+from noisesense.verdicts.form import ClaimForm
 
 CellKind = Literal["correct", "response", "reference"]
 """Which question a cell answers: does the reference entail a response claim; does a chunk; does a
@@ -48,7 +40,7 @@ class Confusion(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CellAgreement:
+class CellAgreement(Record):
     """Agreement on one kind of cell.
 
     Attributes:
@@ -83,7 +75,7 @@ def kappa(counts: Sequence[float]) -> float | None:
     return ((a + d) * n - chance) / (n * n - chance) if n * n > chance else None
 
 
-def cell_agreement(samples: Units, how: Resampling) -> CellAgreement:
+def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
     """From the samples' confusions (and how often each occurs) to the figures."""
     sums = total(samples) if samples else Confusion()
     counts = Confusion(*map(round, sums))
@@ -95,60 +87,51 @@ def cell_agreement(samples: Units, how: Resampling) -> CellAgreement:
         accuracy=agreed / counts.compared if counts.compared else None,
         kappa=value,
         kappa_interval=(
-            None if value is None else bootstrap_interval(samples, kappa, how, limits=None)
+            None if value is None else bootstrap_interval(samples, kappa, resampling, limits=None)
         ),
         false_yes_rate=counts.false_yes / negatives if negatives else None,
         missed_rate=counts.missed / positives if positives else None,
     )
 
 
-def compare_cells(both: Twice) -> tuple[dict[CellKind, Confusion], int]:
+def compare_cells(pair: VerdictPair) -> tuple[dict[CellKind, Confusion], int]:
     """One sample's cells, and how many claims only one side has.
 
     Raises:
         InputError: another number of chunks.
     """
-    judge, human = both.judge, both.human
+    judge, human = pair.judge, pair.human
     if judge.chunks and human.chunks and len(judge.chunks) != len(human.chunks):
         raise InputError(
             f"{len(human.chunks)} chunks, as people saw",
             str(len(judge.chunks)),
-            where=f"sample {both.name!r}",
+            where=f"sample {pair.name!r}",
         )
-    chunks = max(judge.chunk_count, human.chunk_count)
+    chunks = range(max(judge.chunk_count, human.chunk_count))
     response, *alone = match_texts(judge.response_claims, human.response_claims, _text)
     reference, *others = match_texts(judge.reference_claims, human.reference_claims, _text)
     unmatched = sum(len(claims) for claims in alone) + sum(len(claims) for claims in others)
     return {
-        "correct": _count((j.correct, h.correct) for j, h in response),
-        "response": _count(cells for pair in response for cells in _rows(pair, chunks)),
-        "reference": _count(cells for pair in reference for cells in _rows(pair, chunks)),
+        "correct": _confusion((j.correct, h.correct) for j, h in response),
+        "response": _confusion((_cell(j, c), _cell(h, c)) for j, h in response for c in chunks),
+        "reference": _confusion((_cell(j, c), _cell(h, c)) for j, h in reference for c in chunks),
     }, unmatched
 
 
-_Claim = TypeVar("_Claim", ResponseClaim, ReferenceClaim)
-
-
-def _text(claim: ResponseClaim | ReferenceClaim) -> str:
+def _text(claim: ClaimForm) -> str:
     return claim.text
 
 
-def _rows(pair: tuple[_Claim, _Claim], chunks: int) -> Iterator[tuple[Truth, Truth]]:
-    judge, human = pair
-    for j in range(chunks):
-        yield _cell(judge, j), _cell(human, j)
-
-
-def _cell(claim: ResponseClaim | ReferenceClaim, chunk: int) -> Truth:
+def _cell(claim: ClaimForm, chunk: int) -> Truth:
     return None if chunk in claim.undetermined else chunk in claim.entailed_by
 
 
-def _count(cells: Iterable[tuple[Truth, Truth]]) -> Confusion:
-    found = Counter(_fate(judge, human) for judge, human in cells)
-    return Confusion(**found)
+def _confusion(cells: Iterable[tuple[Truth, Truth]]) -> Confusion:
+    return Confusion(**Counter(_field(judge, human) for judge, human in cells))
 
 
-def _fate(judge: Truth, human: Truth) -> str:
+def _field(judge: Truth, human: Truth) -> str:
+    """The field of `Confusion` that counts such a cell."""
     if human is None:
         return "human_open"
     if judge is None:

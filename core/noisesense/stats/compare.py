@@ -11,14 +11,22 @@ from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.comparison import (
-    Bounds,
     ClaimChange,
     Comparison,
     Decision,
     ModeComparison,
     SampleChange,
 )
-from noisesense.stats.interval import Interval, Resampling, Unit, covering, sign_flip_interval
+from noisesense.stats.interval import (
+    Bounds,
+    Interval,
+    Resampling,
+    Unit,
+    covering,
+    difference_bounds,
+    mean_bounds,
+    sign_flip_interval,
+)
 from noisesense.stats.pairing import (
     MIN_PAIRED,
     Named,
@@ -31,12 +39,10 @@ from noisesense.stats.pairing import (
 )
 from noisesense.stats.summary import FEW_UNITS, counted
 
-__all__ = ["compare"]
-
 _Claims = tuple[tuple[str, Category], ...]
 
 
-class _Kept(NamedTuple):
+class _Figures(NamedTuple):
     """What a comparison needs of a result."""
 
     name: Named
@@ -49,24 +55,22 @@ class _Kept(NamedTuple):
     cluster: str | None
 
 
-_Pairs = Sequence[tuple[_Kept, _Kept]]
+_Pairs = Sequence[tuple[_Figures, _Figures]]
 
 
-def _keep(result: Result) -> _Kept:
+def _figures(result: Result) -> _Figures:
     score = result_in(result).score
-    name = name_of(result)
+    name, cluster = name_of(result), result.cluster
     if score is None:
-        return _Kept(
-            name, None, dict.fromkeys(MODES), dict.fromkeys(MODES), (), (), result.cluster
-        )
-    return _Kept(
+        return _Figures(name, None, dict.fromkeys(MODES), dict.fromkeys(MODES), (), (), cluster)
+    return _Figures(
         name,
         (score.definition, score.empty, score.undetermined),
         {mode: score.value(mode) for mode in MODES},
         {mode: score.bounds(mode) for mode in MODES},
         tuple(mode for mode in MODES if score.counts(mode) is not None),
         tuple((claim.text, claim.category) for claim in score.claims),
-        result.cluster,
+        cluster,
     )
 
 
@@ -84,7 +88,7 @@ def compare(
     """Two versions over the same samples: paired differences and what changed.
 
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
-    leave of it, with an interval that turns a sign-flip test around (see
+    leave of it, with an interval made by inverting a sign-flip test (see
     `noisesense.stats.interval` for the other intervals): where the versions do not differ, each
     mode is called better or worse at most ``1 − confidence`` of the time. Where verdicts are open,
     the interval reaches from the lower end of the one of (B's lowest − A's highest) to the upper
@@ -110,125 +114,108 @@ def compare(
         InputError: an empty run, an id twice in one, a number out of range, or the versions were
             scored under several definitions.
     """
-    how = Resampling(confidence, resamples, seed).check()
-    by = check_pair_by(pair_by)
+    resampling = Resampling(confidence, resamples, seed).check()
     paired = pair(
-        [_keep(result) for result in a],
-        [_keep(result) for result in b],
-        by,
+        [_figures(result) for result in a],
+        [_figures(result) for result in b],
+        check_pair_by(pair_by),
         min_paired=min_paired,
     )
     scored = [(x, y) for x, y in paired.pairs if x.scored_as and y.scored_as]
+    failed = tuple(x.name.id for x, y in paired.pairs if not (x.scored_as and y.scored_as))
     definition = _one_definition(scored)
-    clustered = cluster if cluster is not None else all(x.cluster is not None for x, _ in scored)
-    if cluster and any(x.cluster is None for x, _ in scored):
+    clusters = {x.cluster for x, _ in scored}
+    if cluster and None in clusters:
         raise InputError("a cluster for every pair", "pairs without one", where="A, cluster")
-    clustered = clustered and bool(scored)
-    unit = "cluster" if clustered else "pair"
-    modes = {mode: _mode(mode, scored, how, clustered) for mode in _modes(scored)}
+    clustered = bool(scored) and (None not in clusters if cluster is None else cluster)
+    modes = {
+        mode: _mode(mode, scored, resampling, clustered)
+        for mode in (scored[0][0].modes if scored else ())
+    }
     changes, transitions = _changes(scored)
+    unit = "cluster" if clustered else "pair"
     return Comparison(
         definition=definition,
         paired_by=paired.by,
         pairs=len(paired.pairs),
         only_a=paired.only_a,
         only_b=paired.only_b,
-        failed=tuple(x.name.id for x, y in paired.pairs if not (x.scored_as and y.scored_as)),
+        failed=failed,
         relevant=modes.get("relevant"),
         irrelevant=modes.get("irrelevant"),
         changes=changes,
         transitions=transitions,
-        clusters=len({x.cluster for x, _ in scored}) if clustered else None,
-        warnings=tuple(
-            _warnings(modes.values(), paired, failed=len(paired.pairs) - len(scored), unit=unit)
-        ),
+        clusters=len(clusters) if clustered else None,
+        warnings=tuple(_warnings(modes.values(), paired, failed=len(failed), unit=unit)),
     )
 
 
 def _one_definition(scored: _Pairs) -> DefinitionName | None:
     first = scored[0][0].scored_as if scored else None
     for x, y in scored:
-        for run, kept in (("A", x), ("B", y)):
-            if kept.scored_as != first:
+        for run, figures in (("A", x), ("B", y)):
+            if figures.scored_as != first:
                 raise InputError(
                     f"results scored alike, {first}",
-                    str(kept.scored_as),
-                    where=f"{run}, result {kept.name.id!r}",
+                    str(figures.scored_as),
+                    where=f"{run}, result {figures.name.id!r}",
                     hint="read both with one definition=…, empty=… and undetermined=…",
                 )
     return cast(DefinitionName, first[0]) if first else None
 
 
-def _modes(scored: _Pairs) -> tuple[Mode, ...]:
-    return scored[0][0].modes if scored else ()
-
-
-def _mode(mode: Mode, scored: _Pairs, how: Resampling, clustered: bool) -> ModeComparison:
-    found = [
-        (x, y, x.bounds[mode] or _NONE, y.bounds[mode] or _NONE)
+def _mode(mode: Mode, scored: _Pairs, resampling: Resampling, clustered: bool) -> ModeComparison:
+    rows = [
+        (x, y, a, b)
         for x, y in scored
-        if x.bounds[mode] is not None and y.bounds[mode] is not None
+        if (a := x.bounds[mode]) is not None and (b := y.bounds[mode]) is not None
     ]
-    count = len(found)
-    is_open = sum(a[0] != a[1] or b[0] != b[1] for _, _, a, b in found)
-    lows = _interval([(b[0] - a[1], x.cluster) for x, _, a, b in found], how, clustered)
-    interval = lows
-    if is_open:
-        highs = _interval([(b[1] - a[0], x.cluster) for x, _, a, b in found], how, clustered)
-        interval = covering(lows, highs, "sign-flip-range")
-    bounds_a = _mean_bounds([a for _, _, a, _ in found])
-    bounds_b = _mean_bounds([b for _, _, _, b in found])
-    mean_a = _mean([x.values[mode] for x, *_ in found])
-    mean_b = _mean([y.values[mode] for _, y, *_ in found])
+    undetermined = sum(a[0] != a[1] or b[0] != b[1] for _, _, a, b in rows)
+    differences = [(difference_bounds(a, b), x.cluster) for x, _, a, b in rows]
+    interval = _interval(differences, 0, resampling, clustered)
+    if undetermined:
+        above = _interval(differences, 1, resampling, clustered)
+        interval = covering(interval, above, "sign-flip-range")
+    bounds_a = mean_bounds([a for _, _, a, _ in rows]) if rows else None
+    bounds_b = mean_bounds([b for _, _, _, b in rows]) if rows else None
+    mean_a = _mean([x.values[mode] for x, *_ in rows])
+    mean_b = _mean([y.values[mode] for _, y, *_ in rows])
     return ModeComparison(
         mode=mode,
-        pairs=count,
-        undetermined=is_open,
-        undefined=len(scored) - count,
+        pairs=len(rows),
+        undetermined=undetermined,
+        undefined=len(scored) - len(rows),
         bounds_a=bounds_a,
         bounds_b=bounds_b,
         mean_a=mean_a,
         mean_b=mean_b,
         difference=None if mean_a is None or mean_b is None else mean_b - mean_a,
-        difference_bounds=(
-            None
-            if bounds_a is None or bounds_b is None
-            else (bounds_b[0] - bounds_a[1], bounds_b[1] - bounds_a[0])
-        ),
+        difference_bounds=bounds_a and bounds_b and difference_bounds(bounds_a, bounds_b),
         interval=interval,
         decision=_decision(interval),
     )
 
 
-_NONE = (0.0, 0.0)
-
-
-def _mean_bounds(bounds: Sequence[Bounds]) -> Bounds | None:
-    low, high = (_mean([each[end] for each in bounds]) for end in (0, 1))
-    return None if low is None or high is None else (low, high)
-
-
 def _mean(values: Sequence[float | None]) -> float | None:
     """None unless every sample has a value: those that have one are the easy ones."""
-    found = [value for value in values if value is not None]
-    return fsum(found) / len(found) if found and len(found) == len(values) else None
+    known = [value for value in values if value is not None]
+    return fsum(known) / len(known) if known and len(known) == len(values) else None
 
 
 def _interval(
-    differences: Sequence[tuple[float, str | None]], how: Resampling, clustered: bool
+    differences: Sequence[tuple[Bounds, str | None]],
+    end: int,
+    resampling: Resampling,
+    clustered: bool,
 ) -> Interval | None:
-    """Of the mean of these, each with its cluster."""
-    units: Counter[Unit] = Counter()
-    if not clustered:
-        units.update((round(value, 12), 1.0) for value, _ in differences)
-        return sign_flip_interval(units, how)
-    clusters: dict[str | None, list[float]] = {}
-    for value, cluster in differences:
-        sums = clusters.setdefault(cluster, [0.0, 0.0])
-        sums[0] += value
-        sums[1] += 1
-    units.update((round(total, 12), count) for total, count in clusters.values())
-    return sign_flip_interval(units, how)
+    """Of the mean of that end of these, each with its cluster."""
+    sums: dict[str | int | None, list[float]] = {}
+    for i, (bounds, cluster) in enumerate(differences):
+        unit = sums.setdefault(cluster if clustered else i, [0.0, 0.0])
+        unit[0] += bounds[end]
+        unit[1] += 1
+    units: Counter[Unit] = Counter((round(total, 12), count) for total, count in sums.values())
+    return sign_flip_interval(units, resampling)
 
 
 def _decision(interval: Interval | None) -> Decision:
@@ -240,51 +227,47 @@ def _decision(interval: Interval | None) -> Decision:
 def _changes(
     scored: _Pairs,
 ) -> tuple[tuple[SampleChange, ...], dict[tuple[Category | None, Category | None], int]]:
-    found: list[SampleChange] = []
+    changes: list[SampleChange] = []
     transitions: Counter[tuple[Category | None, Category | None]] = Counter()
     for x, y in scored:
-        matched = _match(x.claims, y.claims)
-        transitions.update((claim.before, claim.after) for claim in matched)
-        claims = tuple(claim for claim in matched if claim.before != claim.after)
-        change = SampleChange(x.name.id, x.values, y.values, x.bounds, y.bounds, claims)
-        if claims or any(change.changed(mode) for mode in MODES):
-            found.append(change)
-    found.sort(key=lambda change: (-change.largest, -len(change.claims), change.id))
-    return tuple(found), dict(transitions.most_common())
-
-
-def _match(before: _Claims, after: _Claims) -> list[ClaimChange]:
-    both, gone, new = match_texts(before, after, lambda claim: claim[0])
-    return [
-        *(ClaimChange(text, first, second) for (text, first), (_, second) in both),
-        *(ClaimChange(text, category, None) for text, category in gone),
-        *(ClaimChange(text, None, category) for text, category in new),
-    ]
+        both, gone, new = match_texts(x.claims, y.claims, lambda claim: claim[0])
+        claims = [
+            *(ClaimChange(text, before, after) for (text, before), (_, after) in both),
+            *(ClaimChange(text, before, None) for text, before in gone),
+            *(ClaimChange(text, None, after) for text, after in new),
+        ]
+        transitions.update((claim.before, claim.after) for claim in claims)
+        changed = tuple(claim for claim in claims if claim.before != claim.after)
+        change = SampleChange(x.name.id, x.values, y.values, x.bounds, y.bounds, changed)
+        if changed or any(change.changed(mode) for mode in MODES):
+            changes.append(change)
+    changes.sort(key=lambda change: (-change.largest, -len(change.claims), change.id))
+    return tuple(changes), dict(transitions.most_common())
 
 
 def _warnings(
-    modes: Iterable[ModeComparison], paired: Paired[_Kept], *, failed: int, unit: str
+    modes: Iterable[ModeComparison], paired: Paired[_Figures], *, failed: int, unit: str
 ) -> list[str]:
-    found = list(paired.warnings)
+    warnings = list(paired.warnings)
     only_a, only_b = len(paired.only_a), len(paired.only_b)
     if only_a or only_b:
-        found.append(
+        warnings.append(
             f"{only_a} samples are only in A and {only_b} only in B; they are in no figure."
         )
     if failed:
-        found.append(f"{counted(failed, 'sample')} failed in A or in B and enter no figure.")
+        warnings.append(f"{counted(failed, 'sample')} failed in A or in B and enter no figure.")
     for each in modes:
         if each.undetermined and each.difference_bounds:
             low, high = each.difference_bounds
             are = "is" if each.undetermined == 1 else "are"
-            found.append(
+            warnings.append(
                 f"{each.mode}: {each.undetermined:,} of {counted(each.pairs, 'pair')} {are} "
                 f"undetermined; the difference lies between {low:+.4g} and {high:+.4g}, and the "
                 "verdicts do not decide where."
             )
         units = each.interval.units if each.interval else each.pairs
         if units < FEW_UNITS:
-            found.append(
+            warnings.append(
                 f"{each.mode}: {counted(units, unit)}; below {FEW_UNITS} little can be decided."
             )
-    return found
+    return warnings

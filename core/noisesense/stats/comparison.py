@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from noisesense.scoring.definitions import Category, DefinitionName, Mode
-from noisesense.stats.interval import Interval
+from noisesense.scoring.records import BothModes, Record
+from noisesense.stats.interval import Bounds, Interval, absolute_bounds, difference_bounds
 from noisesense.stats.pairing import PairedBy
 
 __all__ = [
@@ -19,11 +20,10 @@ __all__ = [
 ]
 
 Decision = Literal["better", "worse", "undecided"]
-Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class ModeComparison:
+class ModeComparison(Record):
     """One mode, over the pairs in which both responses have claims.
 
     The headline is the range of differences that the verdicts decide, ``difference_bounds``.
@@ -69,7 +69,7 @@ class ClaimChange(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SampleChange:
+class SampleChange(Record):
     """A sample that is another in B: a value that changed for certain, or claims that did.
 
     Attributes:
@@ -97,30 +97,24 @@ class SampleChange:
     def difference_bounds(self, mode: Mode) -> Bounds | None:
         """Between what ``b − a`` lies; None unless both have something to measure."""
         a, b = self.bounds_a[mode], self.bounds_b[mode]
-        return None if a is None or b is None else (b[0] - a[1], b[1] - a[0])
+        return a and b and difference_bounds(a, b)
 
     def changed(self, mode: Mode) -> bool:
         """Did the value change, whichever way the open verdicts fall?"""
-        found = self.difference_bounds(mode)
-        if found is None:
+        bounds = self.difference_bounds(mode)
+        if bounds is None:
             return (self.bounds_a[mode] is None) != (self.bounds_b[mode] is None)
-        return not found[0] <= 0 <= found[1]
+        return not bounds[0] <= 0 <= bounds[1]
 
     @property
     def largest(self) -> float:
         """The larger of the two modes' absolute differences, as far as they are certain."""
-        return max(_least(self.difference_bounds(mode)) for mode in self.bounds_a)
-
-
-def _least(bounds: Bounds | None) -> float:
-    """The smallest distance from 0."""
-    if bounds is None or bounds[0] <= 0 <= bounds[1]:
-        return 0.0
-    return min(abs(bounds[0]), abs(bounds[1]))
+        differences = map(self.difference_bounds, self.bounds_a)
+        return max((absolute_bounds(each)[0] for each in differences if each), default=0.0)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Record, BothModes[ModeComparison]):
     """Two versions over the same samples.
 
     Attributes:
@@ -151,34 +145,16 @@ class Comparison:
     clusters: int | None
     warnings: tuple[str, ...]
 
-    def mode(self, mode: Mode) -> ModeComparison | None:
-        """One mode's comparison; None if the definition has no such mode."""
-        return self.relevant if mode == "relevant" else self.irrelevant
-
     @property
     def worse(self) -> tuple[Mode, ...]:
         """The modes in which B is worse, for a check that fails."""
-        found = (self.relevant, self.irrelevant)
-        return tuple(each.mode for each in found if each and each.decision == "worse")
+        both = (self.relevant, self.irrelevant)
+        return tuple(each.mode for each in both if each and each.decision == "worse")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything above as plain JSON-ready data."""
-        return {
-            **asdict(self),
-            "relevant": _mode_dict(self.relevant),
-            "irrelevant": _mode_dict(self.irrelevant),
-            "changes": [
-                {**asdict(each), "claims": [claim._asdict() for claim in each.claims]}
-                for each in self.changes
-            ],
-            "transitions": [
-                {"before": before, "after": after, "claims": count}
-                for (before, after), count in self.transitions.items()
-            ],
-        }
-
-
-def _mode_dict(mode: ModeComparison | None) -> dict[str, Any] | None:
-    if mode is None:
-        return None
-    return {**asdict(mode), "interval": mode.interval and mode.interval._asdict()}
+        transitions = [
+            {"before": before, "after": after, "claims": count}
+            for (before, after), count in self.transitions.items()
+        ]
+        return {**super().to_dict(), "transitions": transitions}

@@ -31,29 +31,30 @@ from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, describe
 
-__all__ = [
-    "NORMAL",
-    "Interval",
-    "Resampling",
-    "Statistic",
-    "Unit",
-    "Units",
-    "bootstrap_interval",
-    "covering",
-    "flipped_subsets",
-    "percentile_level",
-    "quantile_of_counts",
-    "quantile_of_sorted",
-    "ratio",
-    "resampled",
-    "same_value_interval",
-    "sign_flip_interval",
-    "t_quantile",
-    "total",
-]
-
 NORMAL = NormalDist()
 _MANY = 200
+
+
+Bounds = tuple[float, float]
+"""The lowest and the highest value a figure can have, whichever way the open verdicts fall."""
+
+
+def mean_bounds(bounds: Sequence[Bounds]) -> Bounds:
+    """The mean of the lowest values and that of the highest; of at least one."""
+    low, high = (math.fsum(each[end] for each in bounds) / len(bounds) for end in (0, 1))
+    return low, high
+
+
+def difference_bounds(a: Bounds, b: Bounds) -> Bounds:
+    """Between what ``b − a`` lies."""
+    return b[0] - a[1], b[1] - a[0]
+
+
+def absolute_bounds(bounds: Bounds) -> Bounds:
+    """Between what the absolute value lies."""
+    low, high = bounds
+    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return least, max(abs(low), abs(high))
 
 
 def quantile_of_sorted(values: Sequence[float], p: float) -> float:
@@ -159,8 +160,8 @@ def resampled(
     ordered = sorted(units)
     columns = list(zip(*ordered, strict=True))
     tree = _Tree([units[unit] for unit in ordered])
-    found = (statistic(_sums(tree.draw(random), columns)) for _ in range(resamples))
-    return [value for value in found if value is not None]
+    values = (statistic(_sums(tree.draw(random), columns)) for _ in range(resamples))
+    return [value for value in values if value is not None]
 
 
 def flipped_subsets(units: Units, *, resamples: int, random: Random) -> Iterator[list[float]]:
@@ -294,7 +295,7 @@ def percentile_level(confidence: float, units: int) -> float:
 def bootstrap_interval(
     units: Units,
     statistic: Statistic,
-    how: Resampling,
+    resampling: Resampling,
     *,
     limits: tuple[float, float] | None = (0.0, 1.0),
 ) -> Interval | None:
@@ -307,7 +308,7 @@ def bootstrap_interval(
     Args:
         units: distinct units and how often each occurs.
         statistic: from the sums over units to the figure.
-        how: confidence, resamples, seed.
+        resampling: confidence, resamples, seed.
         limits: the lowest and the highest value the statistic can have; None if units of the
             same value are to have no interval.
 
@@ -323,19 +324,19 @@ def bootstrap_interval(
         return None
     acceleration = _acceleration(units, sums, statistic)
     if acceleration is None:
-        return (
-            None if limits is None else same_value_interval(value, count, how.confidence, limits)
-        )
-    found = resampled(units, statistic, resamples=how.resamples, random=Random(how.seed))
-    if not found:
+        if limits is None:
+            return None
+        return same_value_interval(value, count, resampling.confidence, limits)
+    random = Random(resampling.seed)
+    values = sorted(resampled(units, statistic, resamples=resampling.resamples, random=random))
+    if not values:
         return None
-    found.sort()
-    bias = _bias(found, value)
-    tail = percentile_level(how.confidence, count)
+    bias = _bias(values, value)
+    tail = percentile_level(resampling.confidence, count)
     low, high = (
-        quantile_of_sorted(found, _adjusted(p, bias, acceleration)) for p in (tail, 1 - tail)
+        quantile_of_sorted(values, _adjusted(p, bias, acceleration)) for p in (tail, 1 - tail)
     )
-    return Interval(low, high, how.confidence, "bca", count)
+    return Interval(low, high, resampling.confidence, "bca", count)
 
 
 def covering(
@@ -356,40 +357,35 @@ def same_value_interval(
     value: float, count: int, confidence: float, limits: tuple[float, float]
 ) -> Interval:
     """What ``count`` units of the same value leave open; see `bootstrap_interval`."""
-    unseen = 1 - ((1 - confidence) / 2) ** (1 / count)
-    low = value - (value - limits[0]) * unseen
-    high = value + (limits[1] - value) * unseen
+    reach = 1 - ((1 - confidence) / 2) ** (1 / count)
+    low, high = (value + (limit - value) * reach for limit in limits)
     return Interval(low, high, confidence, "exact", count)
 
 
 def _acceleration(units: Units, sums: list[float], statistic: Statistic) -> float | None:
     """How skewed the units' influence is, by leaving out each once; None if they have none."""
-    without = {unit: _left_out(sums, unit, statistic) for unit in units}
-    left = [(value, units[unit]) for unit, value in without.items() if value is not None]
+    left: list[tuple[float, int]] = []
+    for unit, times in units.items():
+        value = statistic([whole - part for whole, part in zip(sums, unit, strict=True)])
+        if value is not None:
+            left.append((value, times))
     if not left:
         return None
     count = sum(times for _, times in left)
     mean = sum(value * times for value, times in left) / count
-    spread = _moment(left, lambda value: (mean - value) ** 2)
-    if math.sqrt(spread) < _TIE:
+    squares = sum(times * (mean - value) ** 2 for value, times in left)
+    if math.sqrt(squares) < _TIE:
         return None
-    return _moment(left, lambda value: (mean - value) ** 3) / (6 * spread * math.sqrt(spread))
+    cubes = sum(times * (mean - value) ** 3 for value, times in left)
+    return cubes / (6 * squares * math.sqrt(squares))
 
 
-def _left_out(sums: list[float], unit: Unit, statistic: Statistic) -> float | None:
-    return statistic([whole - part for whole, part in zip(sums, unit, strict=True)])
-
-
-def _moment(values: list[tuple[float, int]], power: Callable[[float], float]) -> float:
-    return sum(times * power(value) for value, times in values)
-
-
-def _bias(found: list[float], value: float) -> float:
+def _bias(values: list[float], value: float) -> float:
     """Where the figure stands in its bootstrap distribution, as a normal quantile."""
-    below = sum(other < value - _TIE for other in found)
-    ties = sum(abs(other - value) <= _TIE for other in found)
-    share = (below + ties / 2) / len(found)
-    edge = 0.5 / len(found)
+    below = sum(other < value - _TIE for other in values)
+    ties = sum(abs(other - value) <= _TIE for other in values)
+    share = (below + ties / 2) / len(values)
+    edge = 0.5 / len(values)
     return NORMAL.inv_cdf(min(max(share, edge), 1 - edge))
 
 
@@ -407,7 +403,7 @@ def _adjusted(p: float, bias: float, acceleration: float) -> float:
 _LIMITS = (-1.0, 1.0)
 
 
-def sign_flip_interval(units: Units, how: Resampling) -> Interval | None:
+def sign_flip_interval(units: Units, resampling: Resampling) -> Interval | None:
     """All mean differences that a sign-flip test does not reject.
 
     If two versions are exchangeable, each pair's difference is as likely to have the other sign.
@@ -420,7 +416,7 @@ def sign_flip_interval(units: Units, how: Resampling) -> Interval | None:
 
     Args:
         units: what each pair (or cluster of pairs) adds to ``(Σ difference, how many)``.
-        how: confidence, resamples, seed.
+        resampling: confidence, resamples, seed.
 
     Returns:
         None without units.
@@ -432,18 +428,17 @@ def sign_flip_interval(units: Units, how: Resampling) -> Interval | None:
         return None
     if len({round(sums[0] / sums[1], 12) for sums in units}) == 1:
         (difference, weight), *_ = units
-        return same_value_interval(difference / weight, count, how.confidence, _LIMITS)
+        return same_value_interval(difference / weight, count, resampling.confidence, _LIMITS)
     lows: list[float] = []
     highs: list[float] = []
-    subsets = flipped_subsets(units, resamples=how.resamples, random=Random(how.seed))
-    for sums in subsets:
-        mean = ratio(sums)
+    random = Random(resampling.seed)
+    for mean in map(ratio, flipped_subsets(units, resamples=resampling.resamples, random=random)):
         # Rounded: thirds that cancel leave 1e-17, which is not a difference.
         lows.append(_LIMITS[0] if mean is None else round(mean, 12))
         highs.append(_LIMITS[1] if mean is None else round(mean, 12))
     # The observed signs are one of the possible ones: resamples + 1 in all.
-    rank = math.floor((1 - how.confidence) / 2 * (how.resamples + 1) + 1e-9)
+    rank = math.floor((1 - resampling.confidence) / 2 * (resampling.resamples + 1) + 1e-9)
     if rank < 1:
-        return Interval(*_LIMITS, how.confidence, "sign-flip", count)
+        return Interval(*_LIMITS, resampling.confidence, "sign-flip", count)
     low, high = sorted(lows)[rank - 1], sorted(highs)[-rank]
-    return Interval(low, high, how.confidence, "sign-flip", count)
+    return Interval(low, high, resampling.confidence, "sign-flip", count)

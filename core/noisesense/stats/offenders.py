@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, check_choice, describe
 from noisesense.scoring.outcomes import ClaimOutcome
+from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.verdicts.sample import Chunk
-
-__all__ = ["Offence", "Offender", "offenders"]
+from noisesense.verdicts.form import ChunkForm
 
 GroupBy = Literal["id", "text"]
 
@@ -38,7 +37,7 @@ class Offence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Offender:
+class Offender(Record):
     """A document that misled, or of which the judge left open whether it did.
 
     Attributes:
@@ -66,13 +65,11 @@ class Offender:
     retrieved: int
     offences: tuple[Offence, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
-        return {**asdict(self), "offences": [each._asdict() for each in self.offences]}
-
 
 @dataclass
 class _Record:
+    """The fields of an `Offender`, counted up."""
+
     text: str
     claims: int = 0
     undetermined: int = 0
@@ -108,55 +105,33 @@ def offenders(
     Raises:
         InputError: an unknown ``group_by``, or a number below 0.
     """
-    if group_by not in get_args(GroupBy):
-        raise InputError("'id' or 'text'", describe(group_by), where="group_by")
+    check_choice(group_by, get_args(GroupBy), "group_by")
     for name, number in (("top", top), ("examples", examples)):
         if number is not None and number < 0:
             raise InputError("0 or more", describe(number), where=name)
     records: dict[str, _Record] = {}
     for result in results:
-        scored = result_in(result).score
-        if scored is not None:
+        if (scored := result_in(result).score) is not None:
             _add(records, result.id, scored, group_by, examples)
     ranked = sorted(
-        (
-            (name, record)
-            for name, record in records.items()
-            if record.claims or record.undetermined
-        ),
-        key=lambda item: (
-            -item[1].claims,
-            -item[1].alone,
-            -item[1].undetermined,
-            item[1].retrieved,
-            item[0],
-        ),
+        (-each.claims, -each.alone, -each.undetermined, each.retrieved, name)
+        for name, each in records.items()
+        if each.claims or each.undetermined
     )
-    return tuple(_offender(name, record) for name, record in ranked[:top])
-
-
-def _offender(name: str, record: _Record) -> Offender:
-    return Offender(
-        document=name,
-        text=record.text,
-        claims=record.claims,
-        undetermined=record.undetermined,
-        alone=record.alone,
-        relevant=record.relevant,
-        irrelevant=record.irrelevant,
-        samples=record.samples,
-        retrieved=record.retrieved,
-        offences=tuple(record.offences),
+    fields = ((name, vars(records[name])) for *_, name in ranked[:top])
+    return tuple(
+        Offender(document=name, **{**each, "offences": tuple(each["offences"])})
+        for name, each in fields
     )
 
 
 def _add(
     records: dict[str, _Record], sample: str, score: Score, group_by: GroupBy, examples: int
 ) -> None:
-    chunks = score.verdicts.chunks or (Chunk(text=""),) * score.verdicts.chunk_count
-    names = [_name(chunk, group_by) for chunk in chunks]
+    chunks = score.verdicts.chunks
+    names = [_name(chunk, group_by) for chunk in chunks or ()] or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
-        text = chunks[names.index(name)].text
+        text = chunks[names.index(name)].text if chunks else ""
         records.setdefault(name, _Record(text)).retrieved += 1
     guilty: set[str] = set()
     for claim in score.claims:
@@ -171,7 +146,7 @@ def _add(
         records[name].samples += 1
 
 
-def _name(chunk: Chunk, group_by: GroupBy) -> str:
+def _name(chunk: ChunkForm, group_by: GroupBy) -> str:
     return chunk.id if group_by == "id" and chunk.id else chunk.text
 
 

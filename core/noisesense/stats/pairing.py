@@ -13,31 +13,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, get_args
 
-from noisesense.errors import InputError, PairingError, describe
+from noisesense.errors import InputError, PairingError, check_choice, describe
+from noisesense.scoring.gate import check_limit
 from noisesense.scoring.results import Result
+from noisesense.verdicts.form import VerdictsForm
 from noisesense.verdicts.recording import Recorded
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-__all__ = [
-    "MIN_PAIRED",
-    "Labelled",
-    "Named",
-    "Paired",
-    "PairedBy",
-    "Twice",
-    "check_pair_by",
-    "judged_twice",
-    "match_texts",
-    "name_of",
-    "pair",
-    "same_texts",
-]
-
 PairedBy = Literal["id", "question"]
-Labelled = Result | Recorded | tuple[Sample, Verdicts]
+JudgedSample = Result | Recorded | tuple[Sample, Verdicts]
 """Verdicts on a sample: a result, a line of a recording or a plain pair."""
 
 MIN_PAIRED = 0.9
@@ -58,12 +45,12 @@ class Named(NamedTuple):
     """Digest of all texts; None if they are not known."""
 
 
-class _Found(Protocol):
+class _HasName(Protocol):
     @property
     def name(self) -> Named: ...
 
 
-_Item = TypeVar("_Item", bound=_Found)
+_Item = TypeVar("_Item", bound=_HasName)
 
 
 @dataclass(frozen=True)
@@ -92,16 +79,9 @@ def _question(sample: Sample) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def same_texts(a: Named, b: Named) -> bool:
-    """Is it the same sample, answer included? Where the texts are not known, the id says so."""
-    return a.key is None or b.key is None or a.key == b.key
-
-
 def check_pair_by(pair_by: str | None) -> PairedBy | None:
     """That rule. Raises `InputError`."""
-    if pair_by is not None and pair_by not in get_args(PairedBy):
-        raise InputError("'id' or 'question'", describe(pair_by), where="pair_by")
-    return cast("PairedBy | None", pair_by)
+    return None if pair_by is None else check_choice(pair_by, get_args(PairedBy), "pair_by")
 
 
 def pair(
@@ -116,13 +96,9 @@ def pair(
     """Find each sample of A in B.
 
     By id if every id of both runs was supplied and some are in both; else by question and
-    reference. Samples of the same question and reference are paired in order, the n-th with the
-    n-th. ``by`` chooses the rule.
+    reference, the n-th sample of a question with the n-th. ``by`` chooses the rule.
 
     Args:
-        a: the first run.
-        b: the second.
-        by: the rule; by default as above.
         runs: what messages call the two.
         min_paired: the least share of the smaller run that must have a partner.
         same_first: of the same question, pair first what has the same texts in both.
@@ -134,13 +110,12 @@ def pair(
     for run, items in zip(runs, (a, b), strict=True):
         if not items:
             raise InputError("at least one result", "none", where=run)
-    if not isinstance(min_paired, (int, float)) or not 0 <= min_paired <= 1:
-        raise InputError("a number from 0 to 1", describe(min_paired), where="min_paired")
-    found = _by_rule(a, b, by, runs, same_first=same_first)
+    check_limit(min_paired, "min_paired")
+    paired = _by_rule(a, b, by, runs, same_first=same_first)
     smaller = min(len(a), len(b))
-    if not found.pairs or len(found.pairs) < min_paired * smaller - 1e-9:
-        raise _too_few(found, smaller, runs, min_paired)
-    return found
+    if not paired.pairs or len(paired.pairs) < min_paired * smaller - 1e-9:
+        raise _too_few(paired, smaller, runs, min_paired)
+    return paired
 
 
 def _by_rule(
@@ -185,17 +160,17 @@ def _by_id(a: Sequence[_Item], b: Sequence[_Item], runs: tuple[str, str]) -> Pai
 
 
 def _each_once(run: str, items: Sequence[_Item]) -> dict[str, _Item]:
-    found: dict[str, _Item] = {}
+    by_id: dict[str, _Item] = {}
     for item in items:
-        if item.name.id in found:
+        if item.name.id in by_id:
             raise InputError(
                 "each sample once",
                 f"{item.name.id!r} twice",
                 where=run,
                 hint="give every sample its own id",
             )
-        found[item.name.id] = item
-    return found
+        by_id[item.name.id] = item
+    return by_id
 
 
 def _by_question(a: Sequence[_Item], b: Sequence[_Item], *, same_first: bool) -> Paired[_Item]:
@@ -244,28 +219,21 @@ def _in_order(
 
 
 def _too_few(
-    found: Paired[_Item], smaller: int, runs: tuple[str, str], min_paired: float
+    paired: Paired[_Item], smaller: int, runs: tuple[str, str], min_paired: float
 ) -> PairingError:
     only = ", ".join(
-        f"only in {run}: {_shown(ids)}"
-        for run, ids in zip(runs, (found.only_a, found.only_b), strict=True)
+        f"only in {run}: {', '.join(map(repr, ids[:_SHOWN]))}{', …' if len(ids) > _SHOWN else ''}"
+        for run, ids in zip(runs, (paired.only_a, paired.only_b), strict=True)
         if ids
     )
-    got = f"{len(found.pairs)} of {smaller}" if found.pairs else "none"
-    least = f"at least {min_paired:.0%} of the smaller run" if found.pairs else "samples"
+    count = len(paired.pairs)
+    expected, got = "samples that both runs have", "none"
     hint = "give the samples of both runs the same ids"
-    if found.pairs:
-        hint += f", or allow fewer with min_paired={len(found.pairs) / smaller:.2g} or less"
-    return PairingError(
-        f"{least} that both runs have" if not found.pairs else f"{least} in both runs",
-        f"{got} ({only})",
-        where=f"paired by {found.by}",
-        hint=hint,
-    )
-
-
-def _shown(ids: tuple[str, ...]) -> str:
-    return ", ".join(map(repr, ids[:_SHOWN])) + (", …" if len(ids) > _SHOWN else "")
+    if count:
+        expected = f"at least {min_paired:.0%} of the smaller run in both runs"
+        got = f"{count} of {smaller}"
+        hint += f", or allow fewer with min_paired={count / smaller:.2g} or less"
+    return PairingError(expected, f"{got} ({only})", where=f"paired by {paired.by}", hint=hint)
 
 
 _Claim = TypeVar("_Claim")
@@ -297,18 +265,41 @@ def _words(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-class Twice(NamedTuple):
+def same_sample_pairs(
+    paired: Paired[_Item], expected: str, where: str = ""
+) -> tuple[list[tuple[_Item, _Item]], int]:
+    """The pairs whose texts are the same, answer included, and how many others there are.
+
+    Where the texts are not known, the ids say so. Raises `PairingError` if there are none.
+    """
+    same = [
+        (x, y)
+        for x, y in paired.pairs
+        if x.name.key is None or y.name.key is None or x.name.key == y.name.key
+    ]
+    others = len(paired.pairs) - len(same)
+    if not same:
+        raise PairingError(
+            expected,
+            f"{others} that differ in their answer or another text",
+            where=f"{where}paired by {paired.by}",
+            hint="labels belong to one answer: label what the judge has judged",
+        )
+    return same, others
+
+
+class VerdictPair(NamedTuple):
     """One sample with two sets of verdicts."""
 
     name: str
-    judge: Verdicts
-    human: Verdicts
+    judge: VerdictsForm
+    human: VerdictsForm
 
 
-class JudgedTwice(NamedTuple):
+class PairedVerdicts(NamedTuple):
     """The samples that the judge and people judged, and how many only one of them did."""
 
-    samples: list[Twice]
+    samples: list[VerdictPair]
     paired_by: PairedBy
     only_judge: int
     only_human: int
@@ -322,19 +313,20 @@ _NONE = Verdicts(response_claims=())
 
 class _Side(NamedTuple):
     name: Named
-    shown: str
-    verdicts: Verdicts
+    label: str
+    verdicts: VerdictsForm
 
 
-def judged_twice(
-    judge: Iterable[Labelled], human: Iterable[Labelled], by: PairedBy | None
-) -> JudgedTwice:
+def pair_verdicts(
+    judge: Iterable[JudgedSample], human: Iterable[JudgedSample], by: PairedBy | None
+) -> PairedVerdicts:
     """The samples of both sides, paired by the rule of this module; their texts must agree.
 
     Raises:
         InputError: an id twice on one side.
         PairingError: no sample on both.
     """
+    expected = "samples with verdicts by the judge and by people"
     runs = "the judge's verdicts", "the human labels"
     right = list(_sides(human))
     ids, questions = ({each.name[i] for each in right} for i in (0, 2))
@@ -347,45 +339,34 @@ def judged_twice(
     ]
     for run, side in zip(runs, (left, right), strict=True):
         if not side:
-            raise PairingError(
-                "samples with verdicts by the judge and by people", "none", where=run
-            )
+            raise PairingError(expected, "none", where=run)
     paired = pair(left, right, by, runs=runs, same_first=True)
-    both = [(x, y) for x, y in paired.pairs if same_texts(x.name, y.name)]
-    other = len(paired.pairs) - len(both)
-    if not both:
-        raise PairingError(
-            "samples with verdicts by the judge and by people",
-            f"{other} that differ in their answer or another text",
-            where=f"paired by {paired.by}",
-            hint="labels belong to one answer: label what the judge has judged",
+    same, others = same_sample_pairs(paired, expected)
+    warnings = paired.warnings
+    if others:
+        warnings += (
+            f"{others} of {len(paired.pairs)} pairs differ in their answer or another text: they "
+            "are not the same sample and are in no figure.",
         )
-    warnings = list(paired.warnings)
-    if other:
-        warnings.append(
-            f"{other} of {len(paired.pairs)} pairs differ in their answer or another text: they "
-            "are not the same sample and are in no figure."
-        )
-    return JudgedTwice(
-        [Twice(x.shown, x.verdicts, y.verdicts) for x, y in both],
+    return PairedVerdicts(
+        [VerdictPair(x.label, x.verdicts, y.verdicts) for x, y in same],
         paired.by,
-        len(paired.only_a) + other,
-        len(paired.only_b) + other,
-        other,
-        tuple(warnings),
+        len(paired.only_a) + others,
+        len(paired.only_b) + others,
+        others,
+        warnings,
     )
 
 
-def _sides(items: Iterable[Labelled]) -> Iterator[_Side]:
+def _sides(items: Iterable[JudgedSample]) -> Iterator[_Side]:
     for item in items:
         if isinstance(item, Result):
             if item.score is not None:
                 yield _Side(name_of(item), item.id, item.score.verdicts)
         else:
             sample, verdicts = _sample_and_verdicts(item)
-            key = sample.key
-            name = Named(key, False, _question(sample), key)
-            yield _Side(name, sample.user_input or key, verdicts.beside(sample))
+            name = Named(sample.key, False, _question(sample), sample.key)
+            yield _Side(name, sample.user_input or sample.key, verdicts.beside(sample))
 
 
 def _sample_and_verdicts(item: object) -> tuple[Sample, Verdicts]:
@@ -395,10 +376,6 @@ def _sample_and_verdicts(item: object) -> tuple[Sample, Verdicts]:
         case (int(), Sample() as sample, Verdicts() as verdicts):  # with its line number
             return sample, verdicts
         case _:
+            expected = "results, or each Sample and its Verdicts"
             hint = "read a file with read_recording(path) or read_results(path)"
-            raise InputError(
-                "results, or each Sample and its Verdicts",
-                describe(item),
-                where="agreement",
-                hint=hint,
-            )
+            raise InputError(expected, describe(item), where="agreement", hint=hint)

@@ -1,4 +1,4 @@
-"""The mean people would find, from many judged samples and few that people labelled."""
+"""The mean people would find, from many judged samples and few that people labeled."""
 
 from __future__ import annotations
 
@@ -9,22 +9,35 @@ from numbers import Real
 from statistics import fmean
 from typing import NamedTuple
 
-from noisesense.errors import InputError, PairingError, describe
+from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import Mode, check_mode
+from noisesense.scoring.gate import check_limit
+from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
-from noisesense.stats.interval import Interval, covering, same_value_interval, t_quantile
-from noisesense.stats.pairing import Named, PairedBy, check_pair_by, name_of, pair, same_texts
-
-__all__ = ["PoweredMean", "prediction_powered", "prediction_powered_mean"]
+from noisesense.stats.interval import (
+    Bounds,
+    Interval,
+    Resampling,
+    covering,
+    mean_bounds,
+    same_value_interval,
+    t_quantile,
+)
+from noisesense.stats.pairing import (
+    Named,
+    PairedBy,
+    check_pair_by,
+    name_of,
+    pair,
+    same_sample_pairs,
+)
 
 _TIE = 1e-12
 _NAMES = ("judge_unlabelled", "judge_labelled", "human_labelled")
 
-Bounds = tuple[float, float]
-
 
 @dataclass(frozen=True)
-class PoweredMean:
+class PoweredMean(Record):
     """A mean estimated from a judge's scores and people's labels.
 
     Attributes:
@@ -34,7 +47,7 @@ class PoweredMean:
         judge_mean: the naive one: the judge's over all samples, as biased as the judge is; None
             where the judge left a score open.
         judge_bounds: between what it lies.
-        human_mean: over the labelled samples alone: unbiased, and as uncertain as they are few;
+        human_mean: over the labeled samples alone: unbiased, and as uncertain as they are few;
             None where people left a label open.
         human_bounds: between what it lies.
         weight: of the judge's scores, 0 (they do not help) to 1.
@@ -86,12 +99,12 @@ def prediction_powered_mean(
 ) -> PoweredMean:
     """Correct the judge's mean by its measured error.
 
-    With judge scores ``f`` and human scores ``Y`` of ``n`` labelled samples and judge scores
+    With judge scores ``f`` and human scores ``Y`` of ``n`` labeled samples and judge scores
     ``f'`` of ``N`` others,
 
     ``mean = λ · mean(f') + mean(Y − λ f)``, ``variance = λ² var(f') / N + var(Y − λ f) / n``,
 
-    which is unbiased whatever the judge does if the labelled samples were chosen at random. By
+    which is unbiased whatever the judge does if the labeled samples were chosen at random. By
     default ``λ`` is the one of least variance, ``cov(Y, f) / ((1 + n/N) var(f))`` within 0 to 1,
     ``var(f)`` over all samples: a useless judge then costs nothing. The interval takes Student's
     t with ``n − 1`` degrees of freedom instead of the normal distribution, as ``n`` is small.
@@ -100,7 +113,7 @@ def prediction_powered_mean(
 
     Args:
         judge_unlabelled: ``[N]`` the judge's scores of samples without labels.
-        judge_labelled: ``[n]`` the judge's scores of the labelled samples.
+        judge_labelled: ``[n]`` the judge's scores of the labeled samples.
         human_labelled: ``[n]`` people's scores of the same samples, in the same order.
         confidence: of the interval.
         weight: ``λ``, to fix it: 1 is the estimate of the first paper.
@@ -118,10 +131,6 @@ def prediction_powered_mean(
     _check("human_labelled", labels)
     _check("judge_labelled", judged)
     _check("judge_unlabelled", others)
-    if not 0 < confidence < 1:
-        raise InputError("a number between 0 and 1", describe(confidence), where="confidence")
-    if weight is not None and not 0 <= weight <= 1:
-        raise InputError("a number from 0 to 1", describe(weight), where="weight")
     data = _Data(*([(each, each) for each in scores] for scores in (others, judged, labels)))
     return _powered(data, confidence, weight)
 
@@ -156,7 +165,8 @@ def prediction_powered(
 
     Raises:
         PairingError: no sample is in both.
-        InputError: as there; also a human result on a sample the judge has not, or an id twice.
+        InputError: as there; also a human result on a sample that the judge did not score, or
+            an id twice.
     """
     check_mode(mode)
     check_pair_by(pair_by)
@@ -171,28 +181,20 @@ def prediction_powered(
     if paired.only_b:
         raise InputError(
             "labels on judged samples",
-            f"{paired.only_b[0]!r}, which the judge has not",
+            f"{paired.only_b[0]!r}, which the judge did not score",
             where="human",
             hint="give the samples of both the same ids",
         )
-    both = [(x, y) for x, y in paired.pairs if same_texts(x.name, y.name)]
-    other = len(paired.pairs) - len(both)
-    if not both:
-        raise PairingError(
-            "labels on judged samples",
-            f"{other} that differ in their answer or another text",
-            where=f"human, paired by {paired.by}",
-            hint="labels belong to one answer: label what the judge has judged",
-        )
-    labelled = {id(x) for x, _ in both}
-    others = [each.bounds for each in judged if id(each) not in labelled and each.bounds]
-    known = [(x.bounds, y.bounds) for x, y in both if x.bounds and y.bounds]
+    same, other_texts = same_sample_pairs(paired, "labels on judged samples", "human, ")
+    labeled = {id(x) for x, _ in same}
+    others = [each.bounds for each in judged if id(each) not in labeled and each.bounds]
+    known = [(x.bounds, y.bounds) for x, y in same if x.bounds and y.bounds]
     data = _Data(others, [first for first, _ in known], [second for _, second in known])
     for name, scores in zip(_NAMES, data, strict=True):
         _check(name, [low for low, _ in scores])
     left_out = len(judged) - len(others) - len(known)
-    found = _powered(data, confidence, weight, left_out=left_out, other_texts=other)
-    return replace(found, warnings=(*paired.warnings, *found.warnings))
+    powered = _powered(data, confidence, weight, left_out=left_out, other_texts=other_texts)
+    return replace(powered, warnings=(*paired.warnings, *powered.warnings))
 
 
 def _scored(result: Result, mode: Mode) -> _Scored:
@@ -209,10 +211,9 @@ def _powered(
     other_texts: int = 0,
 ) -> PoweredMean:
     """The estimate for the lowest and for the highest labels."""
-    if not 0 < confidence < 1:
-        raise InputError("a number between 0 and 1", describe(confidence), where="confidence")
-    if weight is not None and not 0 <= weight <= 1:
-        raise InputError("a number from 0 to 1", describe(weight), where="weight")
+    Resampling(confidence).check()
+    if weight is not None:
+        check_limit(weight, "weight")
     others, judged, middles = (
         [low if low == high else (low + high) / 2 for low, high in scores] for scores in data
     )
@@ -225,7 +226,7 @@ def _powered(
     is_open = any(first != second for first, second in data.labels)
     if is_open:
         interval = covering(interval, above, "t-range") or interval
-    judge, human = _mean_bounds([*data.others, *data.judged]), _mean_bounds(data.labels)
+    judge, human = mean_bounds([*data.others, *data.judged]), mean_bounds(data.labels)
     return PoweredMean(
         mean=None if is_open else low,
         bounds=(low, high),
@@ -255,10 +256,6 @@ def _estimate(
     return mean, Interval(low, high, confidence, "t", len(labels))
 
 
-def _mean_bounds(scores: Sequence[Bounds]) -> Bounds:
-    return fmean(low for low, _ in scores), fmean(high for _, high in scores)
-
-
 def _check(name: str, values: Sequence[float]) -> None:
     if len(values) < 2:
         raise InputError("at least two scores", str(len(values)), where=name)
@@ -273,8 +270,8 @@ def _unseen(errors: Sequence[float], share: float, confidence: float) -> tuple[f
     value = errors[0]
     if max(errors) - min(errors) > _TIE:
         return 0.0, 0.0
-    found = same_value_interval(value, len(errors), confidence, (-share, 1.0))
-    return value - found.low, found.high - value
+    interval = same_value_interval(value, len(errors), confidence, (-share, 1.0))
+    return value - interval.low, interval.high - value
 
 
 def _best_weight(
@@ -296,29 +293,29 @@ def _variance(values: Sequence[float]) -> float:
 
 
 def _warnings(data: _Data, left_out: int, other_texts: int) -> list[str]:
-    found: list[str] = []
+    warnings: list[str] = []
     labels = len(data.labels)
     if labels < 30:
-        found.append(f"{labels} labelled samples; below 30 the interval means little.")
+        warnings.append(f"{labels} labeled samples; below 30 the interval means little.")
     if all(y == f and y[0] == y[1] for y, f in zip(data.labels, data.judged, strict=True)):
-        found.append(
+        warnings.append(
             "The judge agrees with every label: the interval cannot see errors that are rarer "
             "than the labels show."
         )
     if number := sum(low != high for low, high in data.labels):
-        found.append(f"{number} of {labels} labels are undetermined: the estimate is a range.")
+        warnings.append(f"{number} of {labels} labels are undetermined: the estimate is a range.")
     if number := sum(low != high for low, high in (*data.others, *data.judged)):
-        found.append(
+        warnings.append(
             f"The judge left {number} of {len(data.others) + labels} samples undetermined: the "
             "middle of their bounds is taken, and the labels correct it."
         )
     if left_out:
-        found.append(
+        warnings.append(
             f"{left_out} samples failed or have nothing to measure; they are in no figure."
         )
     if other_texts:
-        found.append(
+        warnings.append(
             f"{other_texts} labels are on samples with another answer, or another text, than the "
             "judge's: they are not the same and are in no figure."
         )
-    return found
+    return warnings

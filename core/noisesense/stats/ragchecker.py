@@ -9,8 +9,6 @@ from noisesense.scoring.outcomes import ClaimOutcome
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score
 
-__all__ = ["ragchecker_aggregates"]
-
 
 def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float | None]:
     """The four aggregates that follow from these verdicts, as RAGChecker prints them.

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Figure", "RiskSign", "RiskThresholds", "risk_signs"]
+from noisesense.scoring.records import Record
+from noisesense.stats.interval import Bounds, absolute_bounds, difference_bounds
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class RiskThresholds:
 
 
 @dataclass(frozen=True)
-class RiskSign:
+class RiskSign(Record):
     """One sign: is it there, by which figure and threshold.
 
     Attributes:
@@ -46,7 +47,7 @@ class RiskSign:
     name: str
     present: bool | None
     figure: float | None
-    bounds: tuple[float, float] | None
+    bounds: Bounds | None
     threshold: float
     sentence: str
 
@@ -58,7 +59,7 @@ class Figure(NamedTuple):
     """A figure where there is a single one, and what it lies between."""
 
     value: float | None
-    bounds: tuple[float, float] | None
+    bounds: Bounds | None
 
 
 def risk_signs(
@@ -113,9 +114,7 @@ def _gap(mean: Figure, median: Figure) -> Figure:
         value = abs(mean.value - median.value)
     if mean.bounds is None or median.bounds is None:
         return Figure(value, None)
-    low, high = mean.bounds[0] - median.bounds[1], mean.bounds[1] - median.bounds[0]
-    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    return Figure(value, (least, max(abs(low), abs(high))))
+    return Figure(value, absolute_bounds(difference_bounds(median.bounds, mean.bounds)))
 
 
 def _sign(name: str, figure: Figure, threshold: float, what: str) -> RiskSign:

@@ -10,13 +10,13 @@ from typing import get_args
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.gate import check_limit
+from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.cells import CellKind
-from noisesense.stats.interval import quantile_of_sorted
-from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
-
-__all__ = ["Band", "Cells", "SensitivityBand", "sensitivity_band"]
+from noisesense.stats.interval import Bounds, quantile_of_sorted
+from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts, as_model
 
 _CORRECT = -1
 """In place of a chunk: the cell that says whether the reference entails the claim."""
@@ -44,24 +44,24 @@ class Cells:
                 for j in chunks:
                     self._add(row, j, None if j in claim.undetermined else j in claim.entailed_by)
 
-    def _add(self, row: int, column: int, said: bool | None) -> None:
-        if said is None:
+    def _add(self, row: int, column: int, verdict: bool | None) -> None:
+        if verdict is None:
             self.open += 1
         else:
-            (self._yes if said else self._no).append((row, column))
+            (self._yes if verdict else self._no).append((row, column))
 
     def perturbed(self, random: Random, *, false_yes: float, false_no: float) -> Verdicts:
-        """The verdicts with each "no" and each "yes" turned around at these rates."""
-        turned: dict[int, set[int]] = {}
+        """The verdicts with each "no" and each "yes" flipped at these rates."""
+        flipped: dict[int, set[int]] = {}
         for cells, rate in ((self._no, false_yes), (self._yes, false_no)):
             for hit in _hits(random, len(cells), rate):
                 row, column = cells[hit]
-                turned.setdefault(row, set()).add(column)
-        if not turned:
+                flipped.setdefault(row, set()).add(column)
+        if not flipped:
             return self._verdicts
         claims = list(self._claims)
-        for row, columns in turned.items():
-            claims[row] = _turned(claims[row], columns)
+        for row, columns in flipped.items():
+            claims[row] = _flipped(claims[row], columns)
         responses = len(self._verdicts.response_claims)
         # Already valid: checking every simulated table would take most of the time.
         return Verdicts.model_construct(
@@ -71,7 +71,7 @@ class Cells:
         )
 
 
-def _turned(
+def _flipped(
     claim: ResponseClaim | ReferenceClaim, columns: set[int]
 ) -> ResponseClaim | ReferenceClaim:
     entailed = tuple(sorted(set(claim.entailed_by) ^ (columns - {_CORRECT})))
@@ -102,11 +102,10 @@ def _hits(random: Random, count: int, rate: float) -> Iterator[int]:
 
 
 CELLS: tuple[CellKind, ...] = get_args(CellKind)
-Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Band:
+class Band(Record):
     """Where one mode's mean goes, over all samples with claims.
 
     Attributes:
@@ -139,7 +138,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class SensitivityBand:
+class SensitivityBand(Record, BothModes[Band]):
     """Both modes under one assumption about the judge.
 
     Attributes:
@@ -164,10 +163,6 @@ class SensitivityBand:
     open_cells: int
     relevant: Band | None
     irrelevant: Band | None
-
-    def mode(self, mode: Mode) -> Band | None:
-        """One mode's band."""
-        return self.relevant if mode == "relevant" else self.irrelevant
 
 
 def sensitivity_band(
@@ -205,8 +200,7 @@ def sensitivity_band(
     """
     rates = {"false_yes": false_yes, "false_no": false_no}
     for name, rate in {**rates, "confidence": confidence}.items():
-        if not 0 <= rate <= 1:
-            raise InputError("a number from 0 to 1", describe(rate), where=name)
+        check_limit(rate, name)
     for kind in cells:
         if kind not in CELLS:
             raise InputError(f"some of {CELLS}", describe(kind), where="cells")
@@ -216,16 +210,16 @@ def sensitivity_band(
     actual, simulated = _Means(1), _Means(simulations)
     samples = failed = open_cells = 0
     for item in verdicts:
-        given = _verdicts(item)
-        if given is None:
+        table = _verdicts(item)
+        if table is None:
             failed += 1
             continue
         samples += 1
-        actual.add(0, score(given, definition=definition))
-        table = Cells(given, cells)
-        open_cells += table.open
+        actual.add(0, score(table, definition=definition))
+        perturbable = Cells(table, cells)
+        open_cells += perturbable.open
         for run in range(simulations):
-            wrong = table.perturbed(random, false_yes=false_yes, false_no=false_no)
+            wrong = perturbable.perturbed(random, false_yes=false_yes, false_no=false_no)
             simulated.add(run, score(wrong, definition=definition))
     if not samples:
         raise InputError("verdicts on at least one sample", "none", where="verdicts")
@@ -247,7 +241,7 @@ def _verdicts(item: Verdicts | Score | Result) -> Verdicts | None:
     if isinstance(item, Verdicts):
         return item
     scored = score_in(item)
-    return None if scored is None else scored.verdicts
+    return None if scored is None else as_model(scored.verdicts)
 
 
 class _Means:

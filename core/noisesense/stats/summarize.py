@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import Usage
-from noisesense.scoring.definitions import DefinitionName, Mode
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode
 from noisesense.scoring.outcomes import Partition
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score, Undetermined
@@ -23,8 +23,6 @@ from noisesense.stats.interval import (
 from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
 from noisesense.stats.tally import Distribution, ModeTally, cells_of, undetermined_cells
-
-__all__ = ["QUANTILES", "Tally", "summarize"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -67,9 +65,8 @@ class Tally:
     def _add_score(self, score: Score, result: Result) -> None:
         if self._definition is None:
             self._definition, self._undetermined = score.definition, score.undetermined
-            modes: tuple[Mode, Mode] = ("relevant", "irrelevant")
             self._modes = {
-                mode: ModeTally(mode, score.undetermined) for mode in modes if score.counts(mode)
+                mode: ModeTally(mode, score.undetermined) for mode in MODES if score.counts(mode)
             }
         self._check_alike(score, result)
         self.scored += 1
@@ -112,7 +109,7 @@ class Tally:
         risk: RiskThresholds | None = None,
     ) -> Summary:
         """The figures so far; see `summarize`."""
-        how = Resampling(confidence, resamples, seed).check()
+        resampling = Resampling(confidence, resamples, seed).check()
         for p in quantiles:
             if not 0 <= p <= 1:
                 raise InputError("numbers from 0 to 1", describe(p), where="quantiles")
@@ -125,8 +122,8 @@ class Tally:
             )
         clustered = everywhere if cluster is None else cluster and everywhere
         risk = risk or RiskThresholds()
-        found: dict[Mode, ModeSummary] = {
-            mode: _mode_summary(tally, how, quantiles, risk, clustered=clustered)
+        modes = {
+            mode: _mode_summary(tally, resampling, quantiles, risk, clustered=clustered)
             for mode, tally in self._modes.items()
         }
         clusters = max((len(t.clusters) for t in self._modes.values()), default=0)
@@ -137,11 +134,10 @@ class Tally:
             cells=(self._open_cells, self._needed_cells),
             partly_clustered=cluster is None and 0 < self._in_clusters < self.scored,
         )
-        for mode, each in found.items():
-            tally = self._modes[mode]
+        for mode, tally in self._modes.items():
             count = len(tally.clusters) if clustered else tally.samples
             unit = "cluster" if clustered else "sample"
-            warnings += mode_warnings(each, count, unit, differing=_differing(tally))
+            warnings += mode_warnings(modes[mode], count, unit, differing=_differing(tally))
         return Summary(
             definition=self._definition,
             undetermined=self._undetermined,
@@ -155,8 +151,8 @@ class Tally:
             needed_cells=self._needed_cells,
             open_cells=self._open_cells,
             usage=self._usage,
-            relevant=found.get("relevant"),
-            irrelevant=found.get("irrelevant"),
+            relevant=modes.get("relevant"),
+            irrelevant=modes.get("irrelevant"),
             clusters=clusters if clustered else None,
             confidence=confidence,
             warnings=tuple(warnings),
@@ -223,7 +219,7 @@ def summarize(
 
 def _mode_summary(
     tally: ModeTally,
-    how: Resampling,
+    resampling: Resampling,
     quantiles: Sequence[float],
     risk: RiskThresholds,
     *,
@@ -259,7 +255,7 @@ def _mode_summary(
         mean=mean,
         interval=_interval(
             [tally.mean_units(end, clustered=clustered) for end in (0, 1)],
-            how,
+            resampling,
             is_open=bool(undetermined),
         ),
         median=median,
@@ -273,7 +269,7 @@ def _mode_summary(
         micro_bounds=(noisy / total, claims.highest / total) if total else None,
         micro_interval=_interval(
             [tally.claim_units(end, clustered=clustered) for end in (0, 1)],
-            how,
+            resampling,
             is_open=bool(claims.undetermined),
         ),
         distribution=tally.distribution(),
@@ -288,22 +284,22 @@ def _mode_summary(
     )
 
 
-def _interval(ends: Sequence[Units], how: Resampling, *, is_open: bool) -> Interval | None:
+def _interval(ends: Sequence[Units], resampling: Resampling, *, is_open: bool) -> Interval | None:
     """Of a mean, or of the range between two."""
-    low = bootstrap_interval(ends[0], ratio, how)
+    low = bootstrap_interval(ends[0], ratio, resampling)
     if not is_open:
         return low
-    return covering(low, bootstrap_interval(ends[1], ratio, how), "bca-range")
+    return covering(low, bootstrap_interval(ends[1], ratio, resampling), "bca-range")
 
 
 def _differing(tally: ModeTally) -> int:
     """How many samples differ from the commonest value, at the end where they are fewest.
 
-    An end at which none does has an exact interval, which does not hang on single samples.
+    An end at which none does has an exact interval, which does not depend on single samples.
     """
     commonest = (max((times for _, times in tally.ends(end)), default=0) for end in (0, 1))
-    found = (tally.samples - times for times in commonest)
-    return min((count for count in found if count), default=tally.samples)
+    differing = (tally.samples - times for times in commonest)
+    return min((count for count in differing if count), default=tally.samples)
 
 
 def _mean(distribution: Distribution | None) -> float | None:

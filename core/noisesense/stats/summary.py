@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Counts, Partition
+from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.scoring import Undetermined
-from noisesense.stats.interval import Interval
+from noisesense.stats.interval import Bounds, Interval
 from noisesense.stats.risk import RiskSign
-
-__all__ = [
-    "FEW_NOISY",
-    "FEW_UNITS",
-    "ModeSummary",
-    "Summary",
-    "counted",
-    "mode_warnings",
-    "run_warnings",
-]
 
 
 @dataclass(frozen=True)
-class ModeSummary:
+class ModeSummary(Record):
     """One mode over all samples with response claims. Figures are None where there are none.
 
     The headline is the range that the verdicts decide, ``bounds``. A single figure is given only
@@ -62,7 +52,7 @@ class ModeSummary:
     determined: int
     undetermined: int
     undefined: int
-    bounds: tuple[float, float] | None
+    bounds: Bounds | None
     mean: float | None
     interval: Interval | None
     median: float | None
@@ -70,10 +60,10 @@ class ModeSummary:
     maximum: float | None
     stdev: float | None
     quantiles: dict[float, float | None]
-    quantile_bounds: dict[float, tuple[float, float]]
+    quantile_bounds: dict[float, Bounds]
     claims: Counts
     micro: float | None
-    micro_bounds: tuple[float, float] | None
+    micro_bounds: Bounds | None
     micro_interval: Interval | None
     distribution: tuple[tuple[float, int], ...]
     signs: tuple[RiskSign, ...]
@@ -85,7 +75,7 @@ class ModeSummary:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Record, BothModes[ModeSummary]):
     """A run in figures.
 
     Attributes:
@@ -111,6 +101,8 @@ class Summary:
         warnings: what a reader of the figures must know, in words.
     """
 
+    _derived = ("unanswered_share",)
+
     definition: DefinitionName | None
     undetermined: Undetermined
     samples: int
@@ -134,39 +126,12 @@ class Summary:
         """``open_cells / needed_cells``; None where nothing was needed."""
         return self.open_cells / self.needed_cells if self.needed_cells else None
 
-    def mode(self, mode: Mode) -> ModeSummary | None:
-        """One mode's summary; None if the definition has no such mode or nothing was scored."""
-        return self.relevant if mode == "relevant" else self.irrelevant
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
-        return {
-            **asdict(self),
-            "unanswered_share": self.unanswered_share,
-            "partition": self.partition._asdict(),
-            "relevant": _mode_dict(self.relevant),
-            "irrelevant": _mode_dict(self.irrelevant),
-        }
-
-
-def _mode_dict(mode: ModeSummary | None) -> dict[str, Any] | None:
-    if mode is None:
-        return None
-    return {
-        **asdict(mode),
-        "quantiles": {f"{p:g}": value for p, value in mode.quantiles.items()},
-        "quantile_bounds": {f"{p:g}": ends for p, ends in mode.quantile_bounds.items()},
-        "interval": mode.interval and mode.interval._asdict(),
-        "micro_interval": mode.micro_interval and mode.micro_interval._asdict(),
-        "claims": mode.claims._asdict(),
-    }
-
 
 FEW_UNITS = 30
 """Below this an interval means little: its measured coverage begins here."""
 
 FEW_NOISY = 5
-"""With fewer samples that differ from the commonest value, an interval hangs on single ones."""
+"""With fewer samples that differ from the commonest value, an interval depends on single ones."""
 
 
 def run_warnings(
@@ -178,32 +143,32 @@ def run_warnings(
     partly_clustered: bool,
 ) -> list[str]:
     """Of the run as a whole; ``cells`` are those without an answer, and those that were needed."""
-    found: list[str] = []
+    warnings: list[str] = []
     if not samples:
-        found.append("There are no results.")
+        warnings.append("There are no results.")
     if failed:
-        found.append(
+        warnings.append(
             f"{failed} of {samples} samples failed and are in no figure: if they are the hard "
             "ones, every figure is too good."
         )
     if unanswered:
-        found.append(
+        warnings.append(
             f"The judge left {unanswered} verdicts unanswered; the bounds say how far the "
             "figures could move."
         )
     missing, needed = cells
     if missing:
-        found.append(
+        warnings.append(
             f"{missing:,} of the {needed:,} verdicts that the scores need "
             f"({_percent(missing / needed)}) have no answer: where they decide a score, it is a "
             "range."
         )
     if partly_clustered:
-        found.append(
+        warnings.append(
             "Only some samples name a cluster: the intervals are over single samples and may be "
             "too narrow."
         )
-    return found
+    return warnings
 
 
 def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -> list[str]:
@@ -212,30 +177,30 @@ def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -
     if not samples:
         words = "no sample has response claims: there is nothing to measure."
         return [f"{mode.mode}: {words}"] if mode.undefined else []
-    found: list[str] = []
+    warnings: list[str] = []
     if mode.undetermined and mode.bounds:
         low, high = mode.bounds
         are = "is" if mode.undetermined == 1 else "are"
-        found.append(
+        warnings.append(
             f"{mode.mode}: {mode.undetermined:,} of {counted(samples, 'sample')} {are} "
             f"undetermined; the mean lies between {low:.4g} and {high:.4g}, and the verdicts do "
             "not decide where."
         )
     if count < FEW_UNITS:
-        found.append(
+        warnings.append(
             f"{mode.mode}: {counted(count, unit)}; below {FEW_UNITS} an interval means little."
         )
     if mode.interval and mode.interval.method == "exact":
-        found.append(
+        warnings.append(
             f"{mode.mode}: all {count} {unit}s have the same value; the interval says only what "
-            "so many can have missed."
+            "this number can have missed."
         )
     elif mode.interval and samples >= FEW_UNITS and differing < FEW_NOISY:
-        found.append(
+        warnings.append(
             f"{mode.mode}: only {differing} of {samples} samples differ from the "
-            "commonest value; the interval hangs on them."
+            "commonest value; the interval depends on those few samples."
         )
-    return found
+    return warnings
 
 
 def _percent(share: float) -> str:

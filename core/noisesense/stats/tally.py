@@ -10,11 +10,8 @@ from typing import NamedTuple
 from noisesense.scoring.definitions import Facts, Mode, Relevance, claim_facts, facts_category
 from noisesense.scoring.outcomes import Counts
 from noisesense.scoring.scoring import Score, Undetermined
-from noisesense.stats.interval import Unit
+from noisesense.stats.interval import Bounds, Unit
 
-__all__ = ["Cells", "Distribution", "End", "ModeTally", "cells_of", "undetermined_cells"]
-
-Bounds = tuple[float, float]
 End = int
 """Of a range: 0 is the low one, 1 the high one."""
 
@@ -44,15 +41,15 @@ def cells_of(score: Score) -> Cells:
     )
     chunks = verdicts.chunk_count
     needed += chunks * len(suspects)
-    labelled = {j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None}
-    unlabelled = chunks - len(labelled)
+    labeled = {j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None}
+    unlabeled = chunks - len(labeled)
     reference = verdicts.reference_claims
     if not reference:
-        return Cells(needed + unlabelled, missing + unlabelled)
-    needed += unlabelled * len(reference)
+        return Cells(needed + unlabeled, missing + unlabeled)
+    needed += unlabeled * len(reference)
     for claim in reference:
         if claim.undetermined:
-            missing += sum(j not in labelled for j in claim.undetermined)
+            missing += sum(j not in labeled for j in claim.undetermined)
     return Cells(needed, missing)
 
 
@@ -145,11 +142,11 @@ class ModeTally:
         return self._distinct(end, only_determined=False)
 
     def _distinct(self, end: End, *, only_determined: bool) -> Distribution:
-        found: Counter[float] = Counter()
+        values: Counter[float] = Counter()
         for counts, times in self.times.items():
             if not (only_determined and counts.undetermined):
-                found[self.bounds[counts][end]] += times
-        return tuple(sorted(found.items()))
+                values[self.bounds[counts][end]] += times
+        return tuple(sorted(values.items()))
 
     def sums(self) -> Counts:
         """All claims of all samples."""
@@ -175,11 +172,10 @@ class ModeTally:
 
     def middles(self) -> Distribution:
         """Of all samples, the middle of their range."""
-        found: Counter[float] = Counter()
+        values: Counter[float] = Counter()
         for counts, times in self.times.items():
-            low, high = self.bounds[counts]
-            found[(low + high) / 2] += times
-        return tuple(sorted(found.items()))
+            values[sum(self.bounds[counts]) / 2] += times
+        return tuple(sorted(values.items()))
 
     def mean_units(self, end: End, *, clustered: bool) -> Counter[Unit]:
         """What each sample (or cluster) adds to that end's mean: ``(Σ value, how many)``."""

@@ -12,16 +12,6 @@ from noisesense.verdicts.model import Model
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-__all__ = [
-    "Recorded",
-    "RecordedJudge",
-    "RecordingLine",
-    "numbered_lines",
-    "read_recording",
-    "recording_fields",
-    "write_recording",
-]
-
 
 class RecordingLine(Model):
     """One line of a recording: a sample and the verdicts on it."""
@@ -78,10 +68,10 @@ class RecordedJudge:
         return recorded.verdicts.beside(sample)
 
     def _miss(self, sample: Sample) -> SampleNotRecordedError:
-        shown = describe(sample.user_input or sample.response)
+        name = describe(sample.user_input or sample.response)
         others = "1 other sample" if len(self) == 1 else f"{len(self)} other samples"
         return SampleNotRecordedError(
-            f"a recording of the sample {shown}",
+            f"a recording of the sample {name}",
             others if len(self) else "an empty recording",
             where=str(self.path),
             hint=self._nearest(sample),
@@ -89,21 +79,20 @@ class RecordedJudge:
 
     def _nearest(self, sample: Sample) -> str:
         """Which recorded sample differs in the fewest fields, and in which."""
-        best: tuple[list[str], int] | None = None
-        for line, other, _ in self._by_key.values():
-            differing = _differences(sample, other)
-            if best is None or len(differing) < len(best[0]):
-                best = differing, line
-        if best is None or len(best[0]) == len(_FIELDS):
+        recorded = (
+            (_differences(sample, each.sample), each.line) for each in self._by_key.values()
+        )
+        fields, line = min(recorded, key=lambda each: len(each[0]), default=(_FIELDS, 0))
+        if len(fields) == len(_FIELDS):
             return "samples are found by their exact texts; record this one"
-        return f"line {best[1]} differs only in {' and '.join(best[0])}"
+        return f"line {line} differs only in {' and '.join(fields)}"
 
 
 _FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
 
 
-def _differences(left: Sample, right: Sample) -> list[str]:
-    return [name for name in _FIELDS if _text(left, name) != _text(right, name)]
+def _differences(left: Sample, right: Sample) -> tuple[str, ...]:
+    return tuple(name for name in _FIELDS if _text(left, name) != _text(right, name))
 
 
 def _text(sample: Sample, name: str) -> Any:
@@ -125,11 +114,7 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
             line = RecordingLine.model_validate(parse_line(text))
             verdicts = line.verdicts.beside(line.sample)
         except InputError as error:
-            # Of the line itself "line 3" says enough.
-            inner = "" if error.where in ("", RecordingLine.__name__) else f", {error.where}"
-            raise RecordingError(
-                error.expected, error.got, where=where + inner, hint=error.hint
-            ) from None
+            raise line_error(error, where, RecordingLine) from None
         first = lines.setdefault(line.sample.key, number)
         if first != number:
             raise RecordingError(
@@ -139,6 +124,12 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
                 hint=f"remove line {first} or line {number}",
             )
         yield Recorded(number, line.sample, verdicts)
+
+
+def line_error(error: InputError, where: str, line: type[Model]) -> RecordingError:
+    """An error in a line, with the line's place. Of the line itself ``line 3`` says enough."""
+    inner = "" if error.where in ("", line.__name__) else f", {error.where}"
+    return RecordingError(error.expected, error.got, where=where + inner, hint=error.hint)
 
 
 def write_recording(

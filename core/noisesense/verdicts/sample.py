@@ -12,8 +12,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictS
 from noisesense.errors import InputError, describe
 from noisesense.verdicts.model import Model
 
-__all__ = ["Chunk", "Sample"]
-
 
 class Chunk(Model):
     """One retrieved chunk. A plain string is read as its text.

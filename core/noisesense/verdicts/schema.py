@@ -8,8 +8,6 @@ from typing import Any, Literal, cast, get_args
 
 from noisesense.errors import InputError, describe
 
-__all__ = ["SCHEMA_VERSION", "SchemaName", "json_schema", "schema_path"]
-
 SCHEMA_VERSION = 1
 """Raised when a file that was valid would no longer be."""
 

@@ -1,10 +1,10 @@
-"""Verdicts: which claims are correct, and which chunks entail which claims; also as tables."""
+"""Verdicts: which claims are correct, and which chunks entail which claims."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import (
     AfterValidator,
@@ -18,94 +18,16 @@ from pydantic import (
 )
 
 from noisesense.errors import InputError, describe
+from noisesense.verdicts.form import (
+    MOST_UNLISTED,
+    Cell,
+    VerdictsBase,
+    VerdictsForm,
+    merged_chunk,
+    positions,
+)
 from noisesense.verdicts.model import Model
-from noisesense.verdicts.plain import MOST_UNLISTED, VerdictsForm
 from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
-
-__all__ = ["Cell", "Matrices", "ReferenceClaim", "ResponseClaim", "Verdicts"]
-
-Cell = bool | None
-_Texts = Sequence[str] | None
-
-
-class Matrices(TypedDict):
-    """The arguments of `Verdicts.from_matrices`: R response and G reference claims, C chunks."""
-
-    reference_to_response: list[Cell]
-    chunks_to_response: list[list[Cell]]
-    chunks_to_reference: list[list[Cell]] | None
-    relevant: list[Cell] | None
-
-
-def matrices_to_fields(
-    reference_to_response: Any,
-    chunks_to_response: Any,
-    chunks_to_reference: Any,
-    relevant: Any,
-    *,
-    texts: tuple[_Texts, _Texts, _Texts] = (None, None, None),
-) -> dict[str, Any]:
-    """The tables in the form `Verdicts` reads."""
-    correct = _cells(reference_to_response, "reference_to_response")
-    response = _table(chunks_to_response, "chunks_to_response")
-    reference = (
-        [] if chunks_to_reference is None else _table(chunks_to_reference, "chunks_to_reference")
-    )
-    labels = None if relevant is None else _cells(relevant, "relevant")
-    if len(correct) != len(response):
-        raise InputError(
-            f"{len(response)} cells, one for each row of chunks_to_response",
-            str(len(correct)),
-            where="reference_to_response",
-        )
-    columns = _columns(response, reference, labels)
-    response_texts = _texts(texts[0], len(response), "response_claims")
-    reference_texts = _texts(texts[1], len(reference), "reference_claims")
-    chunk_texts = _texts(texts[2], columns, "chunks")
-    return {
-        "response_claims": [
-            {"text": text, "correct": cell, **_positions(row)}
-            for text, cell, row in zip(response_texts, correct, response, strict=True)
-        ],
-        "reference_claims": [
-            {"text": text, **_positions(row)}
-            for text, row in zip(reference_texts, reference, strict=True)
-        ],
-        "chunks": [
-            {"text": text, "relevant": label}
-            for text, label in zip(chunk_texts, labels or [None] * columns, strict=True)
-        ],
-    }
-
-
-def verdicts_to_matrices(verdicts: Verdicts) -> Matrices:
-    """The inverse of `matrices_to_fields`, without the texts."""
-    count = verdicts.chunk_count
-    unlabelled: list[Cell] = [None] * count
-    labels: list[Cell] = [chunk.relevant for chunk in verdicts.chunks or ()]
-    return {
-        "reference_to_response": [claim.correct for claim in verdicts.response_claims],
-        "chunks_to_response": [_row(claim, count) for claim in verdicts.response_claims],
-        "chunks_to_reference": [_row(claim, count) for claim in verdicts.reference_claims],
-        # Always present, so that a table without claims keeps its number of chunks.
-        "relevant": labels or unlabelled,
-    }
-
-
-def _row(claim: ResponseClaim | ReferenceClaim, count: int) -> list[Cell]:
-    row: list[Cell] = [False] * count
-    for j in claim.entailed_by:
-        row[j] = True
-    for j in claim.undetermined:
-        row[j] = None
-    return row
-
-
-def _positions(row: list[Cell]) -> dict[str, list[int]]:
-    return {
-        "entailed_by": [j for j, cell in enumerate(row) if cell],
-        "undetermined": [j for j, cell in enumerate(row) if cell is None],
-    }
 
 
 def _columns(
@@ -152,7 +74,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _texts(texts: _Texts, count: int, name: str) -> Sequence[str]:
+def _texts(texts: Sequence[str] | None, count: int, name: str) -> Sequence[str]:
     if texts is None:
         return [""] * count
     if len(texts) != count:
@@ -231,7 +153,7 @@ class ReferenceClaim(_Claim):
         ) -> None: ...
 
 
-class Verdicts(Model, VerdictsForm):
+class Verdicts(Model, VerdictsBase):
     """Everything a judge says about one sample; what `score` needs and nothing else.
 
     Attributes:
@@ -285,18 +207,6 @@ class Verdicts(Model, VerdictsForm):
                         )
         return self
 
-    @property
-    def chunk_count(self) -> int:
-        """How many chunks there are; where they are left out, one more than the last one named."""
-        if self.chunks is not None:
-            return len(self.chunks)
-        claims: list[ResponseClaim | ReferenceClaim] = [
-            *self.response_claims,
-            *self.reference_claims,
-        ]
-        named = (c[-1] for claim in claims for c in (claim.entailed_by, claim.undetermined) if c)
-        return max(named, default=-1) + 1
-
     def beside(self, sample: Sample) -> Verdicts:
         """These verdicts with the sample's chunks; the sample's labels win where it has them.
 
@@ -315,15 +225,16 @@ class Verdicts(Model, VerdictsForm):
             )
         merged: list[Chunk] = []
         for j, (own, context) in enumerate(zip(self.chunks, contexts, strict=True)):
-            if own.text and own.text != context.text:
+            chunk = merged_chunk(own, context)
+            if chunk is None:
                 raise InputError(
                     "the text of the sample's context at that position",
                     "another text",
                     where=f"chunk {j}",
                     hint="the verdicts seem to belong to another sample or another chunk order",
                 )
-            label = own.relevant if context.relevant is None else context.relevant
-            merged.append(Chunk(text=context.text, relevant=label, id=context.id or own.id))
+            text, relevant, name = chunk
+            merged.append(Chunk(text=text, relevant=relevant, id=name))
         return self._with_chunks(tuple(merged))
 
     def _with_chunks(self, chunks: tuple[Chunk, ...]) -> Verdicts:
@@ -351,7 +262,7 @@ class Verdicts(Model, VerdictsForm):
             reference_to_response: ``[R]``, does the reference entail response claim *i*?
             chunks_to_response: ``[R][C]``, does chunk *j* entail response claim *i*?
             chunks_to_reference: ``[G][C]``, does chunk *j* entail reference claim *g*?
-                ``None`` if there are no reference claims (the chunks are labelled).
+                ``None`` if there are no reference claims (the chunks are labeled).
             relevant: ``[C]``, the chunks' labels; ``None`` in a cell means no label.
             response_claims: ``[R]`` texts, for reasons and reports.
             reference_claims: ``[G]`` texts.
@@ -362,18 +273,41 @@ class Verdicts(Model, VerdictsForm):
         Raises:
             InputError: ragged or mismatched tables, or a cell that is not true, false or None.
         """
-        fields = matrices_to_fields(
-            reference_to_response,
-            chunks_to_response,
-            chunks_to_reference,
-            relevant,
-            texts=(response_claims, reference_claims, chunks),
+        correct = _cells(reference_to_response, "reference_to_response")
+        response = _table(chunks_to_response, "chunks_to_response")
+        reference = _table(
+            () if chunks_to_reference is None else chunks_to_reference, "chunks_to_reference"
         )
+        labels = None if relevant is None else _cells(relevant, "relevant")
+        if len(correct) != len(response):
+            raise InputError(
+                f"{len(response)} cells, one for each row of chunks_to_response",
+                str(len(correct)),
+                where="reference_to_response",
+            )
+        columns = _columns(response, reference, labels)
+        response_texts = _texts(response_claims, len(response), "response_claims")
+        reference_texts = _texts(reference_claims, len(reference), "reference_claims")
+        chunk_texts = _texts(chunks, columns, "chunks")
+        fields = {
+            "response_claims": [
+                {"text": text, "correct": cell, **positions(row)}
+                for text, cell, row in zip(response_texts, correct, response, strict=True)
+            ],
+            "reference_claims": [
+                {"text": text, **positions(row)}
+                for text, row in zip(reference_texts, reference, strict=True)
+            ],
+            "chunks": [
+                {"text": text, "relevant": label}
+                for text, label in zip(chunk_texts, labels or [None] * columns, strict=True)
+            ],
+        }
         return cls.model_validate(fields)
 
-    def to_matrices(self) -> Matrices:
-        """The same verdicts as tables: ``Verdicts.from_matrices(**v.to_matrices())`` reads them.
 
-        Texts do not travel in tables.
-        """
-        return verdicts_to_matrices(self)
+def as_model(verdicts: VerdictsForm) -> Verdicts:
+    """The same verdicts as the model, which can be written and changed."""
+    if isinstance(verdicts, Verdicts):
+        return verdicts
+    return Verdicts.model_validate(verdicts, from_attributes=True)

@@ -131,7 +131,7 @@ def test_validminds_own_model_is_half_configured(
     run: Any, table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AZURE_OPENAI_KEY", "sk-secret")
-    wanted = "there is no judge, and ValidMind's own model could not be asked: ValueError, raised"
+    wanted = "there is no judge, and ValidMind's own model could not be called: ValueError, raised"
     with pytest.raises(JudgeError, match=wanted) as caught:
         run(table)
     assert "secret" not in str(caught.value)

@@ -91,7 +91,7 @@ function matrix(detail) {
   });
   table.append(body);
   if (references.length) {
-    const group = h("th", { scope: "rowgroup", colspan: String(chunks.length + 2), class: "group" }, "Claims of the reference: a chunk that entails one is relevant, unless it is labelled");
+    const group = h("th", { scope: "rowgroup", colspan: String(chunks.length + 2), class: "group" }, "Claims of the reference: a chunk that entails one is relevant, unless a label says otherwise");
     const more = h("tbody", { class: "references" }, h("tr", null, group));
     references.forEach((claim, i) => {
       const cells = chunks.map((chunk, j) => cell(verdict({ ...claim, correct: true }, j, chunk)));
@@ -108,7 +108,7 @@ function legend() {
     "ul",
     { class: "legend" },
     item("misleads relevant", "✗", "a relevant chunk entails an incorrect claim"),
-    item("misleads irrelevant", "✗", "an irrelevant chunk does"),
+    item("misleads irrelevant", "✗", "an irrelevant chunk entails an incorrect claim"),
     item("supports", "✓", "entails a correct claim"),
     item("entails", "✓", "entails any other claim"),
     item("wrong", "✗", "the reference does not entail it"),
@@ -126,7 +126,7 @@ function chunkText(chunk, j, alone) {
       "summary",
       null,
       h("span", { class: "index" }, hidden("chunk "), String(j)),
-      h("span", { class: `mark ${kind}` }, words + (chunk.labelled ? " (label)" : "")),
+      h("span", { class: `mark ${kind}` }, words + (chunk.labeled ? " (label)" : "")),
       chunk.id ? h("span", { class: "id", dir: "auto" }, chunk.id) : null,
       h("span", { class: "peek", dir: "auto", "aria-hidden": "true" }, text.slice(0, 160)),
     ),

@@ -106,7 +106,7 @@
     const first = page * PAGE;
     const visible = found.slice(first, first + PAGE);
     body.replaceChildren(...visible.map(rowOf));
-    if (!visible.length) body.append(h("tr", null, h("td", { colspan: "4", class: "none" }, "No sample fits.")));
+    if (!visible.length) body.append(h("tr", null, h("td", { colspan: "4", class: "none" }, "No sample matches.")));
     const last = first + visible.length;
     const [from, to, all] = [first + 1, last, found.length].map((n) => n.toLocaleString("en"));
     document.getElementById("status").textContent = visible.length ? `${from} to ${to} of ${all}` : "none";

@@ -12,18 +12,11 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-__all__ = ["MOST_UNLISTED", "PlainChunk", "PlainClaim", "PlainVerdicts", "VerdictsForm"]
+from noisesense.verdicts.form import MOST_UNLISTED, VerdictsBase, merged_chunk
 
-MOST_UNLISTED = 100_000
-"""Chunks that verdicts may speak of without listing them; each takes room in scores and tables."""
+__all__ = ["PlainVerdicts", "plain_recorded", "plain_verdicts"]
 
 _NONE: frozenset[str] = frozenset()
-
-
-class VerdictsForm:
-    """What `score` reads: the model `Verdicts`, or `PlainVerdicts`, its twin."""
-
-    __slots__ = ()
 
 
 class PlainChunk(NamedTuple):
@@ -44,20 +37,12 @@ class PlainClaim(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlainVerdicts(VerdictsForm):
+class PlainVerdicts(VerdictsBase):
     """As `noisesense.Verdicts`."""
 
     response_claims: tuple[PlainClaim, ...]
     reference_claims: tuple[PlainClaim, ...]
     chunks: tuple[PlainChunk, ...] | None
-
-    @property
-    def chunk_count(self) -> int:
-        """How many chunks there are; where they are left out, one more than the last one named."""
-        if self.chunks is not None:
-            return len(self.chunks)
-        claims = (*self.response_claims, *self.reference_claims)
-        return max((j for c in claims for j in (*c.entailed_by, *c.undetermined)), default=-1) + 1
 
 
 class PlainSample(NamedTuple):
@@ -157,9 +142,10 @@ def _beside(verdicts: PlainVerdicts, contexts: tuple[PlainChunk, ...]) -> PlainV
 
 
 def _merged(own: PlainChunk, context: PlainChunk) -> PlainChunk:
-    _check(own.text in ("", context.text))
-    label = own.relevant if context.relevant is None else context.relevant
-    return PlainChunk(context.text, label, context.id or own.id)
+    chunk = merged_chunk(own, context)
+    if chunk is None:
+        raise _NotPlainError
+    return PlainChunk(*chunk)
 
 
 def _claim(data: Any, further: Set[str]) -> PlainClaim:

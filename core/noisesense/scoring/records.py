@@ -1,0 +1,49 @@
+"""Results are frozen dataclasses: one `to_dict` for all of them, and both modes by name."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+from noisesense.scoring.definitions import Mode
+
+M = TypeVar("M")
+
+
+class Record:
+    """Base of the results."""
+
+    _derived: ClassVar[tuple[str, ...]] = ()
+    """Properties that `to_dict` gives beside the fields."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything above as plain JSON-ready data."""
+        names = [*(field.name for field in fields(cast(Any, self))), *self._derived]
+        return {name: as_data(getattr(self, name)) for name in names}
+
+
+def as_data(value: Any) -> Any:
+    """JSON-ready: dataclasses and named tuples become objects, numbers as keys become texts."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    if is_dataclass(value):
+        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        entries: dict[Any, Any] = value
+        return {f"{k:g}" if isinstance(k, float) else k: as_data(v) for k, v in entries.items()}
+    if isinstance(value, tuple):
+        items: tuple[Any, ...] = tuple(map(as_data, value))
+        names = getattr(value, "_fields", None)
+        return items if names is None else dict(zip(names, items, strict=True))
+    return value
+
+
+class BothModes(Generic[M]):
+    """Base of the results that have a part for each mode."""
+
+    relevant: M | None
+    irrelevant: M | None
+
+    def mode(self, mode: Mode) -> M | None:
+        """One mode's part; None if the definition has no such mode, or nothing was scored."""
+        return self.relevant if mode == "relevant" else self.irrelevant

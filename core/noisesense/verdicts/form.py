@@ -1,0 +1,128 @@
+"""What `score` reads: the form of verdicts, and what follows from their claims and chunks.
+
+The model `noisesense.Verdicts` has this form; a host that cannot afford pydantic may read the same
+data its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypedDict
+
+Cell = bool | None
+
+MOST_UNLISTED = 100_000
+"""Chunks that verdicts may name without listing them; each takes room in scores and tables."""
+
+
+class Matrices(TypedDict):
+    """The arguments of `Verdicts.from_matrices`: R response and G reference claims, C chunks."""
+
+    reference_to_response: list[Cell]
+    chunks_to_response: list[list[Cell]]
+    chunks_to_reference: list[list[Cell]] | None
+    relevant: list[Cell] | None
+
+
+class ChunkForm(Protocol):
+    """As `noisesense.Chunk`."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def relevant(self) -> bool | None: ...
+    @property
+    def id(self) -> str | None: ...
+
+
+class ClaimForm(Protocol):
+    """As `noisesense.ReferenceClaim`; both lists of positions ascend."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def entailed_by(self) -> tuple[int, ...]: ...
+    @property
+    def undetermined(self) -> tuple[int, ...]: ...
+
+
+class ResponseClaimForm(ClaimForm, Protocol):
+    """As `noisesense.ResponseClaim`."""
+
+    @property
+    def correct(self) -> bool | None: ...
+
+
+class _Parts(Protocol):
+    @property
+    def response_claims(self) -> Sequence[ResponseClaimForm]: ...
+    @property
+    def reference_claims(self) -> Sequence[ClaimForm]: ...
+    @property
+    def chunks(self) -> Sequence[ChunkForm] | None: ...
+
+
+class VerdictsForm(_Parts, Protocol):
+    """What a `Score` is made of, and keeps."""
+
+    @property
+    def chunk_count(self) -> int: ...
+    def to_matrices(self) -> Matrices: ...
+
+
+class VerdictsBase:
+    """Makes a `VerdictsForm` of what has its claims and chunks."""
+
+    __slots__ = ()
+
+    @property
+    def chunk_count(self: _Parts) -> int:
+        """The number of chunks. If they are left out, one more than the last position named."""
+        if self.chunks is not None:
+            return len(self.chunks)
+        claims = (*self.response_claims, *self.reference_claims)
+        named = (c[-1] for claim in claims for c in (claim.entailed_by, claim.undetermined) if c)
+        return max(named, default=-1) + 1
+
+    def to_matrices(self: VerdictsForm) -> Matrices:
+        """The same verdicts as tables: ``Verdicts.from_matrices(**v.to_matrices())`` reads them.
+
+        Texts do not travel in tables.
+        """
+        count = self.chunk_count
+        labels = [chunk.relevant for chunk in self.chunks or ()]
+        return {
+            "reference_to_response": [claim.correct for claim in self.response_claims],
+            "chunks_to_response": [_row(claim, count) for claim in self.response_claims],
+            "chunks_to_reference": [_row(claim, count) for claim in self.reference_claims],
+            # Always present, so that a table without claims keeps its number of chunks.
+            "relevant": labels or [None] * count,
+        }
+
+
+def _row(claim: ClaimForm, count: int) -> list[Cell]:
+    row: list[Cell] = [False] * count
+    for j in claim.entailed_by:
+        row[j] = True
+    for j in claim.undetermined:
+        row[j] = None
+    return row
+
+
+def positions(row: Sequence[Cell]) -> dict[str, tuple[int, ...]]:
+    """The cells of a claim's row as the two fields of the claim."""
+    return {
+        "entailed_by": tuple(j for j, cell in enumerate(row) if cell),
+        "undetermined": tuple(j for j, cell in enumerate(row) if cell is None),
+    }
+
+
+def merged_chunk(own: ChunkForm, context: ChunkForm) -> tuple[str, bool | None, str | None] | None:
+    """Text, label and id of a chunk in the verdicts and of the sample's context at its position.
+
+    The context's label and id win where it has them. None if the two have different texts.
+    """
+    if own.text not in ("", context.text):
+        return None
+    label = own.relevant if context.relevant is None else context.relevant
+    return context.text, label, context.id or own.id
