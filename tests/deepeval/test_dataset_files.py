@@ -1,4 +1,4 @@
-"""The files DeepEval writes are read by `noisesense_adapters.io`."""
+"""The files DeepEval writes are read by `noisesense_adapters.datasets.read`."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ def test_with_a_langchain_community_that_ragas_cannot_be_imported_with() -> None
 
 def test_the_package_alone_loads_no_ragas() -> None:
     code = (
-        "import noisesense, noisesense.sharing, noisesense_adapters\n"
-        "import noisesense_adapters.parity.ragas_mind\n"
+        "import noisesense, noisesense.judging.sharing, noisesense_adapters\n"
+        "import noisesense_adapters.demo.ragas_mind\n"
         "print(sorted(set(sys.modules) & {'ragas', 'numpy', 'langchain_core', 'openai'}))"
     )
     assert _python(code) == "[]"
@@ -63,6 +63,6 @@ def test_the_package_alone_loads_no_ragas() -> None:
 def test_the_adapter_alone_does_not_load_the_judge() -> None:
     code = (
         "import noisesense_adapters.ragas\n"
-        "print('noisesense.llm_judge' in sys.modules, 'noisesense.store' in sys.modules)"
+        "print('noisesense.judging.llm' in sys.modules, 'noisesense.judging.store' in sys.modules)"
     )
     assert _python(code) == "False False"
