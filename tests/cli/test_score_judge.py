@@ -177,7 +177,7 @@ def test_a_wrong_key_ends_the_run_soon(server: ScriptedServer, tmp_path: Path) -
     done = judged(texts(tmp_path, 20), *options(server), "--out", out, key="sk-canary-wrong")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(
-        "error: the judge failed on the first 20 samples, so the run stops. The last: texts.jsonl"
+        "error: the judge failed on the first 20 samples, so the run ends. The last: texts.jsonl"
     )
     assert "sk-canary" not in done.stderr
     assert not out.exists()
