@@ -34,8 +34,8 @@ from noisesense.scoring.scoring import Undetermined as Undetermined
 from noisesense.scoring.scoring import score as score
 from noisesense.stats.agreement import Agreement as Agreement
 from noisesense.stats.agreement import agreement as agreement
+from noisesense.stats.compare import Comparison as Comparison
 from noisesense.stats.compare import compare as compare
-from noisesense.stats.comparison import Comparison as Comparison
 from noisesense.stats.interval import Interval as Interval
 from noisesense.stats.offenders import Offender as Offender
 from noisesense.stats.offenders import offenders as offenders

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
-from noisesense.stats.comparison import ClaimChange
+from noisesense.stats.compare import ClaimChange
 from noisesense.stats.interval import Resampling, Unit, sign_flip_interval
 from support.simulated import POPULATIONS, Draw, result_of
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -65,10 +64,7 @@ def agreement(
     labels = _labels(judged, labeled)
     powered = {mode: _powered(judged, labels, mode) for mode in result.errors}
     if as_json:
-        means = {
-            mode: mean and {**asdict(mean), "interval": mean.interval._asdict()}
-            for mode, mean in powered.items()
-        }
+        means = {mode: mean and mean.to_dict() for mode, mean in powered.items()}
         show_json({"definition": name, **result.to_dict(), "prediction_powered": means})
     else:
         _show(console(), result, powered, name)

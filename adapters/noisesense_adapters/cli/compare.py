@@ -13,7 +13,8 @@ from rich.text import Text
 from noisesense import Comparison, Result, Tally
 from noisesense import compare as compare_results
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.stats.comparison import ModeComparison, PairedBy, SampleChange
+from noisesense.stats.compare import ModeComparison, SampleChange
+from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli.options import (
     ABOVE,

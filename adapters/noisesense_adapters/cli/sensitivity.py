@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, cast
 
 import typer
@@ -78,7 +77,7 @@ def sensitivity(
         simulations=simulations,
     )
     if as_json:
-        show_json({"definition": name, **asdict(band)})
+        show_json({"definition": name, **band.to_dict()})
         raise typer.Exit(reading.status)
     out = console()
     failed = f" ({band.failed:,} more failed)" if band.failed else ""
