@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -18,6 +17,7 @@ from ragas import callbacks as ragas_callbacks
 from ragas.executor import Executor
 
 from noisesense.errors import UndeterminedScoreError
+from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score
 from noisesense.stats.summarize import Tally
 from noisesense_adapters.ragas.result import Choices, ScoredFloat
@@ -64,39 +64,24 @@ def _executor_raises(frame: FrameType | None) -> bool:
     return False
 
 
-@dataclass
-class _Column:
-    """The rows of one of our metrics so far."""
-
-    name: str
-    choices: Choices
-    rows: int = 0
-    failed: int = 0
-    undetermined: int = 0
-    tally: Tally = field(default_factory=Tally)
-
-    def add(self, score: Score | None) -> None:
-        self.rows += 1
-        if score is None:
-            self.failed += 1
-            return
-        self.tally.add(score)
-        self.undetermined += score.status(self.choices.mode) == "undetermined"
-
-    def sentence(self) -> str:
-        mode, choice = self.choices.mode, self.choices.undetermined
-        summary = self.tally.summary(resamples=100).mode(mode)  # only its exact figures are used
-        low, high = (summary.bounds if summary is not None else None) or (0.0, 1.0)
-        are = "row is" if self.undetermined == 1 and self.rows == 1 else "rows are"
-        sentence = (
-            f"{self.name}(mode={mode}): {self.undetermined} of {self.rows} {are} "
-            f"undetermined; the run's mean lies between {low:.4g} and {high:.4g}"
-        )
-        if self.failed:
-            sentence += f" ({self.failed} failed, which no mean includes)"
-        if choice == "none":
-            return f"{sentence} (ragas' own mean leaves them out and so leans low)"
-        return f"{sentence} (ragas' own mean is at the {choice} end: undetermined={choice!r})"
+def _sentence(name: str, choices: Choices, tally: Tally) -> str:
+    """What ragas' own mean hides about a column; empty if every row is determined."""
+    summary = tally.summary(resamples=100)  # only its exact figures are used
+    mode = summary.mode(choices.mode)
+    if mode is None or mode.bounds is None or not mode.undetermined:
+        return ""
+    low, high = mode.bounds
+    are = "row is" if summary.samples == 1 else "rows are"
+    sentence = (
+        f"{name}(mode={choices.mode}): {mode.undetermined} of {summary.samples} {are} "
+        f"undetermined; the run's mean lies between {low:.4g} and {high:.4g}"
+    )
+    if summary.failed:
+        sentence += f" ({summary.failed} failed, which no mean includes)"
+    choice = choices.undetermined
+    if choice == "none":
+        return f"{sentence} (ragas' own mean leaves them out and so leans low)"
+    return f"{sentence} (ragas' own mean is at the {choice} end: undetermined={choice!r})"
 
 
 class _Token:
@@ -115,22 +100,23 @@ class Run:
     def __init__(self, token: object | None = None) -> None:
         self.token = token
         self.over = False
-        self._columns: dict[tuple[str, ...], _Column] = {}
+        self._tallies: dict[tuple[str, Choices], Tally] = {}
 
     def count(self, name: str, choices: Choices, score: Score | None) -> None:
         """Count a row of one of our metrics; None: the row failed."""
         if self.token is not None:
-            column = _Column(name, choices)
-            self._columns.setdefault((name, *choices), column).add(score)
+            tally = self._tallies.setdefault((name, choices), Tally())
+            tally.add(score or Result(str(tally.samples), error="failed"))
 
     def end(self, *, log: bool = True) -> None:
         """Free what the metrics have shared, and log what ragas' own mean hides."""
         if self.over:
             return
-        columns = [column for column in self._columns.values() if column.undetermined]
-        self.token, self.over, self._columns = None, True, {}
-        if columns and log:
-            _log.warning(". ".join(column.sentence() for column in columns))
+        tallies, self._tallies = self._tallies, {}
+        self.token, self.over = None, True
+        sentences = [_sentence(*key, tally) for key, tally in tallies.items()] if log else []
+        if any(sentences):
+            _log.warning(". ".join(filter(None, sentences)))
 
 
 class _Tracer(ragas_callbacks.RagasTracer):
