@@ -18,8 +18,8 @@ from noisesense_adapters.demo.compare import (
     Place,
     Report,
     as_documented,
-    cases,
     compare,
+    example_runs,
 )
 
 MONA_LISA, CAPITAL = (
@@ -40,7 +40,7 @@ def report(
     missing: tuple[str, ...] = (),
 ) -> Report:
     place = Place("DeepEval evaluate", "deepeval", "compared", "4.3.1", figures)
-    return compare(cases(examples), [place], missing)
+    return compare(example_runs(examples), [place], missing)
 
 
 def test_all_agree() -> None:
@@ -117,7 +117,7 @@ def test_what_cannot_be_compared_is_told_and_does_not_count() -> None:
     found = report({**RIGHT, "capital-of-france/ragas": NotComparable("it knows no labels")})
     assert len(found.checks) == 7
     assert found.agrees
-    why = "capital-of-france by the definition ragas: it knows no labels."
+    why = "capital-of-france under the definition ragas: it knows no labels."
     assert f"n/a: DeepEval evaluate, {why}" in notes(found)
 
 
@@ -126,7 +126,7 @@ def test_a_framework_that_fails_is_no_agreement() -> None:
         Place("core", "", "compared", "1", RIGHT),
         Place("Promptfoo eval", "promptfoo", "failed", "NoiseSenseError: no output"),
     ]
-    found = compare(cases([MONA_LISA, CAPITAL]), places, [])
+    found = compare(example_runs([MONA_LISA, CAPITAL]), places, [])
     assert not found.agrees
     assert verdict(found) == "Promptfoo eval failed"
     assert "Promptfoo eval: failed. NoiseSenseError: no output" in notes(found)

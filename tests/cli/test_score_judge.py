@@ -71,8 +71,9 @@ def test_an_openai_endpoint_and_a_store(server: ScriptedServer, tmp_path: Path) 
     assert f"judged with {calls} calls" in done.stdout
     (result, *_) = read_results(out)
     address = server.base_url.removeprefix("http://")
-    assert result.judge == (
-        f"scripted at {address}, plan=lazy votes=1 chunks_per_call=1, prompts 1"
+    settings = "plan=lazy votes=1 chunks_per_call=1, prompts 1"
+    assert re.fullmatch(
+        rf"scripted at {address}, {settings}, options [0-9a-f]{{8}}", result.judge or ""
     )
     with VerdictStore(store, must_exist=True) as kept:
         assert len(kept.samples()) == len(PAIRS)
@@ -81,7 +82,10 @@ def test_an_openai_endpoint_and_a_store(server: ScriptedServer, tmp_path: Path) 
     again = judged(*arguments, "--temperature", "0")
     assert (again.returncode, figures(out), server.log.calls) == (0, EXPECTED, calls)
     assert f"judged with {calls} from the store" in again.stdout
-    # At another temperature it is another judge.
+    # At another temperature it is another judge: neither its results nor its calls are taken.
+    refused = judged(*arguments)
+    assert (refused.returncode, server.log.calls) == (2, calls)
+    assert "nothing was overwritten" in refused.stderr
     out.unlink()
     other = judged(*arguments)
     assert (other.returncode, figures(out), server.log.calls) == (0, EXPECTED, 2 * calls)
@@ -139,9 +143,10 @@ def test_any_provider_of_langchain(server: ScriptedServer, tmp_path: Path) -> No
     )
     assert (done.returncode, done.stderr.count("failed")) == (0, 0)
     assert figures(out) == EXPECTED
-    assert next(read_results(out)).judge == (
-        "ChatGroq scripted, plan=lazy votes=1 chunks_per_call=1, prompts 1"
-    )
+    judge = next(read_results(out)).judge
+    settings = "plan=lazy votes=1 chunks_per_call=1, prompts 1"
+    assert judge
+    assert judge.startswith(f"ChatGroq scripted, {settings}, options ")
 
 
 def test_a_sample_the_judge_fails_on_is_told_and_tried_again(tmp_path: Path) -> None:
@@ -172,7 +177,7 @@ def test_a_wrong_key_ends_the_run_soon(server: ScriptedServer, tmp_path: Path) -
     done = judged(texts(tmp_path, 20), *options(server), "--out", out, key="sk-canary-wrong")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(
-        "error: the judge failed on the first 20 samples, so the run stops. The last: texts.jsonl"
+        "error: the judge failed on the first 20 samples, so the run ends. The last: texts.jsonl"
     )
     assert "sk-canary" not in done.stderr
     assert not out.exists()

@@ -85,7 +85,7 @@ async def _judge_rows(
             on_done(result)
             if failed == GIVE_UP and not judged:
                 raise JudgeError(
-                    f"the judge failed on the first {failed} samples, so the run stops. "
+                    f"the judge failed on the first {failed} samples, so the run ends. "
                     f"The last: {result.error}"
                 )
 

@@ -1,4 +1,4 @@
-"""The reference examples in every framework that is there, side by side."""
+"""The reference examples in every installed framework, side by side."""
 
 from noisesense_adapters.demo.compare import (
     Place,

@@ -13,28 +13,28 @@ from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, M
 
 __all__ = [
     "TOLERANCE",
-    "Case",
     "Cell",
+    "ExampleRun",
     "Figures",
+    "Framework",
     "NotComparable",
     "Pair",
     "Place",
     "Report",
     "Results",
     "Row",
-    "Run",
     "as_documented",
     "as_printed",
     "by_definition",
-    "cases",
     "compare",
+    "example_runs",
     "notes",
     "to_dict",
     "verdict",
 ]
 
 
-class Case(NamedTuple):
+class ExampleRun(NamedTuple):
     """One example under one definition; ``key`` names it in texts and results."""
 
     example: ReferenceExample
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Unique among the cases, e.g. ``mona-lisa/ragas``."""
+        """Unique among the runs, e.g. ``mona-lisa/ragas``."""
         return f"{self.example.id}/{self.definition}"
 
     @property
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Both modes of one case, as a place gave them; None where it says undefined."""
+    """Both modes of one run, as a place gave them; None where it says undefined."""
 
     relevant: float | None
     irrelevant: float | None
@@ -63,7 +63,7 @@ class Pair(NamedTuple):
 
 
 class NotComparable(NamedTuple):
-    """Why a place cannot give a case's figures at all."""
+    """Why a place cannot compute a run's figures at all."""
 
     reason: str
 
@@ -72,31 +72,31 @@ Figures = Mapping[str, "Pair | NotComparable"]
 
 
 class Results(NamedTuple):
-    """What one framework gave: for each of its places the figures by ``Case.key``."""
+    """One framework's results: for each of its places the figures by ``ExampleRun.key``."""
 
     version: str
     places: Mapping[str, Figures]
 
 
-Run = Callable[[Sequence[Case], Path], Results]
-"""Computes the cases in one framework, with the verdicts of a recording."""
+Framework = Callable[[Sequence[ExampleRun], Path], Results]
+"""Computes the runs in one framework, with the verdicts of a recording."""
 
 
-def cases(examples: Sequence[ReferenceExample]) -> tuple[Case, ...]:
-    """Every example under ragas' definition; then those documented under another one, under it."""
+def example_runs(examples: Sequence[ReferenceExample]) -> tuple[ExampleRun, ...]:
+    """Every example under ragas' definition, then each with another one under its own."""
     default: DefinitionName = "ragas"
     others = [e for e in examples if e.documented_definition != default]
     return (
-        *(Case(example, default) for example in examples),
-        *(Case(example, example.documented_definition) for example in others),
+        *(ExampleRun(example, default) for example in examples),
+        *(ExampleRun(example, example.documented_definition) for example in others),
     )
 
 
-def by_definition(wanted: Sequence[Case]) -> dict[DefinitionName, list[Case]]:
-    """The cases in groups a framework can evaluate in one run."""
-    groups: dict[DefinitionName, list[Case]] = {}
-    for case in wanted:
-        groups.setdefault(case.definition, []).append(case)
+def by_definition(runs: Sequence[ExampleRun]) -> dict[DefinitionName, list[ExampleRun]]:
+    """The runs in groups that a framework can evaluate at once."""
+    groups: dict[DefinitionName, list[ExampleRun]] = {}
+    for run in runs:
+        groups.setdefault(run.definition, []).append(run)
     return groups
 
 
@@ -107,14 +107,14 @@ State = Literal["compared", "not installed", "failed"]
 
 @dataclass(frozen=True)
 class Place:
-    """Where figures were computed: the core, or one way into a framework.
+    """A place that computes figures: the core, or one entry point of a framework.
 
     Attributes:
         name: e.g. ``"DeepEval evaluate"``.
-        framework: what has to be installed for it; empty for the core.
-        state: whether it could be asked at all.
-        detail: the version that answered, or why there is none.
-        figures: by ``Case.key``.
+        framework: the package it needs; empty for the core.
+        state: whether it could compute anything.
+        detail: the version, or why there are no figures.
+        figures: by ``ExampleRun.key``.
     """
 
     name: str
@@ -139,8 +139,8 @@ class Row:
     Attributes:
         expected: the figure derived by hand.
         documented: the figure the source prints, whichever definition it follows.
-        documented_fits: is ``expected`` what is documented? None if nothing is. Where the
-            source follows another definition this is no comparison, only worth telling.
+        documented_fits: whether ``expected`` is the documented figure; None if there is none.
+            If the source follows another definition, this counts as no comparison.
     """
 
     example: str
@@ -169,18 +169,18 @@ class Report:
 
     @property
     def checks(self) -> list[tuple[str, bool]]:
-        """Every comparison that was made, in words, and whether it agrees."""
-        found: list[tuple[str, bool]] = []
+        """Every comparison in words, and whether the figures agree."""
+        checks: list[tuple[str, bool]] = []
         for row in self.rows:
             at = f"{row.example}, {row.mode}, definition {row.definition}"
             for name, cell in row.cells.items():
                 if cell.agrees is not None:
                     got, want = as_printed(cell.value), as_printed(row.expected)
-                    found.append((f"{at}: {name} gives {got}, not {want}", cell.agrees))
+                    checks.append((f"{at}: {name} gives {got}, not {want}", cell.agrees))
             if row.documented_agrees is not None:
                 got, want = as_printed(row.expected), as_documented(row.documented)
-                found.append((f"{at}: documented is {want}, not {got}", row.documented_agrees))
-        return found
+                checks.append((f"{at}: documented is {want}, not {got}", row.documented_agrees))
+        return checks
 
     @property
     def agrees(self) -> bool:
@@ -189,34 +189,34 @@ class Report:
         return not failed and not self.missing and all(agrees for _, agrees in self.checks)
 
 
-def compare(wanted: Sequence[Case], places: Sequence[Place], missing: Sequence[str]) -> Report:
+def compare(runs: Sequence[ExampleRun], places: Sequence[Place], missing: Sequence[str]) -> Report:
     """Every place against the figures derived by hand, and those against the documented ones."""
-    rows = [_row(case, mode, places) for case in wanted for mode in MODES]
+    rows = [_row(run, mode, places) for run in runs for mode in MODES]
     return Report(places, rows, missing)
 
 
-def _row(case: Case, mode: Mode, places: Sequence[Place]) -> Row:
-    example, expected = case.example, case.expected.value(mode)
+def _row(run: ExampleRun, mode: Mode, places: Sequence[Place]) -> Row:
+    example, expected = run.example, run.expected.value(mode)
     documented = example.documented.get(mode)
     return Row(
         example=example.id,
         mode=mode,
-        definition=case.definition,
+        definition=run.definition,
         expected=expected,
         documented=documented,
         documented_definition=example.documented_definition,
         documented_fits=None if documented is None else _prints_as(expected, documented),
-        cells={place.name: _cell(place, case, mode, expected) for place in places},
+        cells={place.name: _cell(place, run, mode, expected) for place in places},
     )
 
 
-def _cell(place: Place, case: Case, mode: Mode, expected: float | None) -> Cell:
+def _cell(place: Place, run: ExampleRun, mode: Mode, expected: float | None) -> Cell:
     if place.state != "compared":
         return Cell(None, None)
-    figures = place.figures.get(case.key)
+    figures = place.figures.get(run.key)
     if isinstance(figures, NotComparable):
         return Cell(None, None)
-    # A case that a place silently left out is a disagreement, not a gap.
+    # A run that a place silently left out is a disagreement, not a gap.
     value = figures.value(mode) if figures else None
     return Cell(value, figures is not None and _equal(value, expected))
 
@@ -228,7 +228,7 @@ def _equal(value: float | None, expected: float | None) -> bool:
 
 
 def _prints_as(value: float | None, documented: float) -> bool:
-    """Is the documented figure this value, rounded to as many decimals as it is printed with?"""
+    """Does the value, rounded to the printed number of decimals, give the documented figure?"""
     if value is None:
         return False
     return abs(round(value, _decimals(documented)) - documented) <= TOLERANCE
@@ -250,7 +250,7 @@ def as_documented(value: float | None) -> str:
 
 
 def notes(report: Report) -> list[str]:
-    """One paragraph for each thing that was not compared, or that differs."""
+    """One paragraph for each figure that was not compared, or that differs."""
     return [
         *_other_definitions(report),
         *_not_comparable(report),
@@ -260,7 +260,7 @@ def notes(report: Report) -> list[str]:
 
 
 def verdict(report: Report) -> str:
-    """The last line: how many comparisons were made and whether they agree."""
+    """The last line: the number of comparisons, and whether the figures agree."""
     total = len(report.checks)
     wrong = sum(not agrees for _, agrees in report.checks)
     failed = [place.name for place in report.places if place.state == "failed"]
@@ -310,12 +310,12 @@ def _row_dict(row: Row) -> dict[str, Any]:
 
 
 def _other_definitions(report: Report) -> list[str]:
-    found: dict[DefinitionName, list[Row]] = {}
+    by_source: dict[DefinitionName, list[Row]] = {}
     for row in report.rows:
         if row.documented is not None and row.documented_agrees is None:
-            found.setdefault(row.documented_definition, []).append(row)
+            by_source.setdefault(row.documented_definition, []).append(row)
     texts: list[str] = []
-    for name, rows in found.items():
+    for name, rows in by_source.items():
         figures = "; ".join(
             f"{as_printed(row.expected)}, not {as_documented(row.documented)}, "
             f"in {row.example} ({row.mode})"
@@ -323,23 +323,23 @@ def _other_definitions(report: Report) -> list[str]:
             if not row.documented_fits
         )
         texts.append(
-            f"(...): its source follows another definition, {name} ({DEFINITIONS[name].formula}), "
-            f"and is compared in the rows of that definition. "
+            f"(...): the source follows another definition, {name} ({DEFINITIONS[name].formula}); "
+            f"its figures are compared in the rows of that definition. "
             f"The definition {rows[0].definition} gives {figures}."
         )
     return texts
 
 
 def _not_comparable(report: Report) -> list[str]:
-    found: dict[tuple[str, str, str], list[str]] = {}
+    by_reason: dict[tuple[str, str, str], list[str]] = {}
     for place in report.places:
         for key, figures in place.figures.items():
             if isinstance(figures, NotComparable):
                 example, _, definition = key.partition("/")
-                found.setdefault((place.name, definition, figures.reason), []).append(example)
+                by_reason.setdefault((place.name, definition, figures.reason), []).append(example)
     return [
-        f"n/a: {name}, {' and '.join(examples)} by the definition {definition}: {why}."
-        for (name, definition, why), examples in found.items()
+        f"n/a: {name}, {' and '.join(examples)} under the definition {definition}: {why}."
+        for (name, definition, why), examples in by_reason.items()
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from noisesense import RecordedJudge
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.compare import Case, Pair, Results, by_definition
+from noisesense_adapters.demo.compare import ExampleRun, Pair, Results, by_definition
 from noisesense_adapters.toolbox.extras import needs_extra
 
 __all__ = ["DEEPEVAL", "run_deepeval"]
@@ -17,18 +17,18 @@ __all__ = ["DEEPEVAL", "run_deepeval"]
 DEEPEVAL = "DeepEval evaluate"
 
 
-def run_deepeval(wanted: Sequence[Case], recording: Path) -> Results:
+def run_deepeval(runs: Sequence[ExampleRun], recording: Path) -> Results:
     """One ``evaluate()`` for each definition, both modes in it."""
     with needs_extra("deepeval"):
         deepeval = import_module("deepeval")
     judge = RecordedJudge(recording)
     figures: dict[str, Pair] = {}
-    for group in by_definition(wanted).values():
+    for group in by_definition(runs).values():
         figures.update(_evaluate(deepeval, group, judge))
     return Results(deepeval.__version__, {DEEPEVAL: figures})
 
 
-def _evaluate(deepeval: Any, group: Sequence[Case], judge: RecordedJudge) -> dict[str, Pair]:
+def _evaluate(deepeval: Any, group: Sequence[ExampleRun], judge: RecordedJudge) -> dict[str, Pair]:
     from noisesense_adapters.deepeval import NoiseSensitivityMetric
 
     configs: Any = import_module("deepeval.evaluate.configs")
@@ -37,23 +37,23 @@ def _evaluate(deepeval: Any, group: Sequence[Case], judge: RecordedJudge) -> dic
         for mode in MODES
     ]
     result = deepeval.evaluate(
-        [_test_case(case) for case in group],
+        [_test_case(run) for run in group],
         metrics,
         display_config=configs.DisplayConfig(
             show_indicator=False, print_results=False, inspect_after_run=False
         ),
         cache_config=configs.CacheConfig(write_cache=False, use_cache=False),
     )
-    # Results come in order of completion; the name tells which case one belongs to.
+    # Results come in order of completion; the name says which run a result belongs to.
     names = [metric.__name__ for metric in metrics]
     return {tested.name: _pair(names, tested.metrics_data) for tested in result.test_results}
 
 
-def _test_case(case: Case) -> Any:
-    sample = case.example.sample
+def _test_case(run: ExampleRun) -> Any:
+    sample = run.example.sample
     test_case: Any = import_module("deepeval.test_case")
     return test_case.LLMTestCase(
-        name=case.key,
+        name=run.key,
         input=sample.user_input,
         actual_output=sample.response,
         expected_output=sample.reference,

@@ -16,7 +16,7 @@ import noisesense
 import noisesense_adapters
 from noisesense.errors import InputError, NoiseSenseError
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.compare import Case, Pair, Results
+from noisesense_adapters.demo.compare import ExampleRun, Pair, Results
 from noisesense_adapters.demo.quiet import OFFLINE
 
 __all__ = ["PROMPTFOO", "PromptfooEval", "find_promptfoo"]
@@ -52,24 +52,24 @@ def find_promptfoo(given: Path | None = None) -> Path | None:
             raise InputError("the promptfoo command", got, where=str(given), hint=hint)
         return given.absolute()
     local = Path("node_modules", ".bin").absolute()
-    found = shutil.which("promptfoo") or shutil.which("promptfoo", path=str(local))
-    return Path(found).absolute() if found else None
+    command = shutil.which("promptfoo") or shutil.which("promptfoo", path=str(local))
+    return Path(command).absolute() if command else None
 
 
 class PromptfooEval:
-    """An evaluation that runs while other things are done: start it, then ask for `results`.
+    """An evaluation in the background: start it, then ask for `results`.
 
     A context manager; leaving it ends whatever still runs.
     """
 
     def __init__(
-        self, command: Path, wanted: Sequence[Case], recording: Path, folder: Path
+        self, command: Path, runs: Sequence[ExampleRun], recording: Path, folder: Path
     ) -> None:
         self._folder, self._output, self._log = folder, folder / "out.json", folder / "log.txt"
         (folder / "noise.py").write_text(_SHIM, encoding="utf-8")
         (folder / "no_network.cjs").write_text(_NO_NETWORK, encoding="utf-8")
         config = folder / "promptfooconfig.json"
-        config.write_text(json.dumps(_config(wanted, recording)), encoding="utf-8")
+        config.write_text(json.dumps(_config(runs, recording)), encoding="utf-8")
         arguments = ["eval", "-c", str(config), "-o", str(self._output)]
         arguments += ["--no-cache", "--no-progress-bar", "--no-table", "--no-write"]
         with self._log.open("wb") as log:
@@ -84,7 +84,7 @@ class PromptfooEval:
         _stop(self._process)
 
     def results(self) -> Results:
-        """Wait for the figures. Raises `NoiseSenseError` if Promptfoo did not give any."""
+        """Wait for the figures. Raises `NoiseSenseError` if Promptfoo gave none."""
         try:
             status = self._process.wait(_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -92,9 +92,9 @@ class PromptfooEval:
                 f"promptfoo eval did not end within {_TIMEOUT_SECONDS} s"
             ) from None
         if not self._output.exists():
-            said = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise NoiseSenseError(
-                f"promptfoo eval ended with status {status}: {said[-1] if said else 'no output'}"
+                f"promptfoo eval ended with status {status}: {lines[-1] if lines else 'no output'}"
             )
         document: dict[str, Any] = json.loads(self._output.read_text(encoding="utf-8"))
         rows = document["results"]["results"]
@@ -103,17 +103,17 @@ class PromptfooEval:
         return Results(version, {PROMPTFOO: figures})
 
 
-def _config(wanted: Sequence[Case], recording: Path) -> dict[str, Any]:
+def _config(runs: Sequence[ExampleRun], recording: Path) -> dict[str, Any]:
     return {
         "description": "NoiseSense demo",
         "prompts": ["{{response}}"],
         "providers": ["echo"],
-        "tests": [_test(case, recording) for case in wanted],
+        "tests": [_test(run, recording) for run in runs],
     }
 
 
-def _test(case: Case, recording: Path) -> dict[str, Any]:
-    sample = case.example.sample
+def _test(run: ExampleRun, recording: Path) -> dict[str, Any]:
+    sample = run.example.sample
     chunks = [
         {"text": chunk.text}
         if chunk.relevant is None
@@ -121,7 +121,7 @@ def _test(case: Case, recording: Path) -> dict[str, Any]:
         for chunk in sample.retrieved_contexts
     ]
     return {
-        "description": case.key,
+        "description": run.key,
         "vars": {
             "query": sample.user_input,
             "response": sample.response,
@@ -134,7 +134,7 @@ def _test(case: Case, recording: Path) -> dict[str, Any]:
                 "value": "file://noise.py",
                 "config": {
                     "verdicts": str(recording),
-                    "definition": case.definition,
+                    "definition": run.definition,
                     "maxNoise": 1,
                 },
             }

@@ -12,7 +12,7 @@ from typing import Any
 from noisesense import RecordedJudge
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.compare import (
-    Case,
+    ExampleRun,
     Figures,
     NotComparable,
     Pair,
@@ -29,74 +29,74 @@ OWN = "ragas' own"
 _NO_LABELS = "it takes no chunk labels but derives relevance from the reference's claims"
 
 
-def run_ragas(wanted: Sequence[Case], recording: Path) -> Results:
-    """Both ways of our metric, and ragas' own metric where it can be asked."""
+def run_ragas(runs: Sequence[ExampleRun], recording: Path) -> Results:
+    """Our metric through both APIs, and ragas' own metric where it can be compared."""
     with needs_extra("ragas"):
         ragas = import_module("ragas")
     judge = RecordedJudge(recording)
     evaluated: dict[str, Pair] = {}
-    for group in by_definition(wanted).values():
+    for group in by_definition(runs).values():
         evaluated.update(_evaluate(ragas, group, judge))
     return Results(
         ragas.__version__,
         {
             EVALUATE: evaluated,
-            ASCORE: asyncio.run(_ascore(wanted, judge)),
-            OWN: _own(wanted, judge),
+            ASCORE: asyncio.run(_ascore(runs, judge)),
+            OWN: _own(runs, judge),
         },
     )
 
 
-def _evaluate(ragas: Any, group: Sequence[Case], judge: RecordedJudge) -> dict[str, Pair]:
+def _evaluate(ragas: Any, group: Sequence[ExampleRun], judge: RecordedJudge) -> dict[str, Pair]:
     from noisesense_adapters.demo.ragas_peer import ragas_row
     from noisesense_adapters.ragas import NoiseSensitivity
 
     metrics = [
         NoiseSensitivity(mode=mode, judge=judge, definition=group[0].definition) for mode in MODES
     ]
-    dataset = ragas.EvaluationDataset.from_list([ragas_row(case.example.sample) for case in group])
+    dataset = ragas.EvaluationDataset.from_list([ragas_row(run.example.sample) for run in group])
     result = ragas.evaluate(dataset, metrics=metrics, show_progress=False, raise_exceptions=True)
     return {
-        case.key: Pair(*(_figure(row[f"noise_sensitivity(mode={mode})"]) for mode in MODES))
-        for case, row in zip(group, result.scores, strict=True)
+        run.key: Pair(*(_figure(row[f"noise_sensitivity(mode={mode})"]) for mode in MODES))
+        for run, row in zip(group, result.scores, strict=True)
     }
 
 
-async def _ascore(wanted: Sequence[Case], judge: RecordedJudge) -> dict[str, Pair]:
+async def _ascore(runs: Sequence[ExampleRun], judge: RecordedJudge) -> dict[str, Pair]:
     from noisesense_adapters.demo.ragas_peer import ragas_row
     from noisesense_adapters.ragas import NoiseSensitivity
 
     figures: dict[str, Pair] = {}
-    for case in wanted:
+    for run in runs:
         values: list[float | None] = []
         for mode in MODES:
-            metric = NoiseSensitivity(mode=mode, judge=judge, definition=case.definition)
-            found = await metric.ascore(**ragas_row(case.example.sample))
-            values.append(_figure(found.value))
-        figures[case.key] = Pair(*values)
+            metric = NoiseSensitivity(mode=mode, judge=judge, definition=run.definition)
+            result = await metric.ascore(**ragas_row(run.example.sample))
+            values.append(_figure(result.value))
+        figures[run.key] = Pair(*values)
     return figures
 
 
-def _own(wanted: Sequence[Case], judge: RecordedJudge) -> Figures:
+def _own(runs: Sequence[ExampleRun], judge: RecordedJudge) -> Figures:
     """ragas' own metric, both modes, given the same verdicts by a scripted model."""
     from noisesense_adapters.demo.ragas_mind import why_not_comparable
     from noisesense_adapters.demo.ragas_peer import collections_scores
 
     figures: dict[str, Pair | NotComparable] = {}
-    for case in wanted:
-        sample = case.example.sample
+    for run in runs:
+        sample = run.example.sample
         verdicts = judge.lookup(sample)
-        why = why_not_comparable(verdicts)
-        if case.definition != "ragas":
-            figures[case.key] = NotComparable("it computes no definition but its own")
-        elif why:
-            figures[case.key] = NotComparable(f"{_NO_LABELS}; {why}")
+        reason = why_not_comparable(verdicts)
+        if run.definition != "ragas":
+            figures[run.key] = NotComparable("it computes no definition but its own")
+        elif reason:
+            figures[run.key] = NotComparable(f"{_NO_LABELS}; {reason}")
         else:
             modes = (collections_scores([(sample, verdicts)], mode) for mode in MODES)
-            figures[case.key] = Pair(*(_figure(values[0]) for values in modes))
+            figures[run.key] = Pair(*(_figure(values[0]) for values in modes))
     return figures
 
 
 def _figure(value: Any) -> float | None:
-    """ragas says undefined with NaN."""
+    """An undefined value is NaN in ragas."""
     return None if value is None or math.isnan(value) else float(value)

@@ -20,9 +20,9 @@ def why_not_comparable(verdicts: Verdicts) -> str | None:
     """
     if not _determined(verdicts):
         return "some verdicts are undetermined; ragas knows only yes and no"
-    labelled = any(chunk.relevant is not None for chunk in verdicts.chunks or ())
-    if labelled and not verdicts.reference_claims:
-        return "there are no reference claims but labels; without the former ragas fails"
+    labeled = any(chunk.relevant is not None for chunk in verdicts.chunks or ())
+    if labeled and not verdicts.reference_claims:
+        return "there are labels but no reference claims, without which ragas fails"
     derived = {j for claim in verdicts.reference_claims for j in claim.entailed_by}
     for j, chunk in enumerate(verdicts.chunks or ()):
         if chunk.relevant is not None and chunk.relevant != (j in derived):
@@ -46,12 +46,12 @@ class RagasMind:
     can stand behind an HTTP server and answer in any order.
 
     Args:
-        pairs: the samples that will be asked about, with the verdicts to give.
-        reason: what is said as the reason of each verdict; ragas does not use it.
+        pairs: the samples, with the verdicts to answer with.
+        reason: the reason given for each verdict; ragas does not use it.
 
     Raises:
-        InputError: an undetermined verdict, or texts by which two different answers cannot be
-            told apart.
+        InputError: an undetermined verdict, or two samples with the same texts but different
+            verdicts.
     """
 
     def __init__(self, pairs: Iterable[tuple[Sample, Verdicts]], *, reason: str = "") -> None:
@@ -79,14 +79,14 @@ class RagasMind:
 
     def answer(self, prompt: str) -> str:
         """The JSON text that ragas expects as the reply to this prompt of its own."""
-        asked = _input_of(prompt)
-        if "statements" not in asked:
-            found = self._statements.get((asked["question"], asked["answer"]))
-            if found is None:
+        request = _input_of(prompt)
+        if "statements" not in request:
+            claims = self._statements.get((request["question"], request["answer"]))
+            if claims is None:
                 raise LookupError("no sample has this question and text")
-            return json.dumps({"statements": found}, ensure_ascii=False)
-        statements = tuple(asked["statements"])
-        verdicts = self._verdicts.get((statements, asked["context"])) if statements else ()
+            return json.dumps({"statements": claims}, ensure_ascii=False)
+        statements = tuple(request["statements"])
+        verdicts = self._verdicts.get((statements, request["context"])) if statements else ()
         if verdicts is None:
             raise LookupError("no sample has these statements and this context")
         rows = [
@@ -97,13 +97,13 @@ class RagasMind:
 
 
 def _input_of(prompt: str) -> dict[str, Any]:
-    """What stands last in a ragas prompt; inside the JSON a newline is always escaped."""
+    """The input at the end of a ragas prompt; inside its JSON a newline is always escaped."""
     marker = "\ninput: "
     start = prompt.rfind(marker)
     if start < 0:
         raise LookupError("not one of the prompts of ragas' NoiseSensitivity")
-    found: dict[str, Any] = json.JSONDecoder().raw_decode(prompt, start + len(marker))[0]
-    return found
+    request: dict[str, Any] = json.JSONDecoder().raw_decode(prompt, start + len(marker))[0]
+    return request
 
 
 def _texts(claims: Iterable[ResponseClaim | ReferenceClaim], name: str) -> tuple[str, ...]:

@@ -122,8 +122,9 @@ class LLMJudge:
 
     @property
     def name(self) -> str:
-        """The model and all that its verdicts depend on: prompts, plan, votes."""
-        return f"{self.model}, {self._settings}, prompts {self.version}"
+        """The model and all that its verdicts depend on: prompts, plan, votes, its own options."""
+        options = digest(identity_of(self._llm))[:8]
+        return f"{self.model}, {self._settings}, prompts {self.version}, options {options}"
 
     @property
     def usage(self) -> Usage:
