@@ -182,10 +182,13 @@ async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLM
 
 def _generated_blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     """As ``llm.generate``, which ragas has for event loops only."""
-    call = partial(llm.generate_text, prompt, callbacks=callbacks)
-    if llm.bypass_temperature:  # generate_text ignores it
-        call = partial(llm.langchain_llm.generate_prompt, [prompt], callbacks=callbacks)
-    result: LLMResult = add_retry(call, llm.run_config)()
+
+    def generate() -> LLMResult:  # ragas logs its name, which a partial does not have
+        if llm.bypass_temperature:  # generate_text ignores it
+            return llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)  # type: ignore[no-any-return]
+        return llm.generate_text(prompt, callbacks=callbacks)  # type: ignore[no-any-return]
+
+    result = add_retry(generate, llm.run_config)()
     if not llm.is_finished(result):
         raise ReplyError(CUT_SHORT, _usage_of_texts(result))
     return result
