@@ -123,11 +123,12 @@ def deviations(peer: str | None = None) -> tuple[Deviation, ...]:
     if peer is not None and peer not in peers:
         options = ", ".join(map(repr, peers))
         raise InputError(f"one of {options}", describe(peer), where="peer")
-    return tuple(
-        Deviation(**{"evidence": {}, **entry})
-        for entry in entries
-        if peer in (None, entry["peer"])
-    )
+    return tuple(_deviation(each) for each in entries if peer in (None, each["peer"]))
+
+
+def _deviation(entry: dict[str, Any]) -> Deviation:
+    entry.setdefault("evidence", {})
+    return Deviation(**entry)
 
 
 def _reference(entry: dict[str, Any]) -> ReferenceExample:

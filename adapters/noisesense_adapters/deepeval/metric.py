@@ -317,7 +317,7 @@ async def _measure(
             raise failure from error
         if metric.turn is turn:
             _take(metric, measurement)
-            metric.verbose_logs = construct_verbose_logs(metric, measurement.steps)
+            metric.verbose_logs = construct_verbose_logs(metric, list(measurement.steps))
             if judge is None:
                 metric.evaluation_model = "given verdicts"
             elif metric.model is None and metric.judge is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from deepeval.utils import prettify_list
 
@@ -42,7 +42,7 @@ class Measurement:
     judgement: Judgement | None = None
     unusable: str | None = None
     reason: str | None = None
-    steps: list[str] = field(default_factory=list)
+    steps: tuple[str, ...] = ()
     cost: Cost = Cost()
 
 
@@ -61,13 +61,13 @@ def measurement_of(
     reason = _reason(score, judgement, mode, threshold) if explained else None
     value = score.value(mode)
     chunks = [f"chunk {j}: {_RELEVANCE[label]}" for j, label in enumerate(score.chunk_relevance)]
-    steps = [
+    steps = (
         f"Chunks:\n{prettify_list(chunks)}",
         f"Claims:\n{prettify_list([claim.text for claim in score.claims])}",
         f"Verdicts:\n{prettify_list([claim.sentence for claim in score.claims])}",
         f"Judge: {_judging(judgement)}",
         f"Score: {score.status(mode) if value is None else value}\nReason: {reason}",
-    ]
+    )
     return Measurement(value, score, judgement, reason=reason, steps=steps, cost=cost)
 
 
@@ -78,11 +78,11 @@ def unusable_measurement(
     reason = f"{title} is undetermined: {problem}."
     if threshold is not None:
         reason += f" Whether it is above the threshold {threshold:.4g} cannot be decided."
-    steps = [
+    steps = (
         f"Claims: undetermined ({problem})",
         f"Judge: {usage.calls} calls",
         f"Score: undetermined\nReason: {reason}",
-    ]
+    )
     return Measurement(unusable=problem, reason=reason, steps=steps, cost=cost)
 
 

@@ -122,19 +122,22 @@ class LangChainLLM:
         structured = None if self._in_words else _structured(self._model, schema)
         if structured is not None:
             try:
-                return _read(_raw_of(await self._call(structured, prompt)), schema)
+                result = await self._call(structured, prompt, has_other_form=True)
+                return _read(_raw_of(result), schema)
             except RequestRefusedError:
                 pass
         message = await self._call(self._model, spelled_out(prompt, schema))
         self._in_words = True
         return _read(message, schema)
 
-    async def _call(self, model: Runnable[Any, Any], prompt: str) -> object:
+    async def _call(
+        self, model: Runnable[Any, Any], prompt: str, *, has_other_form: bool = False
+    ) -> object:
         call = ask_either(
             partial(model.ainvoke, prompt, config=self._config),
             partial(model.invoke, prompt, config=self._config),
         )
-        return await call_model(call, self.name)
+        return await call_model(call, self.name, has_other_form=has_other_form)
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:

@@ -66,7 +66,11 @@ def _through(what: Callable[[], Hashable], make: Callable[[], AsyncOpenAI]) -> S
 
 def _through_one(client: AsyncOpenAI) -> Send:
     create: Any = client.chat.completions.create
-    return lambda request: create(**request)
+
+    async def send(request: dict[str, Any]) -> object:
+        return await create(**request)
+
+    return send
 
 
 async def _client(what: Hashable, make: Callable[[], AsyncOpenAI]) -> AsyncOpenAI:
@@ -220,15 +224,14 @@ class OpenAILLM:
             MissingExtraError: the package ``openai`` is not installed.
         """
         for form in range(self._form, len(_FORMS)):
+            call = self._send(self._request(prompt, schema, _FORMS[form]))
+            has_other_form = form + 1 < len(_FORMS)
             try:
-                request = self._request(prompt, schema, _FORMS[form])
-                completion = await call_model(self._send(request), self.name)
+                completion = await call_model(call, self.name, has_other_form=has_other_form)
             except RequestRefusedError:
-                if form + 1 == len(_FORMS):
-                    raise
-            else:
-                self._form = max(self._form, form)
-                return _read(completion, schema)
+                continue
+            self._form = max(self._form, form)
+            return _read(completion, schema)
         raise AssertionError("the last form returns or raises")
 
     def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:

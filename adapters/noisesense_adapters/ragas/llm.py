@@ -183,10 +183,12 @@ async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLM
 def _generated_blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     """As ``llm.generate``, which ragas has for event loops only."""
 
-    def call() -> Any:  # not a partial: add_retry wants a name
+    def call() -> LLMResult:  # a function, since ragas logs retries under its name
         if llm.bypass_temperature:  # generate_text ignores it
-            return llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)
-        return llm.generate_text(prompt, callbacks=callbacks)
+            by_model: LLMResult = llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)
+            return by_model
+        by_ragas: LLMResult = llm.generate_text(prompt, callbacks=callbacks)
+        return by_ragas
 
     result: LLMResult = add_retry(call, llm.run_config)()
     if not llm.is_finished(result):

@@ -42,14 +42,16 @@ _REPLY_PROBLEMS = {
 _UNFIT_REPLY = "json_validate_failed"  # Groq's 400 for a reply that does not fit the form
 
 
-class RequestRefusedError(JudgeError):
-    """The endpoint does not take the request as it is, perhaps because of the form it asks for."""
+class RequestRefusedError(Exception):
+    """HTTP 400 or 422, perhaps because of the form the request asks for. For bridges only."""
 
 
 async def call_model(
     call: Awaitable[T],
     model: str,
     explain: Callable[[BaseException], JudgeError | None] | None = None,
+    *,
+    has_other_form: bool = False,
 ) -> T:
     """The result of a call of a model's client.
 
@@ -57,10 +59,11 @@ async def call_model(
         call: the client's coroutine.
         model: its name in messages.
         explain: our error for an exception that only this client raises.
+        has_other_form: can the caller ask for the reply in another form?
 
     Raises:
         ReplyError: the model replied, but the client could not use the reply.
-        RequestRefusedError: HTTP 400 or 422.
+        RequestRefusedError: the endpoint refused the request, and there is another form.
         JudgeError: any other failure.
     """
     try:
@@ -68,24 +71,25 @@ async def call_model(
     except NoiseSenseError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-        failure = _reply_error(error) or judge_error(error, model)
-        if explain and not isinstance(failure, ReplyError):
-            failure = explain(next(_chain(error))) or failure
+        failure: Exception | None = _reply_error(error)
+        if failure is None and has_other_form and _status(error) in (400, 422):
+            failure = RequestRefusedError()
+        if failure is None and explain:
+            failure = explain(next(_chain(error)))
+        failure = failure or judge_error(error, model)
     # Raised out here so that it carries no context.
     raise failure
 
 
 def judge_error(error: BaseException, model: str) -> JudgeError:
     """Why the model could not be called, without a word of the exception's own text."""
-    links = list(_chain(error))
-    status = next((status for link in links if (status := _status_of(link))), None)
+    links, status = list(_chain(error)), _status(error)
     if status is not None:
         code = next((code for link in links if (code := _code_of(link))), "")
         hint = _HINTS.get(status, "the endpoint itself failed" if status >= 500 else "")
         details = f"{status}, {code}" if code else f"{status}"
         message = f"{model} could not be called: HTTP {details}"
-        kind = RequestRefusedError if status in (400, 422) else JudgeError
-        return kind(f"{message}. Hint: {hint}" if hint else message)
+        return JudgeError(f"{message}. Hint: {hint}" if hint else message)
     names = [type(link).__name__ for link in links]
     if any("Timeout" in name for name in names):
         return JudgeError(f"{model} gave no reply in time ({names[0]})")
@@ -119,12 +123,14 @@ def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseExcep
         link = link.__cause__ or context
 
 
-def _status_of(error: BaseException) -> int | None:
-    for holder in (error, getattr(error, "response", None)):
-        for name in ("status_code", "status", "code"):
-            status = getattr(holder, name, None)
-            if isinstance(status, int) and 400 <= status <= 599:
-                return status
+def _status(error: BaseException) -> int | None:
+    """The HTTP status behind an exception, if there is one."""
+    for link in _chain(error):
+        for holder in (link, getattr(link, "response", None)):
+            for name in ("status_code", "status", "code"):
+                status = getattr(holder, name, None)
+                if isinstance(status, int) and 400 <= status <= 599:
+                    return status
     return None
 
 

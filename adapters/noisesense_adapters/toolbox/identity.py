@@ -86,8 +86,9 @@ def _object(value: object, depth: int) -> Any:
     if "bound" in fields and "kwargs" in fields:
         inside = described(fields["bound"], depth + 1)
         # Only a config's choices change an answer; the rest is for tracing.
-        choices: object = (fields.get("config") or {}).get("configurable")
-        bound = _named({"kwargs": fields["kwargs"], "configurable": choices or {}}, depth)
+        config: dict[str, Any] = fields.get("config") or {}
+        choices: object = config.get("configurable") or {}
+        bound = _named({"kwargs": fields["kwargs"], "configurable": choices}, depth)
         return {"of": inside, **bound} if bound else inside
     if not _is_model(value):
         return None

@@ -74,8 +74,8 @@ def judge_over(
     def make() -> Judge:
         from noisesense.judging.llm import LLMJudge
 
-        opened = VerdictStore(store) if isinstance(store, (str, os.PathLike)) else store
-        return LLMJudge(bridge(), store=opened, **arguments)
+        is_path = isinstance(store, (str, os.PathLike))
+        return LLMJudge(bridge(), store=VerdictStore(store) if is_path else store, **arguments)
 
     return judge_for(model, (key, store, tuple(sorted(arguments.items()))), make)
 

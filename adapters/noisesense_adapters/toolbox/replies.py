@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
 
@@ -59,7 +59,9 @@ def usage_of(reply: object) -> Usage:
 
 
 def _tokens(counts: object, names: tuple[str, ...]) -> int:
-    get = counts.get if isinstance(counts, Mapping) else partial(getattr, counts)
+    get: Callable[[str, None], object] = partial(getattr, counts)
+    if isinstance(counts, Mapping):
+        get = cast("Mapping[str, object]", counts).get
     values: Iterator[object] = (get(name, None) for name in names)
     return next((value for value in values if isinstance(value, int)), 0)
 

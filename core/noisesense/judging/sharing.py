@@ -7,7 +7,7 @@ import threading
 import weakref
 from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ class _Judging:
     number: int
     owners: _Owners
     key: _Key
-    future: Future[Judgement] = field(default_factory=Future)
+    future: Future[Judgement] = field(default_factory=Future[Judgement])
     bytes: int = 0
 
 
@@ -46,17 +46,19 @@ class _Judging:
 class _Judgings:
     """All judgings of one sample in a run, oldest first, and the last that each metric took."""
 
-    all: list[_Judging] = field(default_factory=list)
-    taken: dict[Hashable, int] = field(default_factory=dict)
+    all: list[_Judging] = field(default_factory=list[_Judging])
+    taken: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
 
 
 @dataclass
 class _Run:
     """What one judge has said in one run."""
 
-    samples: dict[_Key, _Judgings] = field(default_factory=dict)
-    finalizers: list[weakref.finalize[Any, Any]] = field(default_factory=list)
-    keep_alive: list[object] = field(default_factory=list)
+    samples: dict[_Key, _Judgings] = field(default_factory=dict[_Key, _Judgings])
+    finalizers: list[weakref.finalize[Any, Any]] = field(
+        default_factory=list["weakref.finalize[Any, Any]"]
+    )
+    keep_alive: list[object] = field(default_factory=list[object])
 
 
 class _Memory:
@@ -162,7 +164,7 @@ class _Memory:
             self._drop_run(self._gone.popleft())
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self) -> Generator[None, None, None]:
         with self._lock:
             # First, so that a new object in the place of one that is gone inherits nothing.
             self._drop_gone()

@@ -29,11 +29,11 @@ def as_data(value: Any) -> Any:
     if is_dataclass(value):
         return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
-        entries: dict[Any, Any] = value
+        entries = cast("dict[object, object]", value)
         return {f"{k:g}" if isinstance(k, float) else k: as_data(v) for k, v in entries.items()}
     if isinstance(value, tuple):
-        items: tuple[Any, ...] = tuple(map(as_data, value))
-        names = getattr(value, "_fields", None)
+        items = tuple(map(as_data, cast("tuple[object, ...]", value)))
+        names: Any = getattr(cast(object, value), "_fields", None)
         return items if names is None else dict(zip(names, items, strict=True))
     return value
 

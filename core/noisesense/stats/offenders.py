@@ -118,11 +118,12 @@ def offenders(
         for name, each in records.items()
         if each.claims or each.undetermined
     )
-    fields = ((name, vars(records[name])) for *_, name in ranked[:top])
-    return tuple(
-        Offender(document=name, **{**each, "offences": tuple(each["offences"])})
-        for name, each in fields
-    )
+    offending: list[Offender] = []
+    for *_, name in ranked[:top]:
+        fields = vars(records[name])
+        fields["offences"] = tuple(fields["offences"])
+        offending.append(Offender(document=name, **fields))
+    return tuple(offending)
 
 
 def _add(

@@ -90,13 +90,14 @@ class VerdictsBase:
         Texts do not travel in tables.
         """
         count = self.chunk_count
-        labels = [chunk.relevant for chunk in self.chunks or ()]
+        labels: list[Cell] = [chunk.relevant for chunk in self.chunks or ()]
+        unlabeled: list[Cell] = [None] * count
         return {
             "reference_to_response": [claim.correct for claim in self.response_claims],
             "chunks_to_response": [_row(claim, count) for claim in self.response_claims],
             "chunks_to_reference": [_row(claim, count) for claim in self.reference_claims],
             # Always present, so that a table without claims keeps its number of chunks.
-            "relevant": labels or [None] * count,
+            "relevant": labels or unlabeled,
         }
 
 
