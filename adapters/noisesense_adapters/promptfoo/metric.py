@@ -206,8 +206,9 @@ def _may_be_inverted(context: Any) -> bool:
 
 
 def _assertions(value: Any) -> Iterator[dict[str, Any]]:
-    items: list[Any] = value if isinstance(value, list) else []
-    for each in items:
+    if not isinstance(value, list):
+        return
+    for each in cast("list[object]", value):
         assertion = as_object(each)
         yield assertion
         yield from _assertions(assertion.get("assert"))

@@ -148,7 +148,8 @@ class RagasLLM:
         generation = _first(result)
         if generation is None:
             raise ReplyError("the model gave no reply", usage)
-        extra = getattr(getattr(generation, "message", None), "additional_kwargs", None) or {}
+        message = getattr(generation, "message", None)
+        extra: dict[str, Any] = getattr(message, "additional_kwargs", None) or {}
         check_complete(usage, refusal=extra.get("refusal"))
         return read_reply(str(generation.text), schema, usage), usage
 
@@ -211,12 +212,13 @@ def _asking_once(llm: Any) -> Any:
 def _identity_of(llm: Any) -> str:
     if not isinstance(llm, LangchainLLMWrapper):
         return identity(model=llm)
-    wrapped = described(llm.langchain_llm)
-    if isinstance(wrapped, dict):
+    wrapper: Any = llm
+    model: dict[str, Any] | str | None = described(wrapper.langchain_llm)
+    if isinstance(model, dict):
         # ragas sets both during a call, the temperature unless it is to be bypassed.
-        changed = ("n",) if llm.bypass_temperature else ("n", "temperature")
-        wrapped = {name: value for name, value in wrapped.items() if name not in changed}
-    return identity(model=wrapped, ragas=(llm.bypass_temperature, llm.bypass_n))
+        changed = ("n",) if wrapper.bypass_temperature else ("n", "temperature")
+        model = {name: value for name, value in model.items() if name not in changed}
+    return identity(model=model, ragas=(wrapper.bypass_temperature, wrapper.bypass_n))
 
 
 def _name_of(llm: Any) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
+from inspect import currentframe
 from typing import TYPE_CHECKING, Any
 
 from ragas.dataset_schema import SingleTurnSample
@@ -100,7 +100,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         judge_options: Mapping[str, Any] | None = None,
         focus: Mode | None = None,
     ) -> None:
-        self.mode = _mode(mode, focus)
+        self.mode: Mode = _mode(mode, focus)
         self.llm = llm
         self.judge = judge
         self.definition: DefinitionName = check_definition(definition).name
@@ -176,7 +176,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
             UndeterminedScoreError: under ``evaluate(raise_exceptions=True)``.
             NoiseSenseError: as the judge raises.
         """
-        with raising_as_under(sys._getframe(1)):
+        with raising_as_under(currentframe()):
             return await super().single_turn_ascore(sample, callbacks, timeout)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:

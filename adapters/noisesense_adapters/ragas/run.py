@@ -183,7 +183,7 @@ def _run_of(callbacks: Any) -> Run:
             continue
         if type(tracer) is not _Tracer:
             tracer.__class__ = _Tracer
-            tracer.noisesense_runs = {}
+            tracer.noisesense_runs = dict[str, Run]()
         runs: dict[str, Run] = tracer.noisesense_runs
         if root not in runs:
             runs[root] = Run(_Token())
