@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from noisesense import Judge, RecordedJudge
 from noisesense.errors import InputError, MissingExtraError, NoiseSenseError
@@ -38,7 +38,7 @@ def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
         return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)
     check_alone(judge_llm=judge_llm, store=store)
     if isinstance(judge, (str, os.PathLike)):
-        return RecordedJudge(judge)
+        return RecordedJudge(cast("str | os.PathLike[str]", judge))
     if not isinstance(judge, Judge):
         expected = "a recording's path, or an object with `async def judge(sample)`"
         raise InputError(expected, type(judge).__name__, where="judge")
