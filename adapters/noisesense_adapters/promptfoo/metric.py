@@ -206,7 +206,7 @@ def _may_be_inverted(context: Any) -> bool:
 
 
 def _assertions(value: Any) -> Iterator[dict[str, Any]]:
-    items: Any = value if isinstance(value, list) else []
+    items = cast("list[object]", value) if isinstance(value, list) else []
     for each in items:
         assertion = as_object(each)
         yield assertion
