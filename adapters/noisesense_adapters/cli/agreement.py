@@ -62,7 +62,9 @@ def agreement(
     judged, labeled = list(reading.results(judge)), list(reading.results(human))
     result = compare_with_people(judged, labeled, definition=name)
     labels = _labels(judged, labeled)
-    powered = {mode: _powered(judged, labels, mode) for mode in result.errors}
+    powered: dict[Mode, PoweredMean | None] = {
+        mode: _powered(judged, labels, mode) for mode in result.errors
+    }
     if as_json:
         means = {mode: mean and mean.to_dict() for mode, mean in powered.items()}
         show_json({"definition": name, **result.to_dict(), "prediction_powered": means})

@@ -56,14 +56,17 @@ def model_judge(
     key = None if api_key_env is None else _key(api_key_env)
     settings = {"base_url": base_url, "api_key": key, "temperature": temperature}
     settings = {name: value for name, value in settings.items() if value is not None}
+    verdict_store = None
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
+
+        verdict_store = VerdictStore(store)
     return LLMJudge(
         _openai(name, settings) if provider == "openai" else _langchain(provider, name, settings),
         plan=cast("Plan", plan),
         votes=votes,
         max_concurrency=concurrency,
-        store=None if store is None else VerdictStore(store),
+        store=verdict_store,
     )
 
 

@@ -206,9 +206,8 @@ def _may_be_inverted(context: Any) -> bool:
 
 
 def _assertions(value: Any) -> Iterator[dict[str, Any]]:
-    if not isinstance(value, list):
-        return
-    for each in cast("list[object]", value):
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    for each in items:
         assertion = as_object(each)
         yield assertion
         yield from _assertions(assertion.get("assert"))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
@@ -148,9 +148,8 @@ class RagasLLM:
         generation = _first(result)
         if generation is None:
             raise ReplyError("the model gave no reply", usage)
-        message = getattr(generation, "message", None)
-        extra: dict[str, Any] = getattr(message, "additional_kwargs", None) or {}
-        check_complete(usage, refusal=extra.get("refusal"))
+        extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
+        check_complete(usage, refusal=extra.get("refusal") if extra else None)
         return read_reply(str(generation.text), schema, usage), usage
 
 
@@ -213,12 +212,13 @@ def _identity_of(llm: Any) -> str:
     if not isinstance(llm, LangchainLLMWrapper):
         return identity(model=llm)
     wrapper: Any = llm
-    model: dict[str, Any] | str | None = described(wrapper.langchain_llm)
-    if isinstance(model, dict):
+    wrapped: Any = described(wrapper.langchain_llm)
+    if isinstance(wrapped, dict):
         # ragas sets both during a call, the temperature unless it is to be bypassed.
-        changed = ("n",) if wrapper.bypass_temperature else ("n", "temperature")
-        model = {name: value for name, value in model.items() if name not in changed}
-    return identity(model=model, ragas=(wrapper.bypass_temperature, wrapper.bypass_n))
+        changed = ("n",) if llm.bypass_temperature else ("n", "temperature")
+        options = cast("dict[str, Any]", wrapped)
+        wrapped = {name: value for name, value in options.items() if name not in changed}
+    return identity(model=wrapped, ragas=(llm.bypass_temperature, llm.bypass_n))
 
 
 def _name_of(llm: Any) -> str:

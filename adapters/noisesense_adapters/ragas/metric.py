@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
-from inspect import currentframe
 from typing import TYPE_CHECKING, Any
 
 from ragas.dataset_schema import SingleTurnSample
@@ -100,7 +100,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         judge_options: Mapping[str, Any] | None = None,
         focus: Mode | None = None,
     ) -> None:
-        self.mode: Mode = _mode(mode, focus)
+        self.mode = _mode(mode, focus)
         self.llm = llm
         self.judge = judge
         self.definition: DefinitionName = check_definition(definition).name
@@ -176,7 +176,8 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
             UndeterminedScoreError: under ``evaluate(raise_exceptions=True)``.
             NoiseSenseError: as the judge raises.
         """
-        with raising_as_under(currentframe()):
+        caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        with raising_as_under(caller):
             return await super().single_turn_ascore(sample, callbacks, timeout)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
@@ -204,7 +205,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         return ScoredFloat.of(result, check_mode(self.mode), judgement)
 
     def _choices(self) -> Choices:
-        return Choices(self.mode, self.definition, self.empty, self.undetermined)
+        return Choices(check_mode(self.mode), self.definition, self.empty, self.undetermined)
 
     def _current_judge(self) -> Judge:
         if self.judge is not None:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from ragas import callbacks as ragas_callbacks
 from ragas.executor import Executor
@@ -183,8 +183,8 @@ def _run_of(callbacks: Any) -> Run:
             continue
         if type(tracer) is not _Tracer:
             tracer.__class__ = _Tracer
-            tracer.noisesense_runs = dict[str, Run]()
-        runs: dict[str, Run] = tracer.noisesense_runs
+            tracer.noisesense_runs = {}
+        runs = cast("dict[str, Run]", tracer.noisesense_runs)  # pyright: ignore[reportUnknownMemberType]
         if root not in runs:
             runs[root] = Run(_Token())
             weakref.finalize(tracer, runs[root].end).atexit = False
