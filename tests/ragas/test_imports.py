@@ -34,7 +34,7 @@ def _python(code: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("module", ["ragas", "parity.ragas_peer"])
+@pytest.mark.parametrize("module", ["ragas", "demo.ragas_peer"])
 def test_without_ragas_the_error_names_the_extra(module: str) -> None:
     said = _python(BLOCK.format(name="ragas") + IMPORT.format(module=module))
     assert said == (

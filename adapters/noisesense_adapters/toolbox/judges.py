@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from noisesense import Judge, Sample, Verdicts, VerdictStore
+from noisesense import Judge, Sample, Verdicts
 from noisesense.errors import InputError
 from noisesense.judging.protocol import StructuredLLM
 from noisesense.judging.sharing import judge_for
@@ -72,7 +72,9 @@ def judge_over(
     arguments = dict(options or {})
 
     def make() -> Judge:
+        # Loaded only where a model judges.
         from noisesense.judging.llm import LLMJudge
+        from noisesense.judging.store import VerdictStore
 
         is_path = isinstance(store, (str, os.PathLike))
         return LLMJudge(bridge(), store=VerdictStore(store) if is_path else store, **arguments)
