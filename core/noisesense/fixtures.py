@@ -12,16 +12,6 @@ from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-__all__ = [
-    "Deviation",
-    "RagcheckerExample",
-    "ReferenceExample",
-    "deviations",
-    "fixture_folder",
-    "ragchecker_examples",
-    "reference_examples",
-]
-
 
 @dataclass(frozen=True)
 class ReferenceExample:

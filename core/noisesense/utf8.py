@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["encodable"]
-
 
 def encodable(text: str) -> str:
     """The text with "?" for each half of a surrogate pair, as a broken tokenizer leaves them."""

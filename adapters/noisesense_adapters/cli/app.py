@@ -24,8 +24,6 @@ from noisesense_adapters.cli.score import score
 from noisesense_adapters.cli.sensitivity import sensitivity
 from noisesense_adapters.promptfoo.init import write_example
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Noise sensitivity of RAG answers, the same number in ragas, DeepEval and Promptfoo."
     "\n\nExit status: 0 done, and every check passed; 1 a check failed; 2 an error; 3 done, but "

@@ -50,8 +50,6 @@ from noisesense_adapters.cli.output import (
     tell,
 )
 
-__all__ = ["compare"]
-
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Results of the version before.")],

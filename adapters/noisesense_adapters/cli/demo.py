@@ -37,8 +37,6 @@ from noisesense_adapters.demo import (
     verdict,
 )
 
-__all__ = ["demo"]
-
 
 def demo(
     promptfoo: Annotated[

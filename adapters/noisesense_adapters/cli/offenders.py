@@ -24,8 +24,6 @@ from noisesense_adapters.cli.output import (
     show_table,
 )
 
-__all__ = ["offenders"]
-
 _WIDTH = 60
 
 

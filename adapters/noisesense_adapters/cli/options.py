@@ -14,30 +14,6 @@ from noisesense.scoring.gate import check_limit as check_bound
 from noisesense_adapters.cli.output import extent, one_line, tell
 from noisesense_adapters.datasets.results import Choices, choices, results_of
 
-__all__ = [
-    "ABOVE",
-    "SOME_FAILED",
-    "UNANSWERED",
-    "UNDECIDED",
-    "DefinitionOption",
-    "EmptyOption",
-    "FailAbove",
-    "ForceOption",
-    "JsonOption",
-    "MaxUnanswered",
-    "ModeOption",
-    "Reading",
-    "ResultsPath",
-    "UndeterminedOption",
-    "as_mode",
-    "check_answers",
-    "check_gate",
-    "check_limit",
-    "check_new",
-    "definition_in",
-    "worst",
-]
-
 DefinitionOption = Annotated[
     str | None,
     typer.Option(

@@ -15,24 +15,6 @@ from rich.text import Text
 from noisesense import Interval
 from noisesense.scoring.definitions import Category
 
-__all__ = [
-    "Column",
-    "console",
-    "extent",
-    "figure",
-    "kind",
-    "numeric",
-    "one_line",
-    "short",
-    "show_json",
-    "show_lines",
-    "show_table",
-    "signed",
-    "span",
-    "table_width",
-    "tell",
-]
-
 _GAP = "  "
 
 Cells = Sequence["Text | str"]

@@ -37,8 +37,6 @@ from noisesense_adapters.cli.output import (
 )
 from noisesense_adapters.datasets.read import count_rows
 
-__all__ = ["Pace", "RunProgress", "show_summary"]
-
 _SHOWN_FAILURES = 20
 _LAST = 1000
 

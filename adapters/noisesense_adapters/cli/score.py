@@ -32,8 +32,6 @@ from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.datasets.results import choices, results_of
 from noisesense_adapters.datasets.write import check_folder
 
-__all__ = ["score"]
-
 _JUDGE = "Judge"
 _OUTPUT = "Output"
 

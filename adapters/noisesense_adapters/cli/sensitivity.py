@@ -31,8 +31,6 @@ from noisesense_adapters.cli.output import (
 )
 from noisesense_adapters.datasets.results import choices
 
-__all__ = ["sensitivity"]
-
 
 def sensitivity(
     results: ResultsPath,

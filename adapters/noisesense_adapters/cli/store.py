@@ -28,8 +28,6 @@ from noisesense_adapters.cli.output import (
 if TYPE_CHECKING:
     from noisesense.judging.store import StoredCall, StoredSample, StoreStats, VerdictStore
 
-__all__ = ["app", "parse_age"]
-
 app = typer.Typer(help="Show, export or prune a store of judged calls.", no_args_is_help=True)
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The store's file.")]

@@ -18,20 +18,6 @@ from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.documents import read_json
 from noisesense_adapters.toolbox.extras import needs_extra
 
-__all__ = [
-    "arrow_rows",
-    "bad_byte",
-    "count_lines",
-    "count_parquet",
-    "csv_rows",
-    "document_rows",
-    "folder_files",
-    "jsonl_rows",
-    "parquet_rows",
-    "pyarrow",
-    "refuse_other_encodings",
-]
-
 _OTHERS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",

@@ -17,8 +17,6 @@ from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.write import holds_something
 
-__all__ = ["Journal", "check_paid"]
-
 _NOWHERE = -1
 
 

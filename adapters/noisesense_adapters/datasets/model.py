@@ -14,8 +14,6 @@ from noisesense_adapters.toolbox.extras import needs_extra
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-__all__ = ["model_judge"]
-
 
 def model_judge(
     model: str,

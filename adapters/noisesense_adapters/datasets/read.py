@@ -39,17 +39,6 @@ from noisesense_adapters.promptfoo.sample import Inputs, as_object
 from noisesense_adapters.ragchecker import read_result
 from noisesense_adapters.toolbox.judges import read_verdicts
 
-__all__ = [
-    "count_rows",
-    "is_checked",
-    "is_promptfoo",
-    "is_result",
-    "promptfoo_reader",
-    "read_checked",
-    "read_result_line",
-    "read_rows",
-]
-
 _FIELDS = frozenset(ResultLine.model_fields)
 
 

@@ -15,8 +15,6 @@ from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_u
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Column, Row
 
-__all__ = ["Choices", "choices", "recorded_results", "results_of", "unscored"]
-
 _FIRST_ROWS = 20
 
 

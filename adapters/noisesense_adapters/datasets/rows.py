@@ -17,22 +17,6 @@ from noisesense.errors import InputError, describe
 from noisesense.scoring.results import ResultLine
 from noisesense_adapters.toolbox.judges import read_verdicts
 
-__all__ = [
-    "FIELDS",
-    "BadRow",
-    "Column",
-    "ColumnReader",
-    "Raw",
-    "Read",
-    "Row",
-    "chunks_of",
-    "name_of",
-    "parsed",
-    "pick",
-    "recognize",
-    "without_nulls",
-]
-
 
 class Row(NamedTuple):
     """A row that could be read."""

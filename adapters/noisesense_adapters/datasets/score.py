@@ -38,8 +38,6 @@ from noisesense_adapters.datasets.rows import BadRow, Column, Row
 from noisesense_adapters.datasets.write import check_output, holds_something, write_file
 from noisesense_adapters.toolbox.running import run_blocking
 
-__all__ = ["GIVE_UP", "partial_of", "score_dataset", "score_rows"]
-
 GIVE_UP = 20
 """The run ends when the judge fails on its first so many samples."""
 

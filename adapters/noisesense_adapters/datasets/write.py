@@ -20,8 +20,6 @@ from noisesense_adapters.datasets.files import pyarrow
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import Row
 
-__all__ = ["check_folder", "check_output", "holds_something", "write_file", "write_parquet"]
-
 _BATCH = 500
 
 

@@ -27,8 +27,6 @@ from noisesense_adapters.toolbox.replies import (
 )
 from noisesense_adapters.toolbox.running import in_thread
 
-__all__ = ["DeepEvalLLM", "judge_of", "model_name"]
-
 S = TypeVar("S", bound=BaseModel)
 
 # DeepEval's parsers raise these words as ValueError, as DeepEvalError, …

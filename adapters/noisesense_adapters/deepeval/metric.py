@@ -51,8 +51,6 @@ from noisesense_adapters.toolbox.judges import check_judge
 if TYPE_CHECKING:
     from noisesense import VerdictStore
 
-__all__ = ["NoiseSensitivityMetric"]
-
 T = TypeVar("T")
 
 

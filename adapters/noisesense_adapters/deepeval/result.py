@@ -9,8 +9,6 @@ from deepeval.utils import prettify_list
 from noisesense import Judge, Judgement, Mode, Score, Usage
 from noisesense.judging.protocol import DetailedJudge
 
-__all__ = ["Cost", "Measurement", "cost_of", "measurement_of", "unusable_measurement"]
-
 _RELEVANCE = {True: "relevant", False: "irrelevant", None: "relevance undetermined"}
 
 

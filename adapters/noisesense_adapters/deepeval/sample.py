@@ -14,8 +14,6 @@ from noisesense import InputError, Sample, Verdicts
 from noisesense.errors import describe
 from noisesense_adapters.toolbox.judges import read_verdicts
 
-__all__ = ["Labels", "given_verdicts", "place_of", "sample_of"]
-
 VERDICTS = "verdicts"
 LABELS = "chunk_labels"
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")

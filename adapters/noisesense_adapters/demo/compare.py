@@ -11,28 +11,6 @@ from typing import Any, Literal, NamedTuple
 from noisesense.fixtures import ReferenceExample
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 
-__all__ = [
-    "TOLERANCE",
-    "Cell",
-    "ExampleRun",
-    "Figures",
-    "Framework",
-    "NotComparable",
-    "Pair",
-    "Place",
-    "Report",
-    "Results",
-    "Row",
-    "as_documented",
-    "as_printed",
-    "by_definition",
-    "compare",
-    "example_runs",
-    "notes",
-    "to_dict",
-    "verdict",
-]
-
 
 class ExampleRun(NamedTuple):
     """One example under one definition; ``key`` names it in texts and results."""

@@ -12,8 +12,6 @@ from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.compare import ExampleRun, Pair, Results, by_definition
 from noisesense_adapters.toolbox.extras import needs_extra
 
-__all__ = ["DEEPEVAL", "run_deepeval"]
-
 DEEPEVAL = "DeepEval evaluate"
 
 

@@ -19,8 +19,6 @@ from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.compare import ExampleRun, Pair, Results
 from noisesense_adapters.demo.quiet import OFFLINE
 
-__all__ = ["PROMPTFOO", "PromptfooEval", "find_promptfoo"]
-
 PROMPTFOO = "Promptfoo eval"
 _TIMEOUT_SECONDS = 300
 _SHIM = "from noisesense_adapters.promptfoo import get_assert\n\n__all__ = ['get_assert']\n"

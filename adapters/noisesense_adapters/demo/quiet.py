@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
-__all__ = ["OFFLINE", "quiet"]
-
 OFFLINE = {
     "RAGAS_DO_NOT_TRACK": "true",
     "LANGCHAIN_TRACING_V2": "false",  # ragas' evaluate() would send its runs to LangSmith

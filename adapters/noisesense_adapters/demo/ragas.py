@@ -21,8 +21,6 @@ from noisesense_adapters.demo.compare import (
 )
 from noisesense_adapters.toolbox.extras import needs_extra
 
-__all__ = ["ASCORE", "EVALUATE", "OWN", "run_ragas"]
-
 EVALUATE = "ragas evaluate"
 ASCORE = "ragas ascore"
 OWN = "ragas' own"

@@ -10,8 +10,6 @@ from noisesense.errors import InputError, describe
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
 
-__all__ = ["RagasMind", "why_not_comparable"]
-
 
 def why_not_comparable(verdicts: Verdicts) -> str | None:
     """Why ragas' own metric cannot be compared on these verdicts, in words; None if it can.

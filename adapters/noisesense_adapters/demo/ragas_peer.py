@@ -23,8 +23,6 @@ from noisesense_adapters.toolbox.extras import needs_extra
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["Mind", "collections_scores", "legacy_scores", "ragas_row"]
-
 # Scripted runs are no use of ragas: they shall neither be counted nor touch the network.
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 

@@ -28,8 +28,6 @@ from noisesense_adapters.demo.promptfoo import PROMPTFOO, PromptfooEval, find_pr
 from noisesense_adapters.demo.quiet import quiet
 from noisesense_adapters.demo.ragas import ASCORE, EVALUATE, OWN, run_ragas
 
-__all__ = ["FRAMEWORKS", "run_demo"]
-
 FRAMEWORKS = ("ragas", "deepeval", "promptfoo")
 _CORE = "core"
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import Runnable, RunnableConfig
 
-__all__ = ["LangChainLLM", "innermost"]
-
 S = TypeVar("S", bound=BaseModel)
 
 _REASONS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI, Anthropic, Ollama

@@ -29,8 +29,6 @@ from noisesense_adapters.toolbox.running import in_thread
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
-__all__ = ["OpenAILLM", "Send", "sender"]
-
 Send = Callable[[dict[str, Any]], Awaitable[object]]
 _Key = tuple[asyncio.AbstractEventLoop, Hashable]
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from noisesense.errors import InputError
 
-__all__ = ["write_example"]
-
 _SHIM = "from noisesense_adapters.promptfoo import get_assert  # noqa: F401\n"
 _TEMPLATES = Path(__file__).parent / "example"
 

@@ -17,8 +17,6 @@ from noisesense_adapters.promptfoo.sample import as_object
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.running import run_blocking
 
-__all__ = ["judge"]
-
 _DEFAULT_MODEL = "gpt-4.1-mini"
 _SYNONYMS = {"baseURL": "baseUrl", "apiBaseUrl": "baseUrl", "apiKeyEnvar": "apiKeyEnv"}
 _LLM = {"timeout": "timeout", "maxRetries": "max_retries"}

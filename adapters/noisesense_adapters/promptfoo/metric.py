@@ -24,8 +24,6 @@ from noisesense_adapters.promptfoo.sample import (
     given_verdicts,
 )
 
-__all__ = ["get_assert"]
-
 _KNOWN = (
     *("mode", "definition", "maxNoise", "threshold", "empty", "undetermined", "name"),
     *("verdicts", "recording", "judge", "grading", "noiseContext"),

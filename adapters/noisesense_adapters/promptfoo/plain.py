@@ -14,8 +14,6 @@ from typing import Any, NamedTuple, cast
 
 from noisesense.verdicts.form import MOST_UNLISTED, VerdictsBase, merged_chunk
 
-__all__ = ["PlainVerdicts", "plain_recorded", "plain_verdicts"]
-
 _NONE: frozenset[str] = frozenset()
 
 

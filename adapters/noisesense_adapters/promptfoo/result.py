@@ -16,8 +16,6 @@ from noisesense.utf8 import encodable
 if TYPE_CHECKING:
     from noisesense.judging.protocol import Judgement, Usage
 
-__all__ = ["as_failure", "as_result"]
-
 _NO_THIRD_OUTCOME = (
     "Shown as failed, since an assertion has no third outcome: this says nothing of the answer."
 )

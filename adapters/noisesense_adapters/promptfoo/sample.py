@@ -14,15 +14,6 @@ from noisesense_adapters.promptfoo.plain import plain_recorded, plain_verdicts
 if TYPE_CHECKING:
     from noisesense.verdicts.form import VerdictsForm
 
-__all__ = [
-    "CHUNKS",
-    "QUERY",
-    "REFERENCE",
-    "Inputs",
-    "as_object",
-    "given_verdicts",
-]
-
 QUERY = ("query", "user_input", "question")
 REFERENCE = ("reference", "ground_truth", "groundTruth", "expected")
 CHUNKS = ("contextChunks", "retrieved_contexts", "contexts", "context")

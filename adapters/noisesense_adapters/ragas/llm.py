@@ -40,8 +40,6 @@ from noisesense_adapters.toolbox.replies import (
 )
 from noisesense_adapters.toolbox.running import ask_either, in_thread, is_about_loops
 
-__all__ = ["RagasLLM", "check_llm"]
-
 S = TypeVar("S", bound=BaseModel)
 
 # An async client keeps the connections of an earlier evaluate(), which had another event loop; a

@@ -27,8 +27,6 @@ from noisesense_adapters.ragas.run import Run, raising_as_under, score_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place
 from noisesense_adapters.toolbox.judges import check_judge, judge_over
 
-__all__ = ["NoiseSensitivity"]
-
 
 class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: ignore[misc]
     """The share of claims that are wrong because of a retrieved chunk, as a ragas metric.

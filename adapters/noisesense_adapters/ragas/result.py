@@ -16,8 +16,6 @@ from noisesense.scoring.scoring import Empty, Score, Status, Undetermined
 from noisesense.stats.summarize import summarize as summarize_results
 from noisesense.stats.summary import Summary
 
-__all__ = ["Choices", "ScoredFloat", "summarize"]
-
 _NO_REFERENCE_CLAIMS = (
     "the reference makes no claims, so which chunks are relevant is not known; ragas' own metric "
     "gives NaN, too"

@@ -22,8 +22,6 @@ from noisesense.scoring.scoring import Score
 from noisesense.stats.summarize import Tally
 from noisesense_adapters.ragas.result import Choices, ScoredFloat
 
-__all__ = ["Run", "current_callbacks", "raising_as_under", "score_row"]
-
 _REPORT = "noisesense"
 _log = logging.getLogger("noisesense")
 

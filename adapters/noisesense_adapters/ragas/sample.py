@@ -15,8 +15,6 @@ from noisesense.verdicts.sample import Chunk, Sample
 from noisesense.verdicts.verdicts import Verdicts
 from noisesense_adapters.toolbox.judges import read_verdicts
 
-__all__ = ["FIELDS", "VerdictsInRows", "read_row", "row_place", "rubrics"]
-
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
 _LABELS, _VERDICTS = "noisesense_labels", "noisesense_verdicts"
 

@@ -12,16 +12,6 @@ from noisesense import Cell, Sample, Verdicts
 from noisesense.errors import InputError, describe
 from noisesense_adapters.toolbox.documents import read_json
 
-__all__ = [
-    "CheckedResult",
-    "CheckingOutputs",
-    "as_list",
-    "column",
-    "read_checking_outputs",
-    "read_result",
-    "table",
-]
-
 _LABELS = {"Entailment": True, "Neutral": False, "Contradiction": False}
 
 

@@ -27,8 +27,6 @@ from noisesense_adapters.report.words import (
     left_out,
 )
 
-__all__ = ["Collected", "Results", "collect", "opened", "source_name", "write_report"]
-
 Results = Iterable[Result] | str | os.PathLike[str]
 
 _DOCUMENTS, _CLAIMS_EACH = 25, 20

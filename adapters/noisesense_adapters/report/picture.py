@@ -26,8 +26,6 @@ from noisesense_adapters.report.words import KINDS, NO_VALUES, boxes_caption, ex
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["write_png"]
-
 # matplotlib's own types leave its keyword arguments open:
 # pyright: reportUnknownMemberType=false
 

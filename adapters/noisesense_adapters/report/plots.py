@@ -27,22 +27,6 @@ from noisesense_adapters.report.words import (
     left_out,
 )
 
-__all__ = [
-    "BINS",
-    "PAPER",
-    "VARIABLES",
-    "Colors",
-    "Histogram",
-    "Plots",
-    "box_plot",
-    "drawing",
-    "histogram",
-    "inline_svg",
-    "partition_bar",
-    "plots",
-    "shown",
-]
-
 # matplotlib's own types leave its keyword arguments open:
 # pyright: reportUnknownMemberType=false
 

@@ -14,8 +14,6 @@ from noisesense.jsonl import to_json
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.verdicts.form import ChunkForm
 
-__all__ = ["Samples"]
-
 _DIGITS = 6
 """Of values: more than the page shows, and few enough to keep the file small."""
 

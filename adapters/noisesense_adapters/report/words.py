@@ -9,19 +9,6 @@ from noisesense import ModeSummary, Partition, Summary
 from noisesense.scoring.definitions import Mode
 from noisesense.stats.interval import quantile_of_counts
 
-__all__ = [
-    "KINDS",
-    "MODE_WORDS",
-    "NO_VALUES",
-    "Kind",
-    "box_words",
-    "boxes_caption",
-    "extent",
-    "headline",
-    "histogram_words",
-    "left_out",
-]
-
 NO_VALUES = "No sample has a value: there is nothing to draw."
 
 MODE_WORDS: dict[Mode, str] = {

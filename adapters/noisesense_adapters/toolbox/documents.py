@@ -8,8 +8,6 @@ from typing import Any
 
 from noisesense.errors import InputError
 
-__all__ = ["read_json"]
-
 
 def read_json(path: Path) -> Any:
     """The document in a UTF-8 file. Raises `InputError`."""

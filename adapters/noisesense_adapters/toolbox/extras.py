@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from noisesense.errors import MissingExtraError
 
-__all__ = ["needs_extra"]
-
 
 @contextmanager
 def needs_extra(extra: str, *packages: str, where: str = "") -> Generator[None, None, None]:

@@ -14,8 +14,6 @@ from typing import TypeVar
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
 from noisesense_adapters.toolbox.replies import CUT_SHORT, FILTERED, MISFIT, NOT_JSON, usage_of
 
-__all__ = ["RequestRefusedError", "call_model", "judge_error"]
-
 T = TypeVar("T")
 
 _CODE = re.compile(r"[a-z]+(_[a-z]+)*")  # a word like rate_limit_exceeded, never a key

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-__all__ = ["described", "endpoint", "identity"]
-
 _DEPTH = 12
 _FRAMEWORK = re.compile(r"langchain(_\w+)?|ragas|deepeval|llama_index|haystack")
 

@@ -11,8 +11,6 @@ from noisesense.errors import InputError
 from noisesense.judging.protocol import StructuredLLM
 from noisesense.judging.sharing import judge_for
 
-__all__ = ["check_alone", "check_judge", "judge_over", "read_verdicts"]
-
 
 def check_judge(judge: object, options: Mapping[str, Any] | None, **others: object) -> None:
     """A judge alone, or options that `LLMJudge` takes.

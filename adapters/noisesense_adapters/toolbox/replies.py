@@ -13,19 +13,6 @@ from pydantic import BaseModel, ValidationError
 from noisesense.errors import ReplyError
 from noisesense.judging.protocol import Usage
 
-__all__ = [
-    "CUT_SHORT",
-    "FILTERED",
-    "MISFIT",
-    "NOT_JSON",
-    "check_complete",
-    "fitted",
-    "json_form",
-    "read_reply",
-    "spelled_out",
-    "usage_of",
-]
-
 S = TypeVar("S", bound=BaseModel)
 _Json = dict[str, Any]
 

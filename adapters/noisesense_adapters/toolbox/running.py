@@ -11,8 +11,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-__all__ = ["ask_either", "in_thread", "is_about_loops", "run_blocking"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ from noisesense.errors import InputError, MissingExtraError, NoiseSenseError
 from noisesense_adapters.toolbox.failures import judge_error
 from noisesense_adapters.toolbox.judges import check_alone, judge_over
 
-__all__ = ["judge_of"]
-
 _HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain"
 
 

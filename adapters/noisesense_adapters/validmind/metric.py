@@ -17,8 +17,6 @@ from noisesense_adapters.validmind.llm import judge_of
 from noisesense_adapters.validmind.result import plots, raw_data, tables
 from noisesense_adapters.validmind.sample import dataset_rows
 
-__all__ = ["TEST_ID", "NoiseSensitivity"]
-
 TEST_ID = "noisesense.NoiseSensitivity"
 
 _LOGGED = 5

@@ -9,8 +9,6 @@ from typing import Any
 from noisesense import ModeSummary, Result, Summary
 from noisesense.scoring.definitions import MODES
 
-__all__ = ["plots", "raw_data", "tables"]
-
 # None of them has types. ValidMind brings the other two.
 vm: Any = import_module("validmind")
 pandas: Any = import_module("pandas")

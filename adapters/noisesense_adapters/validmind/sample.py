@@ -9,8 +9,6 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe
 from noisesense_adapters.datasets.rows import BadRow, Column, ColumnReader, Row, pick, recognize
 
-__all__ = ["dataset_rows"]
-
 pandas: Any = import_module("pandas")
 _OPTIONAL = "user_input"
 
