@@ -9,12 +9,12 @@ from random import Random
 from typing import get_args
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode, Truth
 from noisesense.scoring.gate import check_limit
 from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
-from noisesense.stats.cells import CellKind
+from noisesense.stats.cells import CellKind, cell_of
 from noisesense.stats.interval import Bounds, quantile_of_sorted
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts, as_model
 
@@ -27,28 +27,21 @@ class Cells:
 
     def __init__(self, verdicts: Verdicts, kinds: Collection[CellKind]) -> None:
         self._verdicts = verdicts
-        self._yes: list[tuple[int, int]] = []
-        self._no: list[tuple[int, int]] = []
-        self.open = 0
-        """Cells of these kinds that hold no verdict."""
         self._claims: list[ResponseClaim | ReferenceClaim] = [
             *verdicts.response_claims,
             *verdicts.reference_claims,
         ]
-        responses = len(verdicts.response_claims)
-        chunks = range(verdicts.chunk_count)
+        cells: dict[Truth, list[tuple[int, int]]] = {True: [], False: [], None: []}
         for row, claim in enumerate(self._claims):
+            response = isinstance(claim, ResponseClaim)
             if isinstance(claim, ResponseClaim) and "correct" in kinds:
-                self._add(row, _CORRECT, claim.correct)
-            if ("response" if row < responses else "reference") in kinds:
-                for j in chunks:
-                    self._add(row, j, None if j in claim.undetermined else j in claim.entailed_by)
-
-    def _add(self, row: int, column: int, verdict: bool | None) -> None:
-        if verdict is None:
-            self.open += 1
-        else:
-            (self._yes if verdict else self._no).append((row, column))
+                cells[claim.correct].append((row, _CORRECT))
+            if ("response" if response else "reference") in kinds:
+                for j in range(verdicts.chunk_count):
+                    cells[cell_of(claim, j)].append((row, j))
+        self._yes, self._no = cells[True], cells[False]
+        self.open = len(cells[None])
+        """Cells of these kinds that hold no verdict."""
 
     def perturbed(self, random: Random, *, false_yes: float, false_no: float) -> Verdicts:
         """The verdicts with each "no" and each "yes" flipped at these rates."""
@@ -74,17 +67,12 @@ class Cells:
 def _flipped(
     claim: ResponseClaim | ReferenceClaim, columns: set[int]
 ) -> ResponseClaim | ReferenceClaim:
-    entailed = tuple(sorted(set(claim.entailed_by) ^ (columns - {_CORRECT})))
-    if isinstance(claim, ReferenceClaim):
-        return ReferenceClaim.model_construct(
-            text=claim.text, entailed_by=entailed, undetermined=claim.undetermined
-        )
-    return ResponseClaim.model_construct(
-        text=claim.text,
-        correct=not claim.correct if _CORRECT in columns else claim.correct,
-        entailed_by=entailed,
-        undetermined=claim.undetermined,
-    )
+    update: dict[str, object] = {
+        "entailed_by": tuple(sorted(set(claim.entailed_by) ^ (columns - {_CORRECT})))
+    }
+    if isinstance(claim, ResponseClaim) and _CORRECT in columns:
+        update["correct"] = not claim.correct
+    return claim.model_copy(update=update)
 
 
 def _hits(random: Random, count: int, rate: float) -> Iterator[int]:
@@ -93,12 +81,10 @@ def _hits(random: Random, count: int, rate: float) -> Iterator[int]:
         yield from range(count)
     elif rate > 0:
         scale = math.log1p(-rate)
-        position = -1
-        while True:
-            position += 1 + int(math.log(1 - random.random()) / scale)
-            if position >= count:
-                break
+        position = int(math.log(1 - random.random()) / scale)
+        while position < count:
             yield position
+            position += 1 + int(math.log(1 - random.random()) / scale)
 
 
 CELLS: tuple[CellKind, ...] = get_args(CellKind)
@@ -199,7 +185,7 @@ def sensitivity_band(
         InputError: a rate outside 0 to 1, an unknown kind, or no verdicts.
     """
     rates = {"false_yes": false_yes, "false_no": false_no}
-    for name, rate in {**rates, "confidence": confidence}.items():
+    for name, rate in (rates | {"confidence": confidence}).items():
         check_limit(rate, name)
     for kind in cells:
         if kind not in CELLS:
@@ -210,8 +196,12 @@ def sensitivity_band(
     actual, simulated = _Means(1), _Means(simulations)
     samples = failed = open_cells = 0
     for item in verdicts:
-        table = _verdicts(item)
-        if table is None:
+        scored = None if isinstance(item, Verdicts) else score_in(item)
+        if isinstance(item, Verdicts):
+            table = item
+        elif scored is not None:
+            table = as_model(scored.verdicts)
+        else:
             failed += 1
             continue
         samples += 1
@@ -219,7 +209,7 @@ def sensitivity_band(
         perturbable = Cells(table, cells)
         open_cells += perturbable.open
         for run in range(simulations):
-            wrong = perturbable.perturbed(random, false_yes=false_yes, false_no=false_no)
+            wrong = perturbable.perturbed(random, **rates)
             simulated.add(run, score(wrong, definition=definition))
     if not samples:
         raise InputError("verdicts on at least one sample", "none", where="verdicts")
@@ -227,21 +217,13 @@ def sensitivity_band(
     return SensitivityBand(
         samples=samples,
         failed=failed,
-        false_yes=false_yes,
-        false_no=false_no,
+        **rates,
         cells=tuple(kind for kind in CELLS if kind in cells),
         simulations=simulations,
         open_cells=open_cells,
         relevant=bands.get("relevant"),
         irrelevant=bands.get("irrelevant"),
     )
-
-
-def _verdicts(item: Verdicts | Score | Result) -> Verdicts | None:
-    if isinstance(item, Verdicts):
-        return item
-    scored = score_in(item)
-    return None if scored is None else as_model(scored.verdicts)
 
 
 class _Means:
