@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, check_choice, describe
-from noisesense.scoring.outcomes import ClaimOutcome
 from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.verdicts.form import ChunkForm
 
 GroupBy = Literal["id", "text"]
 
@@ -135,7 +133,9 @@ def _add(
     records: dict[str, _Record], sample: str, score: Score, group_by: GroupBy, examples: int
 ) -> None:
     chunks = score.verdicts.chunks
-    names = [_name(chunk, group_by) for chunk in chunks or ()] or [""] * score.verdicts.chunk_count
+    by_id = group_by == "id"
+    names = [chunk.id if by_id and chunk.id else chunk.text for chunk in chunks or ()]
+    names = names or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
         text = chunks[names.index(name)].text if chunks else ""
         records.setdefault(name, _Record(text)).retrieved += 1
@@ -143,7 +143,11 @@ def _add(
     for claim in score.claims:
         if claim.correct:
             continue
-        relevance = _entailing(claim)
+        relevance: dict[int, bool | None] = {
+            **dict.fromkeys(claim.relevant_chunks, True),
+            **dict.fromkeys(claim.irrelevant_chunks, False),
+            **dict.fromkeys(claim.unlabelled_chunks, None),
+        }
         sure = {names[j]: j for j in sorted(relevance, reverse=True)}
         perhaps = {names[j] for j in claim.undetermined_chunks} | sure.keys()
         if claim.correct is False:
@@ -157,16 +161,3 @@ def _add(
             records[name].undetermined += 1
     for name in guilty:
         records[name].samples += 1
-
-
-def _name(chunk: ChunkForm, group_by: GroupBy) -> str:
-    return chunk.id if group_by == "id" and chunk.id else chunk.text
-
-
-def _entailing(claim: ClaimOutcome) -> dict[int, bool | None]:
-    """The chunks that entail it for certain, and whether they are relevant."""
-    return {
-        **dict.fromkeys(claim.relevant_chunks, True),
-        **dict.fromkeys(claim.irrelevant_chunks, False),
-        **dict.fromkeys(claim.unlabelled_chunks, None),
-    }

@@ -15,7 +15,8 @@ from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.cells import CellKind, cell_of
-from noisesense.stats.interval import Bounds, quantile_of_sorted
+from noisesense.stats.interval import Bounds, mean_bounds, quantile_of_sorted
+from noisesense.stats.tally import ModeTally
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts, as_model
 
 _CORRECT = -1
@@ -193,7 +194,13 @@ def sensitivity_band(
     if simulations < 1:
         raise InputError("1 or more", describe(simulations), where="simulations")
     random = Random(seed)
-    actual, simulated = _Means(1), _Means(simulations)
+    tallies: list[dict[Mode, ModeTally]] = [{} for _ in range(simulations + 1)]
+
+    def count(tally: dict[Mode, ModeTally], scored: Score) -> None:
+        for mode in MODES:
+            if scored.counts(mode):
+                tally.setdefault(mode, ModeTally(mode, "none")).add(scored, None)
+
     samples = failed = open_cells = 0
     for item in verdicts:
         scored = None if isinstance(item, Verdicts) else score_in(item)
@@ -205,15 +212,18 @@ def sensitivity_band(
             failed += 1
             continue
         samples += 1
-        actual.add(0, score(table, definition=definition))
+        count(tallies[0], score(table, definition=definition))
         perturbable = Cells(table, cells)
         open_cells += perturbable.open
-        for run in range(simulations):
+        for tally in tallies[1:]:
             wrong = perturbable.perturbed(random, **rates)
-            simulated.add(run, score(wrong, definition=definition))
+            count(tally, score(wrong, definition=definition))
     if not samples:
         raise InputError("verdicts on at least one sample", "none", where="verdicts")
-    bands = {mode: _band(mode, actual, simulated, confidence) for mode in actual.modes}
+    bands = {
+        mode: _band(mode, actual, [each[mode] for each in tallies[1:]], confidence)
+        for mode, actual in tallies[0].items()
+    }
     return SensitivityBand(
         samples=samples,
         failed=failed,
@@ -226,56 +236,22 @@ def sensitivity_band(
     )
 
 
-class _Means:
-    """Running sums of both modes' lowest and highest values in several runs."""
-
-    def __init__(self, runs: int) -> None:
-        self.modes: tuple[Mode, ...] = ()
-        self.undetermined = dict.fromkeys(MODES, 0)
-        self.undefined = dict.fromkeys(MODES, 0)
-        self.defined = dict.fromkeys(MODES, 0)
-        """Over all runs."""
-        self._runs = runs
-        self._sums = {mode: ([0.0] * runs, [0.0] * runs) for mode in MODES}
-
-    def add(self, run: int, scored: Score) -> None:
-        self.modes = self.modes or tuple(m for m in MODES if scored.counts(m) is not None)
-        for mode in self.modes:
-            bounds = scored.bounds(mode)
-            if bounds is None:
-                self.undefined[mode] += 1
-                continue
-            self.defined[mode] += 1
-            self.undetermined[mode] += bounds[0] != bounds[1]
-            for sums, end in zip(self._sums[mode], bounds, strict=True):
-                sums[run] += end
-
-    def means(self, mode: Mode) -> tuple[list[float], list[float]] | None:
-        """Of the lowest values and of the highest, ascending. Errors make no claims, so that each
-        run has as many."""
-        samples = self.defined[mode] / self._runs
-        if not samples:
-            return None
-        low, high = (sorted(each / samples for each in sums) for sums in self._sums[mode])
-        return low, high
-
-
-def _band(mode: Mode, actual: _Means, simulated: _Means, confidence: float) -> Band:
-    undetermined, undefined = actual.undetermined[mode], actual.undefined[mode]
-    now, moved = actual.means(mode), simulated.means(mode)
-    if now is None or moved is None:
-        return Band(mode, undetermined, undefined, None, None, None, None, None, None)
+def _band(mode: Mode, actual: ModeTally, simulated: list[ModeTally], confidence: float) -> Band:
+    bounds = actual.mean_bounds()
+    # Errors make no claims: where there is a mean, every simulation has one.
+    moved = [each for tally in simulated if (each := tally.mean_bounds())]
+    if bounds is None:
+        return Band(mode, 0, actual.undefined, None, None, None, None, None, None)
     tail = (1 - confidence) / 2
-    bounds = now[0][0], now[1][0]
-    lows, highs = moved
-    moved_bounds = sum(lows) / len(lows), sum(highs) / len(highs)
+    lows, highs = (sorted(each[end] for each in moved) for end in (0, 1))
+    moved_bounds = mean_bounds(moved)
     return Band(
         mode=mode,
-        undetermined=undetermined,
-        undefined=undefined,
-        mean=None if undetermined else bounds[0],
+        undetermined=actual.open,
+        undefined=actual.undefined,
+        mean=None if actual.open else bounds[0],
         bounds=bounds,
-        moved=None if simulated.undetermined[mode] else moved_bounds[0],
+        moved=None if any(tally.open for tally in simulated) else moved_bounds[0],
         moved_bounds=moved_bounds,
         low=quantile_of_sorted(lows, tail),
         high=quantile_of_sorted(highs, 1 - tail),
