@@ -55,9 +55,16 @@ class Database:
             _in_use.add(self)
 
     def _open(self) -> sqlite3.Connection:
-        connection = self._connection = _connect(self._path)
-        weakref.finalize(self, connection.close)
+        connection = self._connection = sqlite3.connect(
+            self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        self._close_connection = weakref.finalize(self, connection.close)
         try:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cell_size_check = ON")
+            # A damaged text is read, and found out by its row's checksum.
+            connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             with _begun(connection, write=True):
                 self._prepare(connection)
             # Only now: it is written into the file, which may have been another program's.
@@ -92,7 +99,7 @@ class Database:
     def suspend(self) -> None:
         """Close the connection; the next use opens another."""
         if self._connection is not None:
-            self._connection.close()
+            self._close_connection()
             self._connection = None
 
     def close(self) -> None:
@@ -123,22 +130,6 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    try:
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA cell_size_check = ON")
-        # A damaged text is read, and found out by its row's checksum.
-        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
     """SQLite does not wait for another process that is switching at the same moment."""
     deadline = time.monotonic() + _BUSY_SECONDS
@@ -156,13 +147,8 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 @contextmanager
 def _begun(connection: sqlite3.Connection, *, write: bool) -> Generator[None, None, None]:
     connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-    try:
+    with connection:  # commits; or rolls back, also if that fails
         yield
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
 
 
 _APPLICATION = 0x4E6F6953  # "NoiS": tells `file` and us that it is one of ours
@@ -191,16 +177,14 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
     Raises:
         StoreError: another program's database, or another format of ours.
     """
-    application, pages, tables = (
-        connection.execute(question).fetchone()[0]
-        for question in (
-            "PRAGMA application_id",
-            "PRAGMA page_count",
-            "SELECT count(*) FROM sqlite_master",
-        )
-    )
+
+    def value(question: str) -> int:
+        return int(connection.execute(question).fetchone()[0])
+
+    application = value("PRAGMA application_id")
     # Damage may hide the tables; a file of several pages is not a new one.
-    if not application and pages <= 1 and not tables:
+    new = value("PRAGMA page_count") <= 1 and not value("SELECT count(*) FROM sqlite_master")
+    if new and not application:
         for statement in _TABLES.split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -208,7 +192,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
         return
     if application != _APPLICATION:
         raise StoreError("a verdict store", "another program's database", where=path)
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    version = value("PRAGMA user_version")
     if version != _FORMAT:
         raise StoreError(
             f"a verdict store of format {_FORMAT}",

@@ -65,11 +65,13 @@ class StoredCall:
 
     def row(self) -> Row:
         """As the table ``calls`` keeps it: every field and their checksum."""
-        usage = (self.usage.calls, self.usage.input_tokens, self.usage.output_tokens)
+        usage = self.usage
+        # SQLite keeps no NaN.
+        cost = None if usage.cost is None or math.isnan(usage.cost) else float(usage.cost)
         return _with_checksum(
             *(self.key, float(self.created), self.model, self.identity, self.version),
             *(self.step, self.vote, self.sample_key, self.label, self.reply),
-            *(*usage, _number(self.usage.cost), int(self.unanswered)),
+            *(usage.calls, usage.input_tokens, usage.output_tokens, cost, int(self.unanswered)),
         )
 
     @classmethod
@@ -145,11 +147,6 @@ def _checksum(fields: Sequence[object]) -> str:
     # A damaged text may have become bytes, which JSON has not.
     content = json.dumps(fields, default=repr)
     return hashlib.sha256(content.encode()).hexdigest()[:32]
-
-
-def _number(cost: float | None) -> float | None:
-    """SQLite keeps no NaN."""
-    return None if cost is None or math.isnan(cost) else float(cost)
 
 
 _LEASE_SECONDS = 60.0
@@ -285,11 +282,9 @@ class VerdictStore:
         """All finished calls, oldest first; those to be asked again are among them.
 
         Raises:
-            StoreError: one of them is damaged.
+            StoreError: the file is damaged, whether these calls are or others.
         """
-        with self._read() as connection:
-            rows = connection.execute("SELECT * FROM calls ORDER BY created, key").fetchall()
-        return [self._sound(StoredCall.from_row, row, "call") for row in rows]
+        return self._all("calls", StoredCall.from_row)
 
     # Samples
 
@@ -305,11 +300,7 @@ class VerdictStore:
         Raises:
             StoreError: the file is damaged, whether these samples are or others.
         """
-        with self._read() as connection:
-            # A damaged page may hide rows, and nobody would miss them.
-            self._check(connection)
-            rows = connection.execute("SELECT * FROM samples ORDER BY created, key").fetchall()
-        samples = [self._sound(StoredSample.from_row, row, "sample") for row in rows]
+        samples = self._all("samples", StoredSample.from_row)
         return [each for each in samples if model in (None, each.model, each.identity)]
 
     def export(self, path: str | os.PathLike[str], *, model: str | None = None) -> int:
@@ -392,10 +383,18 @@ class VerdictStore:
         self.calls()
         self.samples()
 
-    def _check(self, connection: sqlite3.Connection) -> None:
-        answer = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        if answer != ("ok",):
-            raise self.damaged(" ".join(map(str, answer or ())))
+    def _all(self, table: str, read: Callable[[Row], T]) -> list[T]:
+        with self._read() as connection:
+            # A damaged page may hide rows, and nobody would miss them.
+            answer = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if answer != ("ok",):
+                raise self.damaged(" ".join(map(str, answer or ())))
+            rows = connection.execute(f"SELECT * FROM {table} ORDER BY created, key").fetchall()
+        try:
+            return [read(row) for row in rows]
+        except ValueError as error:
+            what = f"a kept {table.removesuffix('s')} that cannot be read: {error}"
+            raise self.damaged(what) from None
 
     def damaged(self, what: str) -> StoreError:
         """The error to raise: what is wrong, in this file, and what can be done."""
@@ -415,12 +414,6 @@ class VerdictStore:
             expected = "a store that can be read and written"
             return StoreError(expected, str(error), where=str(self.path))
         return self.damaged(str(error) or type(error).__name__)
-
-    def _sound(self, read: Callable[[Row], T], row: Row, what: str) -> T:
-        try:
-            return read(row)
-        except ValueError as error:
-            raise self.damaged(f"a kept {what} that cannot be read: {error}") from None
 
 
 def _call_of(connection: sqlite3.Connection, key: str) -> StoredCall | None:
