@@ -15,9 +15,9 @@ from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, StoreError
-from noisesense.jsonl import as_path, to_json
+from noisesense.jsonl import as_path, parse_line, to_json
 from noisesense.judging.protocol import Usage
-from noisesense.judging.sqlite import Database, believed_alive, prepare, this_process
+from noisesense.judging.sqlite import Database, check_types, prepare, this_process
 from noisesense.utf8 import encodable
 from noisesense.verdicts.recording import write_recording
 from noisesense.verdicts.sample import Sample
@@ -78,7 +78,7 @@ class StoredCall:
     def from_row(cls, row: Row) -> StoredCall:
         """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
         key, created, model, identity, version, step, vote, sample_key, label, reply, *rest = (
-            _sound(row)
+            _sound("calls", row)
         )
         calls, input_tokens, output_tokens, cost, unanswered = rest
         usage = Usage(calls, input_tokens=input_tokens, output_tokens=output_tokens, cost=cost)
@@ -123,23 +123,28 @@ class StoredSample:
     @classmethod
     def from_row(cls, row: Row) -> StoredSample:
         """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
-        _, created, model, identity, version, settings, sample, verdicts, unanswered = _sound(row)
+        _, created, model, identity, version, settings, sample, verdicts, unanswered = _sound(
+            "samples", row
+        )
         return cls(
-            Sample.model_validate(json.loads(sample)),
-            Verdicts.model_validate(json.loads(verdicts)),
+            Sample.model_validate(parse_line(sample)),
+            Verdicts.model_validate(parse_line(verdicts)),
             *(model, version, settings, unanswered, created, identity),
         )
 
 
 def _with_checksum(*fields: object) -> Row:
-    return *fields, _checksum(fields)
+    # Half of a surrogate pair cannot be kept, wherever it came from.
+    kept = tuple(encodable(each) if isinstance(each, str) else each for each in fields)
+    return *kept, _checksum(kept)
 
 
-def _sound(row: Row) -> Row:
+def _sound(table: str, row: Row) -> Row:
     """The fields of a row, without its checksum."""
     *fields, checksum = row
     if checksum != _checksum(fields):
         raise ValueError("its checksum is wrong")
+    check_types(table, row)
     return tuple(fields)
 
 
@@ -148,8 +153,6 @@ def _checksum(fields: Sequence[object]) -> str:
     content = json.dumps(fields, default=repr)
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
-
-_LEASE_SECONDS = 60.0
 
 T = TypeVar("T")
 
@@ -233,6 +236,7 @@ class VerdictStore:
 
     def put(self, call: StoredCall) -> None:
         """Keep a finished call, and end the claim on it."""
+        self._database.let_go(call.key)
         row = call.row()
         with self._write() as connection:
             connection.execute(_insert("calls", row), row)
@@ -241,29 +245,20 @@ class VerdictStore:
     def claim(self, key: str) -> bool:
         """May the caller make this call? If not, `get` has it or somebody is making it.
 
-        A claim ends with `put` or `release`, with its process (seen on the same machine), or
-        after a minute: a call that takes longer may be made by a second process as well.
+        A claim ends with `put` or `release`, or with its process, which is seen at once on the
+        same machine and after a minute elsewhere. It is renewed for as long as the call takes,
+        up to an hour.
         """
         with self._write() as connection:
-            now = time.time()  # under the lock: no lease there was made later
             call = _call_of(connection, key)
-            if call is not None and call.answered:
+            if (call is not None and call.answered) or not self._database.lease(connection, key):
                 return False
-            # A lease that ends much later than it could is damaged, or the clock was set back.
-            row = connection.execute(
-                "SELECT owner FROM leases WHERE key = ? AND until > ? AND until <= ?",
-                (key, now, now + 2 * _LEASE_SECONDS),
-            ).fetchone()
-            if row is not None and believed_alive(row[0]):
-                return False
-            connection.execute(
-                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?)",
-                (key, this_process(), now + _LEASE_SECONDS),
-            )
-            return True
+        self._database.hold(key)
+        return True
 
     def release(self, key: str) -> None:
         """Give a claim back without an answer."""
+        self._database.let_go(key)
         with self._write() as connection:
             connection.execute(
                 "DELETE FROM leases WHERE key = ? AND owner = ?", (key, this_process())
@@ -375,7 +370,8 @@ class VerdictStore:
         usage = sum((call.usage for call in calls), Usage())
         names = sorted({call.model for call in calls} | {sample.model for sample in samples})
         oldest, newest = (calls[0].created, calls[-1].created) if calls else (None, None)
-        size = self.path.stat().st_size
+        with self._read():
+            size = self.path.stat().st_size
         return StoreStats(len(calls), len(samples), usage, tuple(names), oldest, newest, size)
 
     def check(self) -> None:
@@ -410,10 +406,22 @@ class VerdictStore:
         return self._database.transaction()
 
     def _failure(self, error: Exception) -> StoreError:
-        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError)):
+        got = encodable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError, OSError)):
             expected = "a store that can be read and written"
-            return StoreError(expected, str(error), where=str(self.path))
-        return self.damaged(str(error) or type(error).__name__)
+            hints = (hint for sign, hint in _HINTS.items() if sign in got)
+            return StoreError(expected, got, where=str(self.path), hint=next(hints, ""))
+        return self.damaged(got)
+
+
+_HINTS = {
+    "locked": "another program has been writing to it for 30 seconds",
+    "full": "free some space on the disk; what was finished before is kept",
+    "readonly": "make the file and its folder writable",
+    "unable to open": "check that its folder exists and can be written",
+    "disk I/O": "check the disk, and that the file lies on a local one",
+    "No such file": "it was removed while it was in use",
+}
 
 
 def _call_of(connection: sqlite3.Connection, key: str) -> StoredCall | None:
