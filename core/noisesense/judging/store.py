@@ -419,8 +419,7 @@ _HINTS = {
     "full": "free some space on the disk; what was finished before is kept",
     "readonly": "make the file and its folder writable",
     "unable to open": "check that its folder exists and can be written",
-    "disk I/O": "check the disk, and that the file lies on a local one",
-    "No such file": "it was removed while it was in use",
+    "disk I/O": "check that the file is still there, and that the disk is a local one",
 }
 
 
