@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
+from noisesense.utf8 import encodable
 from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.documents import read_json
 from noisesense_adapters.toolbox.extras import needs_extra
@@ -208,6 +209,8 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
 def _rows(path: Path, batches: Any) -> Iterator[Raw]:
     number = 0
     for batch in batches:
+        # Arrow believes what a file says of its texts' positions, also if they lie outside of it.
+        batch.validate(full=True)
         for start in range(0, batch.num_rows, _BATCH):
             for row in batch.slice(start, _BATCH).to_pylist():
                 yield Raw(f"{path.name}, row {number}", row)
@@ -219,9 +222,10 @@ def _readable(expected: str, path: Path) -> Generator[None, None, None]:
     """Arrow's own errors as ours, with the file's name."""
     try:
         yield
-    except pyarrow().ArrowException as error:
-        got = str(error).splitlines()[0]
-        raise InputError(expected, got, where=str(path)) from None
+    except (pyarrow().ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
+        got = (str(error) or type(error).__name__).splitlines()[0]
+        hint = "the file may be damaged or cut off"
+        raise InputError(expected, encodable(got), where=str(path), hint=hint) from None
 
 
 def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Raw]]]:
