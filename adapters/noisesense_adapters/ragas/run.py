@@ -7,7 +7,7 @@ import logging
 import math
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
@@ -102,9 +102,27 @@ class Run:
 
     def count(self, name: str, choices: Choices, score: Score | None) -> None:
         """Count a row of one of our metrics; None: the row failed."""
-        if self.token is not None:
-            tally = self._tallies.setdefault((name, choices), Tally())
-            tally.add(score or Result(str(tally.samples), error="failed"))
+        if self.token is None:
+            return
+        if (name, choices) not in self._tallies:
+            self._warn_of_namesake(name, choices)
+        tally = self._tallies.setdefault((name, choices), Tally())
+        tally.add(score or Result(str(tally.samples), error="failed"))
+
+    def _warn_of_namesake(self, name: str, choices: Choices) -> None:
+        """Two definitions under one name and mode: ragas keeps the last in their one column."""
+        for other_name, other in self._tallies:
+            if (other_name, other.mode) == (name, choices.mode):
+                one, two = (
+                    ", ".join(f"{key}={value!r}" for key, value in [*each._asdict().items()][1:])
+                    for each in (other, choices)
+                )
+                warnings.warn(
+                    f"two metrics, {one} and {two}, are both called {name}(mode={choices.mode}),"
+                    " and ragas keeps one column a name; tell them apart with"
+                    " NoiseSensitivity(name=…)",
+                    stacklevel=2,
+                )
 
     def end(self, *, log: bool = True) -> None:
         """Free what the metrics have shared, and log what ragas' own mean hides."""
@@ -160,7 +178,6 @@ async def score_row(
         _callbacks.reset(token)
     run.count(name, choices, value.score)
     _trace_report(callbacks, choices, value.report)
-    _warn_of_namesake(callbacks, name, choices)
     if math.isnan(value) and value.status == "undetermined" and _raising.get():
         raise UndeterminedScoreError(f"{place}: {value.reason}")
     return value
@@ -212,38 +229,3 @@ def _trace_report(callbacks: Any, choices: Choices, report: dict[str, Any]) -> N
         metadata={"type": host.ChainType.RAGAS_PROMPT},
     )
     run.on_chain_end({"output": report})
-
-
-def _warn_of_namesake(callbacks: Any, name: str, choices: Choices) -> None:
-    """Warn if another metric of this name and mode scored the row by another definition.
-
-    ragas keeps the last of them in the one column they share.
-    """
-    for other in _choices_in_row(callbacks, name):
-        if other.mode == choices.mode and other != choices:
-            one, two = (
-                ", ".join(f"{key}={value!r}" for key, value in [*each._asdict().items()][1:])
-                for each in (other, choices)
-            )
-            warnings.warn(
-                f"two metrics, {one} and {two}, are both called {name}(mode={choices.mode}), and"
-                " ragas keeps one column a name; tell them apart with NoiseSensitivity(name=…)",
-                stacklevel=2,
-            )
-
-
-def _choices_in_row(callbacks: Any, name: str) -> Iterator[Choices]:
-    """Those of the metrics of this name that have reported on the same row."""
-    for tracer in getattr(callbacks, "handlers", ()):
-        if not isinstance(tracer, ragas_callbacks.RagasTracer):
-            continue
-        runs = tracer.traces
-        own = runs.get(str(callbacks.parent_run_id))
-        row = runs.get(own.parent_run_id) if own and own.parent_run_id else None
-        metrics = [runs[child] for child in row.children] if row else []
-        for metric in metrics:
-            if metric.name == name:
-                reports = [runs[child] for child in metric.children]
-                yield from (
-                    Choices(**run.inputs["data"]) for run in reports if run.name == _REPORT
-                )
