@@ -105,4 +105,4 @@ class ReplyError(JudgeError):
 
 
 class MissingExtraError(NoiseSenseError, ImportError):
-    """An optional package is not installed; the message names the extra that brings it."""
+    """An optional package is not installed, or not in a version that NoiseSense supports."""

@@ -146,7 +146,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
                 "labels by source or text", describe(chunk_labels), where="chunk_labels"
             )
         check_definition(definition)
-        _check_model(model)
+        if not isinstance(model, (str, DeepEvalBaseLLM, NoneType)):
+            raise InputError(
+                "None, a model's name or a DeepEvalBaseLLM", type(model).__name__, where="model"
+            )
         check_judge(judge, judge_options, model=model, store=store)
         self.threshold = 0 if strict_mode else threshold
         # DeepEval's own metrics keep the model object here; ours makes it when it is needed.
@@ -265,21 +268,13 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         # DeepEval's cache and its tables tell metrics apart by name only: what changes the
         # number is in it.
-        parts: list[str] = [self.mode]
-        if self.definition != "ragas":
-            parts.append(self.definition)
-        if self.empty != "undefined":
-            parts.append(f"empty={self.empty}")
-        if self.undetermined != "none":
-            parts.append(f"undetermined={self.undetermined}")
-        return f"Noise Sensitivity ({', '.join(parts)})"
-
-
-def _check_model(model: object) -> None:
-    if model is not None and not isinstance(model, (str, DeepEvalBaseLLM)):
-        raise InputError(
-            "None, a model's name or a DeepEvalBaseLLM", type(model).__name__, where="model"
-        )
+        parts = {
+            self.mode: True,
+            self.definition: self.definition != "ragas",
+            f"empty={self.empty}": self.empty != "undefined",
+            f"undetermined={self.undetermined}": self.undetermined != "none",
+        }
+        return f"Noise Sensitivity ({', '.join(part for part, shown in parts.items() if shown)})"
 
 
 async def _measure(

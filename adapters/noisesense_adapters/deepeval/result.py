@@ -23,24 +23,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The result of measuring one test case.
+    """The result of measuring one test case."""
 
-    Attributes:
-        value: None if the score is undefined or undetermined.
-        score: None if the judge's model gave nothing usable.
-        judgement: likewise.
-        unusable: what was wrong with the model's replies; None if there is a judgement.
-        reason: what people read.
-        steps: the report, in the steps of DeepEval's own metrics.
-        cost: of the judge.
-    """
-
-    value: float | None = None
-    score: Score | None = None
+    value: float | None = None  # None: undefined or undetermined
+    score: Score | None = None  # None: the judge's model gave nothing usable
     judgement: Judgement | None = None
-    unusable: str | None = None
+    unusable: str | None = None  # what was wrong with the model's replies
     reason: str | None = None
-    steps: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()  # the report, in the steps of DeepEval's own metrics
     cost: Cost = Cost()
 
 

@@ -27,14 +27,10 @@ def place_of(test_case: LLMTestCase) -> str:
 
 
 def sample_of(test_case: Any, metric_name: str, labels: Labels | None) -> Sample:
-    """The test case in core's words.
+    """The test case in the core's words. Raises `MissingTestCaseParamsError`, `InputError`.
 
     A chunk's label is taken from ``metadata["chunk_labels"]`` (one of true, false, null for each
     item of ``retrieval_context``), else from ``labels`` by the chunk's source or text.
-
-    Raises:
-        MissingTestCaseParamsError: a field is None or empty.
-        InputError: not an `LLMTestCase`, images in it, or labels that do not fit.
     """
     if not isinstance(test_case, LLMTestCase):
         raise InputError("an LLMTestCase", type(test_case).__name__, where="test case")
@@ -117,9 +113,8 @@ def given_verdicts(
 ) -> Verdicts | None:
     """The verdicts in ``metadata["verdicts"]``, else those of the metric; None if there are none.
 
-    Raises:
-        InputError: they are malformed, do not fit the test case, or are the metric's and already
-            used for another sample: scoring that one with them would be meaningless.
+    Raises `InputError` if they do not fit the test case, or are the metric's and already used for
+    another sample: scoring that one with them would be meaningless.
     """
     own = _metadata(test_case).get(VERDICTS)
     if own is not None:

@@ -16,14 +16,8 @@ _OPTIONAL = "user_input"
 def dataset_rows(dataset: Any, columns: Mapping[str, Column]) -> list[Row | BadRow]:
     """Every row of the dataset, named by its index.
 
-    Args:
-        dataset: a ``VMDataset``.
-        columns: the columns that hold ``response``, ``retrieved_contexts``, ``reference`` and
-            ``user_input``. ``user_input`` may be missing: no verdict depends on it.
-
-    Raises:
-        InputError: not a dataset, no rows, no readable row, or a column that is neither a name
-            nor a function.
+    ``user_input`` may be missing: no verdict depends on it. Raises `InputError` for anything but
+    a dataset, without a readable row, or a column that is neither a name nor a function.
     """
     # Its public table leaves out the predictions of models.
     table = getattr(dataset, "_df", None)
