@@ -136,11 +136,7 @@ def _show(
 
 def _show_cells(out: Console, result: Agreement) -> None:
     counts = ("yes/yes", "missed", "false yes", "no/no", "judge open", "people open")
-    columns = [
-        Column("verdict"),
-        *numeric(*counts, "accuracy", "kappa"),
-        Column("interval"),
-    ]
+    columns = [Column("verdict"), *numeric(*counts, "accuracy", "kappa"), Column("interval")]
     rows = [
         [
             _CELLS[kind],

@@ -63,7 +63,6 @@ def compare(
             metavar="id|question",
             help="What identifies a sample in both runs.  [default: its id if it was given one, "
             "else question and reference]",
-            show_default=False,
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,

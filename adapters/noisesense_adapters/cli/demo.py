@@ -42,23 +42,18 @@ def demo(
     promptfoo: Annotated[
         Path | None,
         typer.Option(
-            help="The promptfoo command, if it is neither on PATH nor in ./node_modules/.bin.",
-            show_default=False,
+            help="The promptfoo command, if it is neither on PATH nor in ./node_modules/.bin."
         ),
     ] = None,
     require: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Frameworks that must be installed, e.g. ragas,deepeval,promptfoo.",
-            show_default=False,
-        ),
+        typer.Option(help="Frameworks that must be installed, e.g. ragas,deepeval,promptfoo."),
     ] = None,
     save: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Only write the examples with their verdicts as a recording: a .jsonl file.",
-            show_default=False,
         ),
     ] = None,
     force: ForceOption = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,8 +33,8 @@ from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.datasets.results import choices, results_of
 from noisesense_adapters.datasets.write import check_folder
 
-_JUDGE = "Judge"
-_OUTPUT = "Output"
+_judge = partial(typer.Option, rich_help_panel="Judge")
+_output = partial(typer.Option, rich_help_panel="Output")
 
 
 def score(
@@ -50,14 +51,11 @@ def score(
             "--map",
             metavar="FIELD=COLUMN",
             help="The column that holds FIELD, or a dotted path into one. Repeatable.",
-            show_default=False,
         ),
     ] = None,
     id_column: Annotated[
         str | None,
-        typer.Option(
-            "--id", metavar="COLUMN", help="The column with the samples' ids.", show_default=False
-        ),
+        typer.Option("--id", metavar="COLUMN", help="The column with the samples' ids."),
     ] = None,
     cluster: Annotated[
         str | None,
@@ -65,7 +63,6 @@ def score(
             metavar="COLUMN",
             help="The column with what samples share (a document, a user). Intervals resample "
             "these groups.",
-            show_default=False,
         ),
     ] = None,
     definition: DefinitionOption = None,
@@ -73,102 +70,50 @@ def score(
     undetermined: UndeterminedOption = None,
     verdicts: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RECORDING", help="Take the verdicts from this recording.", show_default=False
-        ),
+        typer.Option(metavar="RECORDING", help="Take the verdicts from this recording."),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROVIDER:MODEL",
-            help="The model that judges, e.g. openai:gpt-4.1-mini.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
-        ),
+        _judge(metavar="PROVIDER:MODEL", help="The model that judges, e.g. openai:gpt-4.1-mini."),
     ] = None,
     base_url: Annotated[
-        str | None,
-        typer.Option(
-            help="The endpoint, if not the provider's own.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
-        ),
+        str | None, _judge(help="The endpoint, if not the provider's own.")
     ] = None,
     api_key_env: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The environment variable that holds the key.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
-        ),
+        str | None, _judge(metavar="NAME", help="The environment variable that holds the key.")
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Store every call in this file, so that none is paid for twice.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
+        _judge(
+            metavar="FILE", help="Store every call in this file, so that none is paid for twice."
         ),
     ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="How many calls to make at once.", rich_help_panel=_JUDGE)
-    ] = 16,
+    concurrency: Annotated[int, _judge(min=1, help="How many calls to make at once.")] = 16,
     plan: Annotated[
         str,
-        typer.Option(
+        _judge(
             metavar="lazy|full",
             help="Ask for the verdicts that the score needs, or for every one.",
-            rich_help_panel=_JUDGE,
         ),
     ] = "lazy",
-    votes: Annotated[
-        int,
-        typer.Option(min=1, help="Ask for each verdict this many times.", rich_help_panel=_JUDGE),
-    ] = 1,
+    votes: Annotated[int, _judge(min=1, help="Ask for each verdict this many times.")] = 1,
     temperature: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="The model's temperature.  [default: the model's own]",
-            show_default=False,
-            rich_help_panel=_JUDGE,
-        ),
+        float | None, _judge(min=0, help="The model's temperature.  [default: the model's own]")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the results: .jsonl or .parquet.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
-        ),
+        Path | None, _output(metavar="FILE", help="Write the results: .jsonl or .parquet.")
     ] = None,
     report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a report: one .html file.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
-        ),
+        Path | None, _output(metavar="FILE", help="Write a report: one .html file.")
     ] = None,
     png: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the plots: one .png file.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
-        ),
+        Path | None, _output(metavar="FILE", help="Write the plots: one .png file.")
     ] = None,
     ragchecker: Annotated[
         bool,
-        typer.Option(
+        _output(
             "--ragchecker-aggregates",
             help="Also show the means as RAGChecker prints them: in percent, undefined as 0.",
-            rich_help_panel=_OUTPUT,
         ),
     ] = False,
     as_json: JsonOption = False,

@@ -51,7 +51,6 @@ def sensitivity(
         typer.Option(
             metavar="correct|response|reference",
             help="Which verdicts to change. Repeatable.  [default: all]",
-            show_default=False,
         ),
     ] = None,
     definition: DefinitionOption = None,

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Show, export or prune a store of judged calls.", no_args_is_help=True)
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The store's file.")]
-Model = Annotated[
-    str | None, typer.Option(help="Only what this model judged.", show_default=False)
-]
+Model = Annotated[str | None, typer.Option(help="Only what this model judged.")]
 
 
 def _opened(path: Path) -> VerdictStore:
