@@ -14,16 +14,8 @@ from noisesense import write_recording
 from noisesense.errors import InputError, describe
 from noisesense.fixtures import reference_examples
 from noisesense.stats.summary import counted
+from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    numeric,
-    show_json,
-    show_lines,
-    show_table,
-    table_width,
-)
 from noisesense_adapters.demo import (
     FRAMEWORKS,
     Place,
@@ -75,9 +67,9 @@ def demo(
         return
     report = _run(promptfoo, _required(require or []))
     if as_json:
-        show_json(to_dict(report))
+        output.show_json(to_dict(report))
     else:
-        _show(console(), report)
+        _show(output.console(), report)
     raise typer.Exit(0 if report.agrees else 1)
 
 
@@ -92,7 +84,7 @@ def _required(options: Sequence[str]) -> list[str]:
 
 def _run(promptfoo: Path | None, required: Sequence[str]) -> Report:
     # Made before the frameworks are silenced: its stderr stays the real one.
-    err = console(stderr=True)
+    err = output.console(stderr=True)
     if not err.is_terminal:
         return run_demo(promptfoo=promptfoo, require=required)
     with err.status("starting") as status:
@@ -105,17 +97,17 @@ def _run(promptfoo: Path | None, required: Sequence[str]) -> Report:
 
 def _show(out: Console, report: Report) -> None:
     columns, rows = _table(report, repeat=not out.is_terminal)
-    if out.is_terminal and table_width(columns, rows) > out.width:
+    if out.is_terminal and output.table_width(columns, rows) > out.width:
         columns, rows = _stacked(report)
-    show_table(out, columns, rows)
+    output.show_table(out, columns, rows)
     out.print()
     compared = {p.framework or "core": p.detail for p in report.places if p.state == "compared"}
     versions = ", ".join(f"{name} {version}" for name, version in compared.items())
-    show_lines(out, f"Lower is better. {versions}.", *notes(report))
-    show_lines(out, verdict(report), style="bold green" if report.agrees else "bold red")
+    output.show_lines(out, f"Lower is better. {versions}.", *notes(report))
+    output.show_lines(out, verdict(report), style="bold green" if report.agrees else "bold red")
 
 
-def _table(report: Report, *, repeat: bool) -> tuple[list[Column], list[list[Text]]]:
+def _table(report: Report, *, repeat: bool) -> tuple[list[output.Column], list[list[Text]]]:
     """A row for each example and mode; ``repeat`` names the example in each of them."""
     rows: list[list[Text]] = []
     for definition, example, row in _groups(report):
@@ -123,17 +115,17 @@ def _table(report: Report, *, repeat: bool) -> tuple[list[Column], list[list[Tex
             rows.append([Text(definition, style="italic")])
         name = row.example if repeat else example
         rows.append([Text(name), Text(row.mode), *_cells(report, row)])
-    return [Column("example"), Column("mode"), *_columns(report)], rows
+    return [output.Column("example"), output.Column("mode"), *_columns(report)], rows
 
 
-def _stacked(report: Report) -> tuple[list[Column], list[list[Text]]]:
+def _stacked(report: Report) -> tuple[list[output.Column], list[list[Text]]]:
     """The same, narrower: each example on a line of its own."""
     rows: list[list[Text]] = []
     for definition, example, row in _groups(report):
         rows += [[Text(definition, style="italic")]] if definition else []
         rows += [[Text(example)]] if example else []
         rows.append([Text(f"  {row.mode}"), *_cells(report, row)])
-    return [Column("  mode"), *_columns(report)], rows
+    return [output.Column("  mode"), *_columns(report)], rows
 
 
 def _groups(report: Report) -> Iterator[tuple[str, str, Row]]:
@@ -147,8 +139,10 @@ def _groups(report: Report) -> Iterator[tuple[str, str, Row]]:
         before = row
 
 
-def _columns(report: Report) -> list[Column]:
-    return numeric("documented", *(place.name.replace(" ", "\n") for place in report.places))
+def _columns(report: Report) -> list[output.Column]:
+    return output.numeric(
+        "documented", *(place.name.replace(" ", "\n") for place in report.places)
+    )
 
 
 def _cells(report: Report, row: Row) -> list[Text]:

@@ -22,19 +22,8 @@ from rich.text import Text
 from noisesense import ModeSummary, Result, Summary, Usage
 from noisesense.scoring.definitions import MODES, Category
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    extent,
-    figure,
-    kind,
-    numeric,
-    one_line,
-    show_lines,
-    show_table,
-    span,
-    tell,
-)
+from noisesense_adapters.cli import output
+from noisesense_adapters.cli.output import extent, figure, kind, one_line, span
 from noisesense_adapters.datasets.read import count_rows
 
 _SHOWN_FAILURES = 20
@@ -93,7 +82,7 @@ class RunProgress:
     """
 
     def __init__(self, dataset: Path) -> None:
-        self._console = console(stderr=True)
+        self._console = output.console(stderr=True)
         self._bar: Progress | None = None
         self.done = self.failed = 0
         self.usage = Usage()
@@ -164,7 +153,7 @@ def show_summary(
     out: Console, name: str, summary: Summary, aggregates: Mapping[str, float | None] | None
 ) -> None:
     """Print a run's figures; warnings go to stderr."""
-    show_lines(out, _headline(name, summary))
+    output.show_lines(out, _headline(name, summary))
     modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
     if modes:
         out.print()
@@ -174,19 +163,21 @@ def show_summary(
         rows = [
             [label, *(column.get(label, figure(None)) for column in figures)] for label in labels
         ]
-        show_table(out, [Column(""), *numeric(*(mode.mode for mode in modes))], rows)
+        output.show_table(
+            out, [output.Column(""), *output.numeric(*(mode.mode for mode in modes))], rows
+        )
         out.print()
-        show_lines(out, _partition(summary), *_signs(modes))
+        output.show_lines(out, _partition(summary), *_signs(modes))
     if aggregates is not None:
         shown = ", ".join(
             f"{name} {'undetermined' if value is None else value}"
             for name, value in aggregates.items()
         )
-        show_lines(out, f"as RAGChecker prints it, in percent: {shown}")
+        output.show_lines(out, f"as RAGChecker prints it, in percent: {shown}")
     spent = _usage(summary.usage)
     if spent:
-        show_lines(out, f"judged with {spent}")
-    tell(*(f"note: {warning}" for warning in summary.warnings))
+        output.show_lines(out, f"judged with {spent}")
+    output.tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
 def _headline(name: str, summary: Summary) -> str:

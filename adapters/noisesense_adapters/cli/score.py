@@ -13,21 +13,7 @@ import typer
 
 from noisesense import ragchecker_aggregates
 from noisesense.errors import InputError, describe
-from noisesense_adapters.cli.options import (
-    SOME_FAILED,
-    DefinitionOption,
-    EmptyOption,
-    FailAbove,
-    JsonOption,
-    MaxUnanswered,
-    ModeOption,
-    UndeterminedOption,
-    as_mode,
-    check_answers,
-    check_gate,
-    check_limit,
-    worst,
-)
+from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.datasets.results import choices, results_of
@@ -65,9 +51,9 @@ def score(
             "these groups.",
         ),
     ] = None,
-    definition: DefinitionOption = None,
-    empty: EmptyOption = None,
-    undetermined: UndeterminedOption = None,
+    definition: options.DefinitionOption = None,
+    empty: options.EmptyOption = None,
+    undetermined: options.UndeterminedOption = None,
     verdicts: Annotated[
         Path | None,
         typer.Option(metavar="RECORDING", help="Take the verdicts from this recording."),
@@ -116,10 +102,10 @@ def score(
             help="Also show the means as RAGChecker prints them: in percent, undefined as 0.",
         ),
     ] = False,
-    as_json: JsonOption = False,
-    fail_above: FailAbove = None,
-    mode: ModeOption = None,
-    max_unanswered: MaxUnanswered = 0.05,
+    as_json: options.JsonOption = False,
+    fail_above: options.FailAbove = None,
+    mode: options.ModeOption = None,
+    max_unanswered: options.MaxUnanswered = 0.05,
 ) -> None:
     """Score a dataset.
 
@@ -137,8 +123,8 @@ def score(
     from noisesense_adapters.datasets.model import model_judge
     from noisesense_adapters.datasets.score import score_dataset
 
-    checked, chosen = as_mode(mode), choices(definition, empty, undetermined)
-    check_limit(fail_above)
+    checked, chosen = options.as_mode(mode), choices(definition, empty, undetermined)
+    options.check_limit(fail_above)
     _check_pictures(report, png, dataset)
     if ragchecker and chosen["definition"] not in (None, "ragas"):
         got = repr(definition)
@@ -195,10 +181,10 @@ def score(
         written = [f"wrote {path}" for path in (out, report, png) if path]
         show_lines(console(), *([""] if written else []), *written)
     raise typer.Exit(
-        worst(
-            check_gate(summary, fail_above, checked),
-            check_answers(summary, max_unanswered, judged=model is not None),
-            SOME_FAILED if summary.failed else 0,
+        options.worst(
+            options.check_gate(summary, fail_above, checked),
+            options.check_answers(summary, max_unanswered, judged=model is not None),
+            options.SOME_FAILED if summary.failed else 0,
         )
     )
 

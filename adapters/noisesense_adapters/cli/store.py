@@ -15,15 +15,8 @@ import typer
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import Usage
 from noisesense.stats.summary import counted
+from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    numeric,
-    show_json,
-    show_lines,
-    show_table,
-)
 
 if TYPE_CHECKING:
     from noisesense.judging.store import StoredCall, StoredSample, StoreStats, VerdictStore
@@ -56,10 +49,12 @@ class Line:
 
 
 _COLUMNS = (
-    Column("model"),
-    Column("prompts"),
-    *numeric("calls", "unusable\nreplies", "input\ntokens", "output\ntokens", "cost", "samples"),
-    *numeric("undetermined\nverdicts"),
+    output.Column("model"),
+    output.Column("prompts"),
+    *output.numeric(
+        "calls", "unusable\nreplies", "input\ntokens", "output\ntokens", "cost", "samples"
+    ),
+    *output.numeric("undetermined\nverdicts"),
 )
 
 
@@ -75,7 +70,7 @@ def show(store: StorePath, as_json: JsonOption = False) -> None:
         stats = opened.stats()
         lines = _lines(opened.calls(), opened.samples())
     if as_json:
-        show_json(
+        output.show_json(
             {
                 "path": str(store),
                 "bytes": stats.bytes,
@@ -85,11 +80,11 @@ def show(store: StorePath, as_json: JsonOption = False) -> None:
             }
         )
         return
-    out = console()
-    show_lines(out, _headline(store, stats))
+    out = output.console()
+    output.show_lines(out, _headline(store, stats))
     if lines:
         out.print()
-        show_table(
+        output.show_table(
             out, _COLUMNS, [[_cell(value) for value in asdict(each).values()] for each in lines]
         )
 
