@@ -16,19 +16,7 @@ _ERROR, _UNPAIRED = 2, 6
 def main() -> NoReturn:
     """Run the command line and exit.
 
-    An error is one line on stderr, never a traceback. The statuses:
-
-    - 0: done, and every requested check passed;
-    - 1: a check failed (a mean is above ``--fail-above``, B is worse, the demo disagrees);
-    - 2: an error;
-    - 3: done, but some samples failed or some lines could not be read;
-    - 4: a check cannot be decided: it depends on open verdicts, or there is no mean;
-    - 5: more than ``--max-unanswered`` of the verdicts that the score needs have no answer, or a
-      model found no claim in any response;
-    - 6: too few samples are in both runs (``--min-paired``);
-    - 130: interrupted.
-
-    If several apply, the first of 1, 4, 5, 3.
+    An error is one line on stderr, never a traceback. ``noisesense --help`` names the statuses.
     """
     try:
         with needs_extra("cli", "typer", "rich"):

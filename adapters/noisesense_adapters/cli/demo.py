@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,18 +17,8 @@ from noisesense.fixtures import reference_examples
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
-from noisesense_adapters.demo import (
-    FRAMEWORKS,
-    Place,
-    Report,
-    Row,
-    as_documented,
-    as_printed,
-    notes,
-    run_demo,
-    to_dict,
-    verdict,
-)
+from noisesense_adapters.demo import FRAMEWORKS, notes, run_demo, to_dict, verdict
+from noisesense_adapters.demo.compare import Place, Report, Row, as_documented, as_printed
 
 
 def demo(
@@ -85,14 +76,11 @@ def _required(options: Sequence[str]) -> list[str]:
 def _run(promptfoo: Path | None, required: Sequence[str]) -> Report:
     # Made before the frameworks are silenced: its stderr stays the real one.
     err = output.console(stderr=True)
+    run = partial(run_demo, promptfoo=promptfoo, require=required)
     if not err.is_terminal:
-        return run_demo(promptfoo=promptfoo, require=required)
+        return run()
     with err.status("starting") as status:
-        return run_demo(
-            promptfoo=promptfoo,
-            require=required,
-            progress=lambda name: status.update(f"computing in {name}"),
-        )
+        return run(progress=lambda name: status.update(f"computing in {name}"))
 
 
 def _show(out: Console, report: Report) -> None:
