@@ -65,7 +65,6 @@ class _NamedResult(NamedTuple):
 
 
 def _labels(judged: Sequence[Result], labeled: Sequence[Result]) -> list[Result]:
-    """People's results on the samples that the judge scored."""
     ours, theirs = (
         [_NamedResult(name_of(result), result) for result in run] for run in (judged, labeled)
     )

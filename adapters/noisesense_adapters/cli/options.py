@@ -67,7 +67,6 @@ ResultsPath = Annotated[
 
 
 def as_mode(name: str | None) -> Mode | None:
-    """The mode of that name, if one is given. Raises `InputError`."""
     return None if name is None else check_mode(name)
 
 
@@ -175,12 +174,10 @@ class Reading:
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:
-        """The results in the file, one by one."""
         return results_of(path, **self._choices, on_error=self._tell)
 
     @property
     def status(self) -> int:
-        """The exit status, if nothing else decides it."""
         return SOME_FAILED if self._errors else 0
 
     def _tell(self, error: InputError) -> None:

@@ -28,7 +28,6 @@ class Column(NamedTuple):
 
 
 def numeric(*titles: str) -> list[Column]:
-    """Columns of numbers."""
     return [Column(title, numeric=True) for title in titles]
 
 
@@ -50,7 +49,6 @@ def show_lines(out: Console, *lines: str, style: str = "") -> None:
 
 
 def tell(*lines: str) -> None:
-    """Lines on stderr."""
     show_lines(console(stderr=True), *lines)
 
 
@@ -70,7 +68,6 @@ def show_table(out: Console, columns: Sequence[Column], rows: Iterable[Cells]) -
 
 
 def table_width(columns: Sequence[Column], rows: Iterable[Cells]) -> int:
-    """How wide the table is, unwrapped."""
     return sum(_widths(columns, _texts(rows))) + len(_GAP) * (len(columns) - 1)
 
 
@@ -118,7 +115,6 @@ def extent(bounds: tuple[float, float] | None) -> str:
 
 
 def signed(bounds: tuple[float, float] | None) -> str:
-    """As `extent`, of a difference."""
     if bounds is None:
         return "-"
     low, high = bounds
@@ -126,7 +122,6 @@ def signed(bounds: tuple[float, float] | None) -> str:
 
 
 def kind(category: Category | None) -> str:
-    """A kind of claim in words."""
     return "absent" if category is None else _KINDS.get(category, category)
 
 

@@ -35,12 +35,10 @@ class Pace:
         self._times = deque([clock()], maxlen=_LAST)
 
     def add(self) -> None:
-        """A result came."""
         self._times.append(self._clock())
 
     @property
     def rate(self) -> float | None:
-        """Results a second; None before there are any."""
         seconds = self._times[-1] - self._times[0]
         return (len(self._times) - 1) / seconds if seconds > 0 else None
 
@@ -105,7 +103,6 @@ class RunProgress:
             self.say(f"{hidden:,} more failed")
 
     def add(self, result: Result | None) -> None:
-        """Count a result; None: one of an earlier run."""
         self.done += 1
         if result is not None:
             self._pace.add()
@@ -126,7 +123,6 @@ class RunProgress:
 
 
 def _usage(usage: Usage) -> str:
-    """Calls, tokens and cost, as far as there are any."""
     tokens = usage.input_tokens + usage.output_tokens
     parts = (
         f"{usage.calls:,} calls" if usage.calls else "",

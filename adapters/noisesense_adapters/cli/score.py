@@ -190,7 +190,6 @@ def score(
 
 
 def _columns(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
-    """The column of each field. Raises `InputError`."""
     columns = {field: column for field, column in named.items() if column is not None}
     for pair in mapping:
         field, equals, column = pair.partition("=")

@@ -19,7 +19,7 @@ from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
 
 if TYPE_CHECKING:
-    from noisesense.judging.store import StoredCall, StoredSample, StoreStats, VerdictStore
+    from noisesense.judging.store import StoredCall, StoredSample, VerdictStore
 
 app = typer.Typer(help="Show, export or prune a store of judged calls.", no_args_is_help=True)
 
@@ -81,7 +81,9 @@ def show(store: StorePath, as_json: JsonOption = False) -> None:
         )
         return
     out = output.console()
-    output.show_lines(out, _headline(store, stats))
+    span = f"judged from {_time(stats.oldest)} to {_time(stats.newest)}"
+    about = "empty" if stats.oldest is None else span
+    output.show_lines(out, f"{store}: {stats.bytes / 1024:,.0f} KiB, {about}")
     if lines:
         out.print()
         output.show_table(
@@ -116,13 +118,6 @@ def _lines(calls: Sequence[StoredCall], samples: Sequence[StoredSample]) -> list
             )
         )
     return lines
-
-
-def _headline(path: Path, stats: StoreStats) -> str:
-    size = f"{stats.bytes / 1024:,.0f} KiB"
-    if stats.oldest is None:
-        return f"{path}: {size}, empty"
-    return f"{path}: {size}, judged from {_time(stats.oldest)} to {_time(stats.newest)}"
 
 
 def _time(seconds: float | None) -> str | None:

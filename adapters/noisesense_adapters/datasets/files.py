@@ -31,7 +31,6 @@ _HINT = "save the file as UTF-8"
 
 
 def bad_byte(byte: int) -> InputError:
-    """The error for a byte that is not valid UTF-8."""
     return InputError("UTF-8 text", f"the byte {byte:#04x}", hint=_HINT)
 
 
@@ -68,7 +67,6 @@ def _value(line: bytes, *, first: bool) -> object:
 
 
 def count_lines(path: Path) -> int:
-    """The number of lines, blank ones included."""
     count, last = 0, b"\n"
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -186,7 +184,6 @@ def parquet_rows(path: Path) -> Iterator[Raw]:
 
 
 def count_parquet(path: Path) -> int:
-    """The number of rows."""
     with _readable("a Parquet file", path):
         return int(pyarrow("pyarrow.parquet").read_metadata(path).num_rows)
 

@@ -81,7 +81,6 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Close the file and remove it."""
         self._file.close()
         self.path.unlink(missing_ok=True)
 

@@ -48,7 +48,6 @@ async def _judge_rows(
     rows: Iterator[Row | BadRow],
     judge: Judge,
     journal: Journal,
-    *,
     concurrency: int,
     on_done: OnDone,
 ) -> None:
@@ -176,7 +175,7 @@ def score_dataset(
         return _write(target, _reported(recorded_results(rows, chosen, recording), on_done))
     rows = read_rows(path, columns, verdicts=False)
     with _journal(target, judge) as journal:
-        run_blocking(_judge_rows(rows, judge, journal, concurrency=concurrency, on_done=on_done))
+        run_blocking(_judge_rows(rows, judge, journal, concurrency, on_done))
         summary = _write(target, _rescored(journal, chosen))
         journal.remove()
     return summary
@@ -200,11 +199,7 @@ def score_rows(
     """
     chosen = choices(definition, empty, undetermined)
     with _journal(None, judge) as journal:
-        run_blocking(
-            _judge_rows(
-                iter(rows), judge, journal, concurrency=concurrency, on_done=lambda _: None
-            )
-        )
+        run_blocking(_judge_rows(iter(rows), judge, journal, concurrency, lambda _: None))
         return list(_rescored(journal, chosen))
 
 

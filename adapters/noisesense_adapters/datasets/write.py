@@ -85,12 +85,10 @@ _KINDS: dict[str, Callable[[Path, Iterator[Result]], object]] = {
 
 
 def write_file(path: Path, results: Iterator[Result]) -> None:
-    """Write the results; the file appears whole or not at all."""
     _KINDS[path.suffix.lower()](path, results)
 
 
 def holds_something(path: Path) -> bool:
-    """Does the file exist, and is it not empty?"""
     return path.exists() and path.stat().st_size > 0
 
 

@@ -36,7 +36,6 @@ class Pair(NamedTuple):
     irrelevant: float | None
 
     def value(self, mode: Mode) -> float | None:
-        """The figure of one mode."""
         return self.relevant if mode == "relevant" else self.irrelevant
 
 
@@ -136,8 +135,6 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything the demo found."""
-
     places: Sequence[Place]
     rows: Sequence[Row]
     missing: Sequence[str]
@@ -212,7 +209,6 @@ def _decimals(figure: float) -> int:
 
 
 def as_printed(value: float | None) -> str:
-    """A figure with four decimals."""
     return "undefined" if value is None else f"{value:.4f}"
 
 
@@ -249,7 +245,6 @@ def verdict(report: Report) -> str:
 
 
 def to_dict(report: Report) -> dict[str, Any]:
-    """The report as plain JSON-ready data."""
     return {
         "agrees": report.agrees,
         "verdict": verdict(report),

@@ -247,17 +247,13 @@ def read_checking_outputs(path: str | os.PathLike[str]) -> CheckingOutputs:
         InputError: names the file, the result, the field, the row and the label.
     """
     data = read_json(Path(path))
-    results = [
-        _located(raw, number, str(path)) for number, raw in enumerate(_results(data, str(path)))
-    ]
+    results: list[CheckedResult] = []
+    for number, raw in enumerate(_results(data, str(path))):
+        try:
+            results.append(read_result(raw, number=number))
+        except InputError as error:
+            raise error.within(f"{path}, result {number}") from None
     return CheckingOutputs(tuple(results), _groups(data))
-
-
-def _located(raw: Any, number: int, path: str) -> CheckedResult:
-    try:
-        return read_result(raw, number=number)
-    except InputError as error:
-        raise error.within(f"{path}, result {number}") from None
 
 
 def _results(data: Any, path: str) -> Iterator[Any]:

@@ -15,16 +15,9 @@ from noisesense import Result, Tally, __version__, offenders, read_results
 from noisesense.jsonl import as_path, to_json, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.utf8 import encodable
+from noisesense_adapters.report import words
 from noisesense_adapters.report.plots import plots
 from noisesense_adapters.report.samples import Samples
-from noisesense_adapters.report.words import (
-    KINDS,
-    MODE_WORDS,
-    NO_VALUES,
-    extent,
-    headline,
-    left_out,
-)
 
 Results = Iterable[Result] | str | os.PathLike[str]
 
@@ -96,13 +89,13 @@ def write_report(
         version=__version__,
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
-        mode_words=MODE_WORDS,
+        mode_words=words.MODE_WORDS,
         definition=DEFINITIONS[summary.definition] if summary.definition else None,
-        headline=headline(summary),
-        kinds=KINDS,
-        no_values=NO_VALUES,
-        extent=extent,
-        left_out=left_out,
+        headline=words.headline(summary),
+        kinds=words.KINDS,
+        no_values=words.NO_VALUES,
+        extent=words.extent,
+        left_out=words.left_out,
         plots=plots(summary),
         offenders=ranked,
         judges=judges,
