@@ -86,7 +86,7 @@ def _run(promptfoo: Path | None, required: Sequence[str]) -> Report:
 def _show(out: Console, report: Report) -> None:
     columns, rows = _table(report, repeat=not out.is_terminal)
     if out.is_terminal and output.table_width(columns, rows) > out.width:
-        columns, rows = _stacked(report)
+        columns, rows = _table(report, stacked=True)
     output.show_table(out, columns, rows)
     out.print()
     compared = {p.framework or "core": p.detail for p in report.places if p.state == "compared"}
@@ -95,25 +95,24 @@ def _show(out: Console, report: Report) -> None:
     output.show_lines(out, verdict(report), style="bold green" if report.agrees else "bold red")
 
 
-def _table(report: Report, *, repeat: bool) -> tuple[list[output.Column], list[list[Text]]]:
-    """A row for each example and mode; ``repeat`` names the example in each of them."""
+def _table(
+    report: Report, *, repeat: bool = False, stacked: bool = False
+) -> tuple[list[output.Column], list[list[Text]]]:
+    """A row for each example and mode; ``repeat`` names the example in each of them.
+
+    ``stacked`` is narrower: each example has a line of its own.
+    """
     rows: list[list[Text]] = []
     for definition, example, row in _groups(report):
         if definition:
             rows.append([Text(definition, style="italic")])
+        if stacked and example:
+            rows.append([Text(example)])
         name = row.example if repeat else example
-        rows.append([Text(name), Text(row.mode), *_cells(report, row)])
-    return [output.Column("example"), output.Column("mode"), *_columns(report)], rows
-
-
-def _stacked(report: Report) -> tuple[list[output.Column], list[list[Text]]]:
-    """The same, narrower: each example on a line of its own."""
-    rows: list[list[Text]] = []
-    for definition, example, row in _groups(report):
-        rows += [[Text(definition, style="italic")]] if definition else []
-        rows += [[Text(example)]] if example else []
-        rows.append([Text(f"  {row.mode}"), *_cells(report, row)])
-    return [output.Column("  mode"), *_columns(report)], rows
+        names = [Text(f"  {row.mode}")] if stacked else [Text(name), Text(row.mode)]
+        rows.append([*names, *_cells(report, row)])
+    titles = ["  mode"] if stacked else ["example", "mode"]
+    return [*map(output.Column, titles), *_columns(report)], rows
 
 
 def _groups(report: Report) -> Iterator[tuple[str, str, Row]]:
@@ -141,12 +140,15 @@ def _documented(row: Row) -> Text:
     shown = as_documented(row.documented)
     if row.documented_agrees is None:
         return Text(shown if row.documented is None else f"({shown})", style="dim")
-    return Text(shown) if row.documented_agrees else Text(f"!{shown}", style="bold red")
+    return _compared(shown, row.documented_agrees)
 
 
 def _figure(row: Row, place: Place) -> Text:
     cell = row.cells[place.name]
     if cell.agrees is None:
         return Text({"compared": "n/a", "failed": "failed"}.get(place.state, "-"), style="dim")
-    shown = as_printed(cell.value)
-    return Text(shown) if cell.agrees else Text(f"!{shown}", style="bold red")
+    return _compared(as_printed(cell.value), cell.agrees)
+
+
+def _compared(shown: str, agrees: bool) -> Text:
+    return Text(shown) if agrees else Text(f"!{shown}", style="bold red")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
+from noisesense.jsonl import parse_line
 from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.documents import read_json
 from noisesense_adapters.toolbox.extras import needs_extra
@@ -56,14 +56,11 @@ def jsonl_rows(path: Path) -> Iterator[Raw]:
 
 def _value(line: bytes, *, first: bool) -> object:
     try:
-        return json.loads(line.decode("utf-8-sig" if first else "utf-8"))
+        return parse_line(line.decode("utf-8-sig" if first else "utf-8"))
     except UnicodeDecodeError as error:
         return bad_byte(line[error.start])
-    except json.JSONDecodeError as error:
-        got = f"{error.msg.removesuffix(' at')} at column {error.colno}"
-        return InputError("one JSON object a line", got, hint="the line may be cut off")
-    except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits
-        return InputError("one JSON object a line", str(error))
+    except InputError as error:
+        return error
 
 
 def count_lines(path: Path) -> int:

@@ -10,15 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from noisesense import Judge, RecordedJudge, Summary, Tally, score
-from noisesense.errors import (
-    InputError,
-    JudgeError,
-    MissingExtraError,
-    NoiseSenseError,
-    StoreError,
-    UndefinedScoreError,
-)
+from noisesense import Judge, RecordedJudge, Summary, Tally, errors, score
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import gather_all
 from noisesense.judging.sharing import judge_once
@@ -75,13 +67,13 @@ async def _judge_rows(
             try:
                 result = await _judged(row, judge)
                 judged += result.score is not None
-            except JudgeError as error:
+            except errors.JudgeError as error:
                 result = unscored(row, error)
                 failed += 1
             journal.add(position, result)
             on_done(result)
             if failed == GIVE_UP and not judged:
-                raise JudgeError(
+                raise errors.JudgeError(
                     f"the judge failed on the first {failed} samples, so the run ends. "
                     f"The last: {result.error}"
                 )
@@ -95,13 +87,13 @@ async def _judged(row: Row | BadRow, judge: Judge) -> Result:
         return unscored(row, row.error)
     try:
         if row.sample is None:
-            raise InputError("texts to judge", "only verdicts")
+            raise errors.InputError("texts to judge", "only verdicts")
         judgement = await judge_once(judge, row.sample, metric="score", share=False)
-    except (JudgeError, StoreError, MissingExtraError):
+    except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
         raise
-    except InputError as error:
+    except errors.InputError as error:
         return unscored(row, error.within(row.place))
-    except NoiseSenseError as error:
+    except errors.NoiseSenseError as error:
         return unscored(row, error)
     return Result(
         id=row.id,
@@ -160,9 +152,8 @@ def score_dataset(
         StoreError: the judge's store.
     """
     if verdicts is not None and judge is not None:
-        raise InputError("verdicts or a judge", "both", where="score_dataset")
-    if type(concurrency) is not int or concurrency < 1:
-        raise InputError("a whole number of 1 or more", repr(concurrency), where="concurrency")
+        raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
+    errors.check_whole(concurrency, 1, "concurrency")
     chosen = choices(definition, empty, undetermined)
     on_done = on_done or (lambda _: None)
     target = None if out is None else check_output(as_path(out), as_path(path))
@@ -238,7 +229,7 @@ def _rescored(journal: Journal, chosen: Choices) -> Iterator[Result]:
     for line in journal.lines():
         try:
             yield Result.from_json(line, **chosen)
-        except UndefinedScoreError as error:
+        except errors.UndefinedScoreError as error:
             result = Result.from_json(line)
             yield replace(result, score=None, error=str(error), unanswered=0, judge=None)
 
