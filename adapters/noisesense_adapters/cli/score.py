@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -17,7 +17,7 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.datasets.results import choices, results_of
-from noisesense_adapters.datasets.write import check_folder
+from noisesense_adapters.datasets.write import check_folder, scratch_folder
 
 _judge = partial(typer.Option, rich_help_panel="Judge")
 _output = partial(typer.Option, rich_help_panel="Output")
@@ -146,10 +146,10 @@ def score(
         )
     aggregates = None
     progress = RunProgress(dataset)
-    with TemporaryDirectory(prefix="noisesense-") as scratch:
-        # What reads the results again reads them from a file.
-        read_again = report or png or ragchecker
-        results = out or (Path(scratch, "results.jsonl") if read_again else None)
+    # What reads the results again reads them from a file.
+    needs_file = out is None and (report or png or ragchecker)
+    with scratch_folder() if needs_file else nullcontext() as scratch:
+        results = out if scratch is None else scratch / "results.jsonl"
         try:
             with progress:
                 summary = score_dataset(
@@ -229,13 +229,14 @@ def _check_pictures(report: Path | None, png: Path | None, dataset: Path) -> Non
 def _tell_interrupted(progress: RunProgress, out: Path | None) -> None:
     from noisesense_adapters.datasets.score import partial_of
 
-    partial = out and partial_of(out)
-    if partial and partial.exists():
+    if out is None:
+        progress.say("interrupted: without --out no result is saved (a --store keeps the calls)")
+    elif (partial := partial_of(out)).exists():
         done = progress.done - progress.failed
         progress.say(f"interrupted: {done:,} samples are done and saved in {partial};")
         progress.say("the same command continues from there")
     else:
-        progress.say("interrupted: without --out no result is saved (a --store keeps the calls)")
+        progress.say(f"interrupted before a sample was done: {out} is as it was")
 
 
 def _write_pictures(results: Path, report: Path | None, png: Path | None, name: str) -> None:

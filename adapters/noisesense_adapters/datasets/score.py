@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from noisesense import Judge, RecordedJudge, Summary, Tally, errors, score
 from noisesense.jsonl import as_path
@@ -17,7 +16,7 @@ from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Empty, Undetermined
-from noisesense_adapters.datasets.journal import Journal, check_paid
+from noisesense_adapters.datasets.journal import Journal, check_paid, check_partial, only_writer
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import (
     Choices,
@@ -27,7 +26,12 @@ from noisesense_adapters.datasets.results import (
     unscored,
 )
 from noisesense_adapters.datasets.rows import BadRow, Column, Row
-from noisesense_adapters.datasets.write import check_output, holds_something, write_file
+from noisesense_adapters.datasets.write import (
+    check_output,
+    holds_something,
+    scratch_folder,
+    write_file,
+)
 from noisesense_adapters.toolbox.running import run_blocking
 
 GIVE_UP = 20
@@ -125,7 +129,8 @@ def score_dataset(
     judged or scored becomes a result with an error, and the run goes on.
 
     With a judge and ``out``, each result is saved to ``OUT.partial`` as soon as it is there. An
-    interrupted run leaves that file, and the same call continues from it. A finished run leaves
+    interrupted run leaves that file, and the same call continues from it. One run at a time writes
+    ``out``; while it does, it holds the lock ``OUT.lock``. A finished run leaves
     the results, and the same call retries only what failed. A result is reused if the judge's
     ``name``, the sample with its labels, the id and the cluster are the same. (A judge of your
     own without a ``name`` starts afresh each time.)
@@ -147,7 +152,8 @@ def score_dataset(
         on_done: called with each result as it arrives, and with None for one of an earlier run.
 
     Raises:
-        InputError: the dataset, the recording or an argument.
+        InputError: the dataset, the recording or an argument; another run is writing ``out``; a
+            file cannot be written (what is judged by then stays in ``OUT.partial``).
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
@@ -157,19 +163,27 @@ def score_dataset(
     chosen = choices(definition, empty, undetermined)
     on_done = on_done or (lambda _: None)
     target = None if out is None else check_output(as_path(out), as_path(path))
-    if target is not None:
+    with nullcontext() if target is None else only_writer(target):
+        if target is not None:
+            partial, rows = partial_of(target), read_rows(path, columns, verdicts=False)
+            check_partial(partial)
+            check_paid(target, partial, _name_of(judge), rows)
+        if judge is None:
+            recording = None if verdicts is None else RecordedJudge(verdicts)
+            rows = read_rows(path, columns, verdicts=recording is None)
+            return _write(target, _reported(recorded_results(rows, chosen, recording), on_done))
         rows = read_rows(path, columns, verdicts=False)
-        check_paid(target, partial_of(target), _name_of(judge), rows)
-    if judge is None:
-        recording = None if verdicts is None else RecordedJudge(verdicts)
-        rows = read_rows(path, columns, verdicts=recording is None)
-        return _write(target, _reported(recorded_results(rows, chosen, recording), on_done))
-    rows = read_rows(path, columns, verdicts=False)
-    with _journal(target, judge) as journal:
-        run_blocking(_judge_rows(rows, judge, journal, concurrency, on_done))
-        summary = _write(target, _rescored(journal, chosen))
-        journal.remove()
-    return summary
+        with _journal(target, judge) as journal:
+            run_blocking(_judge_rows(rows, judge, journal, concurrency, on_done))
+            try:
+                summary = _write(target, _rescored(journal, chosen))
+            except errors.InputError as error:
+                hint = error.hint or f"what was judged is kept in {journal.path}"
+                raise errors.InputError(
+                    error.expected, error.got, where=error.where, hint=hint
+                ) from error
+            journal.remove()
+        return summary
 
 
 def score_rows(
@@ -202,15 +216,16 @@ def partial_of(out: str | os.PathLike[str]) -> Path:
 @contextmanager
 def _journal(target: Path | None, judge: Judge) -> Generator[Journal, None, None]:
     name = _name_of(judge)
-    with TemporaryDirectory(prefix="noisesense-") as scratch:
-        path = Path(scratch, "results.partial") if target is None else partial_of(target)
+    with ExitStack() as stack:
+        if target is None:
+            path = Path(stack.enter_context(scratch_folder()), "results.partial")
+        else:
+            path = partial_of(target)
         journal = Journal(path, name)
-        try:
-            if target is not None and name is not None and holds_something(target):
-                journal.adopt(results_of(target))
-            yield journal
-        finally:
-            journal.close()
+        stack.callback(journal.close)
+        if target is not None and name is not None and holds_something(target):
+            journal.adopt(results_of(target))
+        yield journal
 
 
 def _name_of(judge: Judge | None) -> str | None:
