@@ -6,6 +6,7 @@ import sys
 from typing import NoReturn
 
 from noisesense.errors import NoiseSenseError, PairingError
+from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, visible
 from noisesense_adapters.toolbox.extras import needs_extra
 
 __all__ = ["main"]
@@ -18,14 +19,31 @@ def main() -> NoReturn:
 
     An error is one line on stderr, never a traceback. ``noisesense --help`` names the statuses.
     """
+    prepare_streams()
+    try:
+        status = _run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pipe_closed()
+    sys.exit(status)
+
+
+def _run() -> str | int | None:
+    stdout = sys.stdout
     try:
         with needs_extra("cli", "typer", "rich"):
             from noisesense_adapters.cli.app import app
 
             app(prog_name="noisesense")
+    except BrokenPipeError:
+        raise
     except (NoiseSenseError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(_UNPAIRED if isinstance(error, PairingError) else _ERROR)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
-        sys.exit(130)
-    sys.exit(0)
+        return 130
+    except SystemExit as end:
+        if sys.stdout is not stdout:  # Typer replaces it when nobody reads it any more
+            pipe_closed()
+        return end.code
+    return 0

@@ -54,7 +54,7 @@ def demo(
         check_new(save, force=force)
         examples = reference_examples()
         write_recording(save, ((example.sample, example.verdicts) for example in examples))
-        print(f"wrote {counted(len(examples), 'sample')} with verdicts to {save}")
+        output.say(f"wrote {counted(len(examples), 'sample')} with verdicts to {save}")
         return
     report = _run(promptfoo, _required(require or []))
     if as_json:

@@ -17,6 +17,7 @@ from noisesense.scoring.definitions import MODES, Category
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.output import extent, figure, kind, one_line, span
+from noisesense_adapters.cli.terminal import visible
 from noisesense_adapters.datasets.read import count_rows
 
 _SHOWN_FAILURES = 20
@@ -119,7 +120,7 @@ class RunProgress:
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
-        self._console.print(Text(one_line(line)), soft_wrap=True)
+        self._console.print(Text(visible(one_line(line))), soft_wrap=True)
 
 
 def _usage(usage: Usage) -> str:

@@ -17,6 +17,7 @@ from noisesense.judging.protocol import Usage
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
+from noisesense_adapters.cli.terminal import visible
 
 if TYPE_CHECKING:
     from noisesense.judging.store import StoredCall, StoredSample, VerdictStore
@@ -142,7 +143,7 @@ def export(
     check_new(recording, force=force)
     with _opened(store) as opened:
         count = opened.export(recording, model=model)
-    print(f"wrote {counted(count, 'sample')} to {recording}")
+    output.say(f"wrote {counted(count, 'sample')} to {recording}")
 
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -196,6 +197,7 @@ def prune(
                 )
 
             calls, samples = sum(map(fits, opened.calls())), sum(map(fits, opened.samples()))
-            typer.confirm(f"Remove {calls} calls and {samples} samples from {store}?", abort=True)
+            what = f"{calls} calls and {samples} samples from {visible(str(store))}"
+            typer.confirm(f"Remove {what}?", abort=True)
         removed = opened.prune(older_than=age, model=model, unanswered=unanswered)
-    print(f"removed {removed.calls} calls and {removed.samples} samples from {store}")
+    output.say(f"removed {removed.calls} calls and {removed.samples} samples from {store}")
