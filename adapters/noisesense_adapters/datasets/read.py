@@ -283,6 +283,9 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool)
         row = read(fields, place)
     except InputError as error:
         return BadRow(place, name, error.within(place))
+    except RecursionError:
+        got = "one that is nested too deep"
+        return BadRow(place, name, InputError("a sample", got, where=place))
     return row._replace(
         id=mapped.get("id") or row.id, cluster=mapped.get("cluster") or row.cluster
     )
