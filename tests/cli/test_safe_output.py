@@ -154,3 +154,30 @@ def test_results_are_written_although_nobody_reads(
     assert piped("score", str(files[0]), "--out", str(out))[0] == 141
     assert json.loads(out.read_text())["relevant"] == 1.0
     assert run("score", out).returncode == 0
+
+
+class Interrupted:
+    """A judge during whose first call the user presses Ctrl-C."""
+
+    name = "interrupted"
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_before_a_sample_was_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "noisesense_adapters.datasets.model.model_judge", lambda *_, **__: Interrupted()
+    )
+    data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
+    row = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
+    data.write_text(json.dumps(row) + "\n")
+    command = ["score", str(data), "--judge", "openai:m"]
+    done = run_here(capsys, *command, "--out", str(out))
+    assert done.status == 130
+    assert done.err == f"interrupted before a sample was done: {out} is as it was\n"
+    assert list(tmp_path.iterdir()) == [data]
+    done = run_here(capsys, *command)
+    assert "without --out no result is saved" in done.err

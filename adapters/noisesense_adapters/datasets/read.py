@@ -113,8 +113,11 @@ def _id(result: _Json) -> str:
 
 
 def _components(result: _Json) -> Iterator[_Json]:
-    components = as_object(result.get("gradingResult")).get("componentResults")
-    return map(as_object, components or ())
+    return _objects(as_object(result.get("gradingResult")).get("componentResults"))
+
+
+def _objects(value: Any) -> Iterator[_Json]:
+    return map(as_object, cast("list[object]", value) if isinstance(value, list) else ())
 
 
 def _ours(result: _Json) -> Iterator[_Json]:
@@ -126,8 +129,8 @@ def _ours(result: _Json) -> Iterator[_Json]:
 def _config(result: _Json) -> _Json:
     """The config of our assertion; if it gave no score, of the first Python one with a config."""
     scored = (c for c in _components(result) if "noiseSensitivity" in as_object(c.get("metadata")))
-    asserted = as_object(result.get("testCase")).get("assert") or ()
-    python = (a for a in map(as_object, asserted) if a.get("type") == "python")
+    asserted = _objects(as_object(result.get("testCase")).get("assert"))
+    python = (each for each in asserted if each.get("type") == "python")
     candidates = [*(as_object(c.get("assertion")) for c in scored), *python]
     configs = [as_object(candidate.get("config")) for candidate in candidates]
     return next((config for config in configs if config), as_object(None))
