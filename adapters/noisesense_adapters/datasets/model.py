@@ -51,7 +51,10 @@ def model_judge(
     if not (provider and colon and name):
         hint = "for example openai:gpt-4.1-mini"
         raise InputError("provider:model", describe(model), where="judge", hint=hint)
-    key = None if api_key_env is None else _key(api_key_env)
+    key = None if api_key_env is None else os.environ.get(api_key_env, "")
+    if key == "":
+        # Do not show the name: somebody may have put the key itself there.
+        raise JudgeError("the environment variable that api_key_env names is not set")
     settings = {"base_url": base_url, "api_key": key, "temperature": temperature}
     settings = {name: value for name, value in settings.items() if value is not None}
     verdict_store = None
@@ -66,14 +69,6 @@ def model_judge(
         max_concurrency=concurrency,
         store=verdict_store,
     )
-
-
-def _key(variable: str) -> str:
-    key = os.environ.get(variable)
-    if not key:
-        # Do not show the name: somebody may have put the key itself there.
-        raise JudgeError("the environment variable that api_key_env names is not set")
-    return key
 
 
 def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
@@ -97,9 +92,9 @@ def _langchain(provider: str, model: str, settings: dict[str, Any]) -> Structure
         if isinstance(error, ValueError) and str(error).startswith("Unsupported provider"):
             failure = InputError("a provider LangChain knows", describe(provider), where="judge")
         else:
-            problem = f"no client for {provider}:{model} ({type(error).__name__})"
             failure = JudgeError(
-                f"{problem}. Hint: is the environment variable of its API key set?"
+                f"no client for {provider}:{model} ({type(error).__name__}). "
+                "Hint: is the environment variable of its API key set?"
             )
     else:
         return LangChainLLM(chat)

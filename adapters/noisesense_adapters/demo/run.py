@@ -13,16 +13,8 @@ from noisesense import RecordedJudge, score
 from noisesense.errors import MissingExtraError, NoiseSenseError
 from noisesense.fixtures import ReferenceExample, reference_examples
 from noisesense.verdicts.recording import write_recording
-from noisesense_adapters.demo.compare import (
-    ExampleRun,
-    Framework,
-    Pair,
-    Place,
-    Report,
-    Results,
-    compare,
-    example_runs,
-)
+from noisesense_adapters.demo import compare
+from noisesense_adapters.demo.compare import ExampleRun, Framework, Pair, Place, Report, Results
 from noisesense_adapters.demo.deepeval import DEEPEVAL, run_deepeval
 from noisesense_adapters.demo.promptfoo import PROMPTFOO, PromptfooEval, find_promptfoo
 from noisesense_adapters.demo.quiet import quiet
@@ -67,7 +59,7 @@ def run_demo(
     Raises:
         InputError: ``promptfoo`` is not a command.
     """
-    runs = example_runs(reference_examples() if examples is None else examples)
+    runs = compare.example_runs(reference_examples() if examples is None else examples)
     command = find_promptfoo(promptfoo)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="noisesense-")))
@@ -89,7 +81,7 @@ def run_demo(
             hint = "no promptfoo on PATH nor in ./node_modules/.bin (npm install promptfoo)"
             places.append(Place(PROMPTFOO, "promptfoo", "not installed", hint))
     absent = {place.framework for place in places if place.state == "not installed"}
-    return compare(runs, places, [name for name in require if name in absent])
+    return compare.compare(runs, places, [name for name in require if name in absent])
 
 
 def _places(framework: str, names: tuple[str, ...], compute: Callable[[], Results]) -> list[Place]:

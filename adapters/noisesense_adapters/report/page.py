@@ -6,68 +6,27 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from noisesense import Offender, Result, Summary, Tally, __version__, offenders, read_results
+from noisesense import Result, Tally, __version__, offenders, read_results
 from noisesense.jsonl import as_path, to_json, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.utf8 import encodable
+from noisesense_adapters.report import words
 from noisesense_adapters.report.plots import plots
 from noisesense_adapters.report.samples import Samples
-from noisesense_adapters.report.words import (
-    KINDS,
-    MODE_WORDS,
-    NO_VALUES,
-    extent,
-    headline,
-    left_out,
-)
 
 Results = Iterable[Result] | str | os.PathLike[str]
 
 _DOCUMENTS, _CLAIMS_EACH = 25, 20
 
 
-@dataclass(frozen=True)
-class Collected:
-    """A run as the page shows it."""
-
-    summary: Summary
-    samples: Samples
-    offenders: tuple[Offender, ...]
-    judges: tuple[str, ...]
-
-
 def opened(results: Results) -> Iterable[Result]:
     """The results; a file is read one result at a time."""
     return read_results(results) if isinstance(results, (str, os.PathLike)) else results
-
-
-def source_name(results: Results) -> str:
-    """The name of the file that the results come from, if there is one."""
-    if not isinstance(results, (str, os.PathLike)):
-        return ""
-    return os.path.basename(os.fspath(results))  # noqa: PTH119
-
-
-def collect(results: Results, *, confidence: float) -> Collected:
-    """Read the results once, and keep each sample's row and detail as JSON text."""
-    tally, samples, judges = Tally(), Samples(), dict[str, None]()
-
-    def collecting() -> Iterator[Result]:
-        for result in opened(results):
-            tally.add(result)
-            samples.add(result)
-            if result.judge is not None:
-                judges[result.judge] = None
-            yield result
-
-    ranked = offenders(collecting(), top=_DOCUMENTS, examples=_CLAIMS_EACH)
-    return Collected(tally.summary(confidence=confidence), samples, ranked, tuple(judges))
 
 
 _PAGE = Path(__file__).parent / "page"
@@ -103,8 +62,18 @@ def write_report(
             cannot be written.
         RecordingError: a file that cannot be read.
     """
-    run = collect(results, confidence=confidence)
-    summary, samples = run.summary, run.samples
+    tally, samples, judges = Tally(), Samples(), dict[str, None]()
+
+    def collecting() -> Iterator[Result]:
+        for result in opened(results):
+            tally.add(result)
+            samples.add(result)
+            if result.judge is not None:
+                judges[result.judge] = None
+            yield result
+
+    ranked = offenders(collecting(), top=_DOCUMENTS, examples=_CLAIMS_EACH)
+    summary = tally.summary(confidence=confidence)
     style = _source("report.css")
     scripts = [_source(name) for name in _SCRIPTS]
     environment = Environment(
@@ -116,20 +85,20 @@ def write_report(
     )
     page = environment.get_template("report.html").render(
         title=title or "Noise sensitivity",
-        source=source_name(results),
+        source=as_path(results).name if isinstance(results, (str, os.PathLike)) else "",
         version=__version__,
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
-        mode_words=MODE_WORDS,
+        mode_words=words.MODE_WORDS,
         definition=DEFINITIONS[summary.definition] if summary.definition else None,
-        headline=headline(summary),
-        kinds=KINDS,
-        no_values=NO_VALUES,
-        extent=extent,
-        left_out=left_out,
+        headline=words.headline(summary),
+        kinds=words.KINDS,
+        no_values=words.NO_VALUES,
+        extent=words.extent,
+        left_out=words.left_out,
         plots=plots(summary),
-        offenders=run.offenders,
-        judges=run.judges,
+        offenders=ranked,
+        judges=judges,
         policy=_policy(style, scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],

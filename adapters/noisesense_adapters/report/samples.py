@@ -32,7 +32,6 @@ class Samples:
         return list(self._texts)
 
     def add(self, result: Result) -> None:
-        """Add one result."""
         self.rows.append(_row(result))
         self.details.append(to_json(self._detail(result)))
 
