@@ -44,7 +44,11 @@ def _read(message: object, schema: type[S]) -> tuple[S, Usage]:
 
 def _text_of(message: object) -> str:
     """Arguments of tool calls, one call after another, or else the text."""
-    calls = _arguments(message, "tool_calls") + _arguments(message, "invalid_tool_calls")
+    calls = [
+        call.get("args")
+        for field in ("tool_calls", "invalid_tool_calls")
+        for call in getattr(message, field, None) or ()
+    ]
     if calls:
         return "\n".join(
             args if isinstance(args, str) else json.dumps(args, default=str) for args in calls
@@ -54,11 +58,6 @@ def _text_of(message: object) -> str:
         return content
     blocks = cast("Sequence[object]", content) if isinstance(content, list) else ()
     return "".join(_text_in(block) for block in blocks)
-
-
-def _arguments(message: object, field: str) -> list[object]:
-    calls = cast("Sequence[Mapping[str, object]]", getattr(message, field, None) or ())
-    return [call.get("args") for call in calls]
 
 
 def _text_in(block: object) -> str:
@@ -111,12 +110,7 @@ class LangChainLLM:
         return f"LangChainLLM({self.name!r})"
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply as an instance of ``schema``, and what it cost.
-
-        Raises:
-            ReplyError: a reply that is empty, refused, cut short, or does not fit.
-            JudgeError: the model could not be called.
-        """
+        """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         structured = None if self._in_words else _structured(self._model, schema)
         if structured is not None:
             try:

@@ -214,13 +214,7 @@ class OpenAILLM:
         )
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply as an instance of ``schema``, and what it cost.
-
-        Raises:
-            ReplyError: a reply that is empty, refused, cut short, or does not fit.
-            JudgeError: no key, the key or the request refused, no reply after the retries.
-            MissingExtraError: the package ``openai`` is not installed.
-        """
+        """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         for form in range(self._form, len(_FORMS)):
             call = self._send(self._request(prompt, schema, _FORMS[form]))
             has_other_form = form + 1 < len(_FORMS)

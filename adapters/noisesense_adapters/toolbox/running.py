@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -18,17 +19,21 @@ async def in_thread(call: Callable[[], T]) -> T:
     """As `asyncio.to_thread`, but for any number at once, and no exit waits for a thread."""
     done: Future[T] = Future()
     # With the context, in which frameworks keep the callbacks of whoever calls us.
-    context = contextvars.copy_context()
+    work = partial(contextvars.copy_context().run, call)
 
     def run() -> None:
         if done.set_running_or_notify_cancel():
-            try:
-                done.set_result(context.run(call))
-            except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-                done.set_exception(error)
+            _finish(done, work)
 
     threading.Thread(target=run, name="noisesense-ask", daemon=True).start()
     return await asyncio.wrap_future(done)
+
+
+def _finish(done: Future[T], work: Callable[[], T]) -> None:
+    try:
+        done.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+        done.set_exception(error)
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -48,13 +53,9 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         cancel.set_result((asyncio.get_running_loop(), task))
         return await task
 
-    def run() -> None:
-        try:
-            done.set_result(asyncio.run(cancellable()))
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-            done.set_exception(error)
-
-    thread = threading.Thread(target=run, name="noisesense-scoring")
+    thread = threading.Thread(
+        target=lambda: _finish(done, lambda: asyncio.run(cancellable())), name="noisesense-scoring"
+    )
     thread.start()
     try:
         return done.result()
@@ -83,21 +84,17 @@ async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]
     for good, but they belong to the loop that opened them: in another loop a request goes out,
     is paid for, and its reply is lost. Sync clients have no such bond.
     """
-    if _is_first(asyncio.get_running_loop()):
+    global _first
+    loop = asyncio.get_running_loop()
+    with _lock:
+        _first = _first or weakref.ref(loop)
+    if _first() is loop:
         try:
             return await call()
         except Exception as error:
             if not is_about_loops(error):
                 raise
     return await in_thread(blocking)
-
-
-def _is_first(loop: asyncio.AbstractEventLoop) -> bool:
-    global _first
-    with _lock:
-        if _first is None:
-            _first = weakref.ref(loop)
-        return _first() is loop
 
 
 def is_about_loops(error: BaseException | None) -> bool:

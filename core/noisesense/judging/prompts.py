@@ -74,22 +74,16 @@ class Prompts:
         self, premises: Mapping[int, str], claims: Mapping[int, str], *, attempt: int = 0
     ) -> str:
         """The prompt that asks which premises entail which claims."""
-        numbered = _by_id(claims)
         if len(premises) == 1:
             (premise,) = premises.values()
-            return self._prompt(self.verify, {"premise": premise, "claims": numbered}, attempt)
-        data = {"premises": _by_id(premises), "claims": numbered}
+            return self._prompt(self.verify, {"premise": premise, "claims": claims}, attempt)
+        data = {"premises": premises, "claims": claims}
         return self._prompt(self.verify_several, data, attempt)
 
-    def _prompt(self, instructions: str, data: object, attempt: int) -> str:
-        line = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        line = encodable(line)
+    def _prompt(self, instructions: str, data: Mapping[str, object], attempt: int) -> str:
+        line = encodable(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
         again = [f"{self.again} (attempt {attempt + 1})"] if attempt else []
         return "\n".join([instructions, *again, line])
-
-
-def _by_id(texts: Mapping[int, str]) -> dict[str, str]:
-    return {str(number): text for number, text in texts.items()}
 
 
 DEFAULT_PROMPTS = Prompts()
