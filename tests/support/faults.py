@@ -23,6 +23,7 @@ from support.mind import Mind
 from support.misbehavior import Misbehavior, Script
 
 __all__ = [
+    "DRAFTS",
     "FAULTS",
     "RETRIES",
     "STRUCK",
@@ -139,6 +140,25 @@ _NEVER = 4
 _SPOILED = 6
 # Where verdicts cannot be read: 2 lists of claims, then each of 1 + C checks is asked 3 times.
 _NO_VERDICT = 2 + 3 * 4
+
+# Replies that think first. Cut anywhere, what is read is the answer or nothing.
+DRAFTS = {
+    "think": "<think>Perhaps DRAFT? No.</think>\nFINAL",
+    "thinking": "<thinking>\nPerhaps {1} or\nDRAFT\n</thinking>\n```json\nFINAL\n```",
+    "thought": "<thought>Perhaps DRAFT? Or { or </thought> So: FINAL",
+    "upper case": "[THINK]DRAFT[/THINK]FINAL",
+    "another sign": "◁think▷DRAFT◁/think▷FINAL",
+    "thought in words": "<|begin_of_thought|>DRAFT<|end_of_thought|> FINAL",
+    "answer tag": "<scratchpad>DRAFT</scratchpad><answer>FINAL</answer>",
+    "twice": "<think>DRAFT</think><think>DRAFT</think>FINAL",
+    "labels": "Draft: DRAFT Final: FINAL",
+    "labels, fenced": "My first attempt:\n```json\nDRAFT\n```\nThe answer:\n```json\nFINAL\n```",
+    "Harmony": "<|channel|>analysis<|message|>Perhaps DRAFT<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>FINAL",
+    "Harmony, constrained": "<|channel|>analysis<|message|>DRAFT<|end|><|start|>assistant"
+    "<|channel|>final <|constrain|>json<|message|>FINAL<|return|>",
+    "Harmony, bare": "analysisWe try DRAFT, which is wrong.assistantfinalFINAL",
+}
 
 FAULTS: tuple[Fault, ...] = (
     # The endpoint. Its client tries again; after that the sample fails, and says so.

@@ -239,7 +239,7 @@ class CallRunner:
             return None
         try:
             reply = call.schema.model_validate_json(stored.reply or "")
-        except ValidationError:
+        except (ValidationError, RecursionError):
             raise store.damaged(f"a {stored.step} reply that cannot be read") from None
         answer = call.read(reply)
         if answer is None:

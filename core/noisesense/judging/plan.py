@@ -96,11 +96,14 @@ class Decomposer:
 
 
 def _claims(text: str, reply: Claims) -> list[str] | None:
-    """None if all are blank, or run away: what a text says is bounded by its length."""
+    """None if all are blank, or run away: what a text says is bounded by its length.
+
+    The prompt's own example, "…", is blank, too.
+    """
     size = sum(map(len, reply.claims))
     if len(reply.claims) > 50 + len(text) or size > 5_000 + 20 * len(text):
         return None
-    claims = [claim for claim in reply.claims if claim.strip()]
+    claims = [claim for claim in reply.claims if claim.strip("….\"' \t\r\n")]
     return claims if claims or not reply.claims else None
 
 
@@ -262,7 +265,14 @@ def _read(
     missing: Collection[_Cell],
     reply: _Reply,
 ) -> _Cells | None:
-    """What the reply says of the cells that were missing; None if nothing."""
+    """What the reply says of the cells that were missing; None if nothing.
+
+    Nothing, too, if it goes on counting below or above the numbers in the prompt: claims numbered
+    0 to N, where 1 to N were asked, may all be off by one.
+    """
+    beside = {"premise": (0, len(part_of) + 1), "id": (0, len(claim_of) + 1)}
+    if any(getattr(each, axis, 1) in beside[axis] for each in reply.verdicts for axis in beside):
+        return None
     # A number that was not in the prompt stands for no part and no claim: -1.
     cells = [
         ((part_of.get(getattr(each, "premise", 1), -1), claim_of.get(each.id, -1)), each.entailed)
