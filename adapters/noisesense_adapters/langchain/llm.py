@@ -17,7 +17,7 @@ from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     check_complete,
     json_form,
-    read_reply,
+    read,
     spelled_out,
     usage_of,
 )
@@ -32,18 +32,26 @@ S = TypeVar("S", bound=BaseModel)
 _REASONS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI, Anthropic, Ollama
 
 
-def _read(message: object, schema: type[S]) -> tuple[S, Usage]:
+async def _read(message: object, schema: type[S]) -> tuple[S, Usage]:
     """The message's tool call or text as an instance of ``schema``."""
     usage = usage_of(message)
     metadata = cast("Mapping[str, Any]", getattr(message, "response_metadata", None) or {})
     extra = cast("Mapping[str, Any]", getattr(message, "additional_kwargs", None) or {})
     reasons = [metadata.get(name) for name in _REASONS]
     check_complete(usage, *reasons, refusal=extra.get("refusal"))
-    return read_reply(_text_of(message), schema, usage), usage
+    return await read(_text_of(message), schema, usage), usage
 
 
 def _text_of(message: object) -> str:
-    """Arguments of tool calls, one call after another, or else the text."""
+    """Arguments of tool calls, one call after another, or else the text.
+
+    As the model wrote them, where LangChain keeps that: of a key given twice its own parser takes
+    the last.
+    """
+    extra: Mapping[str, Any] = getattr(message, "additional_kwargs", None) or {}
+    raw = [call.get("function", {}).get("arguments") for call in extra.get("tool_calls") or ()]
+    if raw and all(isinstance(each, str) for each in raw):
+        return "\n".join(raw)
     calls = [
         call.get("args")
         for field in ("tool_calls", "invalid_tool_calls")
@@ -68,7 +76,6 @@ def _text_in(block: object) -> str:
 
 
 _NAMES = ("model_name", "model", "model_id")
-_NO_SUCH_FORM = (NotImplementedError, AttributeError, TypeError, ValueError)
 
 
 class LangChainLLM:
@@ -114,22 +121,23 @@ class LangChainLLM:
         structured = None if self._in_words else _structured(self._model, schema)
         if structured is not None:
             try:
-                result = await self._call(structured, prompt, has_other_form=True)
-                return _read(_raw_of(result), schema)
+                reply = self._reply(structured, prompt, schema)
+                return await call_model(reply, self.name, has_other_form=True)
             except RequestRefusedError:
                 pass
-        message = await self._call(self._model, spelled_out(prompt, schema))
-        self._in_words = True
-        return _read(message, schema)
+        reply = self._reply(self._model, spelled_out(prompt, schema), schema, in_words=True)
+        return await call_model(reply, self.name)
 
-    async def _call(
-        self, model: Runnable[Any, Any], prompt: str, *, has_other_form: bool = False
-    ) -> object:
-        call = ask_either(
+    async def _reply(
+        self, model: Runnable[Any, Any], prompt: str, schema: type[S], *, in_words: bool = False
+    ) -> tuple[S, Usage]:
+        result = await ask_either(
             partial(model.ainvoke, prompt, config=self._config),
             partial(model.invoke, prompt, config=self._config),
         )
-        return await call_model(call, self.name, has_other_form=has_other_form)
+        self._in_words = self._in_words or in_words
+        whole = cast("dict[str, object]", result) if isinstance(result, dict) else {"raw": result}
+        return await _read(whole.get("raw"), schema)
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
@@ -149,7 +157,7 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, 
         parameters = inspect.signature(bind).parameters
         strict = "strict" in parameters and parameters["method"].default == "json_schema"
         bound = bind(form, include_raw=True, **({"strict": True} if strict else {}))
-    except _NO_SUCH_FORM:
+    except Exception:  # noqa: BLE001 - wrappers evaluate a user's annotations, and raise anything
         return None
     # LangChain's idiom is RunnableParallel(raw=model) | parser; another one is run whole.
     steps = getattr(getattr(bound, "first", None), "steps__", {})
@@ -178,7 +186,3 @@ def _named(model: object) -> str:
     values = (default.get(field) or getattr(model, field, None) for field in _NAMES)
     name = next((value for value in values if isinstance(value, str) and value), "")
     return f"{type(model).__name__} {name}".strip()
-
-
-def _raw_of(result: object) -> object:
-    return cast("dict[str, object]", result).get("raw") if isinstance(result, dict) else result

@@ -12,18 +12,12 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import endpoint, identity
-from noisesense_adapters.toolbox.replies import (
-    check_complete,
-    json_form,
-    read_reply,
-    spelled_out,
-    usage_of,
-)
+from noisesense_adapters.toolbox.replies import json_form, read_completion, spelled_out
 from noisesense_adapters.toolbox.running import in_thread
 
 if TYPE_CHECKING:
@@ -216,15 +210,19 @@ class OpenAILLM:
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         for form in range(self._form, len(_FORMS)):
-            call = self._send(self._request(prompt, schema, _FORMS[form]))
+            request = self._request(prompt, schema, _FORMS[form])
             has_other_form = form + 1 < len(_FORMS)
             try:
-                completion = await call_model(call, self.name, has_other_form=has_other_form)
+                reply = self._reply(request, form, schema)
+                return await call_model(reply, self.name, has_other_form=has_other_form)
             except RequestRefusedError:
                 continue
-            self._form = max(self._form, form)
-            return _read(completion, schema)
         raise AssertionError("the last form returns or raises")
+
+    async def _reply(self, request: dict[str, Any], form: int, schema: type[S]) -> tuple[S, Usage]:
+        completion = await self._send(request)
+        self._form = max(self._form, form)
+        return await read_completion(completion, schema)
 
     def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, **self._params}
@@ -237,15 +235,3 @@ class OpenAILLM:
                 request["response_format"] = {"type": form}
         request["messages"] = [{"role": "user", "content": prompt}]
         return request
-
-
-def _read(completion: Any, schema: type[S]) -> tuple[S, Usage]:
-    usage = usage_of(completion)
-    choices: Any = getattr(completion, "choices", None)
-    message = getattr(choices[0], "message", None) if choices else None
-    if message is None:
-        raise ReplyError("the reply is not a chat completion", usage)
-    reason = getattr(choices[0], "finish_reason", None)
-    check_complete(usage, reason, refusal=getattr(message, "refusal", None))
-    content = getattr(message, "content", None)
-    return read_reply(content if isinstance(content, str) else "", schema, usage), usage

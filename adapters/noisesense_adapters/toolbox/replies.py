@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
 
@@ -40,6 +40,7 @@ _NO_OBJECT = "it holds no complete JSON object"
 _BREAKS_OFF = "it breaks off after an object, which may be a draft"
 LONGEST = 2_000_000
 """Characters of a reply that are read. A longer one is no reply to any prompt of ours."""
+_MOST_SPANS = 200  # objects and lists side by side
 _LONG = 20_000  # read in a thread: it may take longer than an event loop should stand still
 
 _THOUGHTS = re.compile(
@@ -83,7 +84,7 @@ def _tokens(counts: object, names: tuple[str, ...]) -> int:
     if isinstance(counts, Mapping):
         get = cast("Mapping[str, object]", counts).get
     values: Iterator[object] = (get(name, None) for name in names)
-    return next((value for value in values if isinstance(value, int)), 0)
+    return next((value for value in values if isinstance(value, int) and value > 0), 0)
 
 
 def check_complete(usage: Usage, *reasons: object, refusal: object = None) -> None:
@@ -145,6 +146,30 @@ def _strict(node: object, defs: _Json) -> object:
     return strict
 
 
+async def read_completion(completion: object, schema: type[S]) -> tuple[S, Usage]:
+    """A chat completion of an OpenAI-compatible endpoint: its text, or what it calls a tool with.
+
+    Raises:
+        ReplyError: it is none, or its text is refused, cut short, or does not fit.
+    """
+    usage = usage_of(completion)
+    choices: object = getattr(completion, "choices", None)
+    choice: Any = choices[0] if isinstance(choices, list) and choices else None
+    message: Any = getattr(choice, "message", None)
+    if message is None:
+        raise ReplyError("the reply is not a chat completion", usage)
+    check_complete(
+        usage, getattr(choice, "finish_reason", None), refusal=getattr(message, "refusal", None)
+    )
+    texts = [getattr(message, "content", None)]
+    if not texts[0]:
+        calls = getattr(message, "tool_calls", None)
+        functions = [getattr(each, "function", None) for each in calls or ()]
+        texts = [getattr(each, "arguments", None) for each in functions]
+    text = "\n".join(text for text in texts if isinstance(text, str))
+    return await read(text, schema, usage), usage
+
+
 async def read(text: str, schema: type[S], usage: Usage) -> S:
     """As `read_reply`, and a long reply off the event loop."""
     if len(text) < _LONG:
@@ -185,7 +210,7 @@ def _one_answer(text: str, schema: type[S]) -> S:
     bare: list[S] = []
     problem = _NO_OBJECT
     try:
-        for span in _spans(text):
+        for span in _spans(text, names):
             value = _parsed(span)
             items = cast("list[object]", value) if isinstance(value, list) else [value]
             # An object with none of the form's fields is passed over.
@@ -251,8 +276,8 @@ def _parsed(span: str) -> object:
     return None
 
 
-def _spans(text: str) -> list[str]:
-    """The outermost objects and lists of the answer: those not within thoughts, nor drafts.
+def _spans(text: str, names: Collection[str]) -> list[str]:
+    """The outermost lists, and objects with one of those names, not within thoughts, nor drafts.
 
     Raises:
         _NoReplyError: something begins and does not end.
@@ -266,8 +291,12 @@ def _spans(text: str) -> list[str]:
         if not name:
             label = text[max(last, start - 80) : start]
             at = last = _end_of(text, start, bool(spans))
-            if not _LABELED_DRAFT.search(label):
-                spans.append(text[start:at])
+            span = text[start:at]
+            has_name = any(f'"{name}"' in span for name in names)
+            if (has_name or span[0] == "[") and not _LABELED_DRAFT.search(label):
+                spans.append(span)
+            if len(spans) > _MOST_SPANS:
+                raise _NoReplyError(f"it holds more than {_MOST_SPANS} objects")
         elif _THOUGHTS.fullmatch(name) and mark["end"]:
             # The prompt's template may have opened it: all until here were thoughts.
             spans.clear()

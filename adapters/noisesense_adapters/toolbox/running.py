@@ -94,7 +94,10 @@ async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]
         except Exception as error:
             if not is_about_loops(error):
                 raise
-    return await in_thread(blocking)
+    try:
+        return await in_thread(blocking)
+    except NotImplementedError:
+        return await call()  # a model that has nothing else
 
 
 def is_about_loops(error: BaseException | None) -> bool:
