@@ -21,7 +21,7 @@ from noisesense_adapters.toolbox.replies import (
     spelled_out,
     usage_of,
 )
-from noisesense_adapters.toolbox.running import ask_either
+from noisesense_adapters.toolbox.running import ask_either, with_deadline
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -82,8 +82,9 @@ class LangChainLLM:
     """A `StructuredLLM` over a ``BaseChatModel`` (or what ``.bind()`` or ``.with_retry()`` made).
 
     Structured output is used where the model has it; else, or if its endpoint refuses it, the
-    form is spelled out in the prompt. Retries and timeouts are the model's own; the one call
-    repeated here is that of a prompt whose form was refused (400 or 422).
+    form is spelled out in the prompt. Retries and timeouts are the model's own; a timeout of
+    ``ChatOpenAI`` is for each whole request. The one call repeated here is that of a prompt whose
+    form was refused (400 or 422).
 
     Args:
         model: the chat model. A sync-only one is called in threads.
@@ -107,7 +108,7 @@ class LangChainLLM:
                 where="model",
                 hint="langchain.chat_models.init_chat_model(name) makes one of a name",
             )
-        self._model, self._config = model, config
+        self._model, self._config = _with_deadlines(model), config
         self._in_words = False
         self.name = " or ".join(dict.fromkeys(map(_named, innermost(model) or [model])))
         choices = (config or {}).get("configurable")
@@ -162,6 +163,23 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, 
     # LangChain's idiom is RunnableParallel(raw=model) | parser; another one is run whole.
     steps = getattr(getattr(bound, "first", None), "steps__", {})
     return cast("Runnable[Any, Any]", steps.get("raw", bound))
+
+
+def _with_deadlines(model: Any) -> Any:
+    """The model, where it is OpenAI's with a timeout that is for each whole request."""
+    # Not by getattr: wrappers answer for what they wrap.
+    fields: dict[str, Any] = getattr(model, "__dict__", {})
+    changed: dict[str, Any] = {}
+    for name in ("bound", "runnable"):
+        if name in fields:
+            changed[name] = _with_deadlines(fields[name])
+    if "fallbacks" in fields:
+        changed["fallbacks"] = [_with_deadlines(each) for each in fields["fallbacks"]]
+    for root, name in (("root_client", "client"), ("root_async_client", "async_client")):
+        if fields.get(root) is not None and fields.get(name) is not None:
+            changed[root] = with_deadline(fields[root])
+            changed[name] = changed[root].chat.completions
+    return model.model_copy(update=changed) if changed else model
 
 
 def innermost(model: object) -> list[object]:

@@ -18,7 +18,7 @@ from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import endpoint, identity
 from noisesense_adapters.toolbox.replies import json_form, read_completion, spelled_out
-from noisesense_adapters.toolbox.running import in_thread
+from noisesense_adapters.toolbox.running import in_thread, limit_requests, with_deadline
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -42,11 +42,14 @@ def sender(client: AsyncOpenAI | OpenAI | None, **settings: Any) -> Send:
     with needs_extra("openai"):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     if not isinstance(client, AsyncOpenAI):
-        create: Callable[..., object] = client.chat.completions.create
+        create: Callable[..., object] = with_deadline(client).chat.completions.create
         return lambda request: in_thread(partial(create, **request))
     if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
-        return _through_one(client)
-    return _through(lambda: client, lambda: client.copy(http_client=DefaultAsyncHttpxClient()))
+        return _through_one(with_deadline(client))
+    return _through(
+        lambda: client,
+        lambda: client.copy(http_client=limit_requests(DefaultAsyncHttpxClient())),
+    )
 
 
 def _through(what: Callable[[], Hashable], make: Callable[[], AsyncOpenAI]) -> Send:
@@ -114,7 +117,7 @@ def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
     try:
         # The client's own, once collected, would close itself in whichever loop runs by then.
-        return AsyncOpenAI(**settings, http_client=DefaultAsyncHttpxClient())
+        return AsyncOpenAI(**settings, http_client=limit_requests(DefaultAsyncHttpxClient()))
     except OpenAIError:
         pass
     raise JudgeError(
@@ -142,7 +145,8 @@ class OpenAILLM:
             place of those below; a sync one is called in threads. You close it yourself.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: default ``OPENAI_API_KEY``.
-        timeout: seconds a request may take, default 60.
+        timeout: seconds a whole request may take, default 60; of a client of your own, its
+            read timeout.
         max_retries: further requests after a 408, 409, 429, 5xx, a timeout or a lost
             connection, default 2.
         params: sent with every request: ``{"temperature": 0}``, ``{"extra_body": …}``.

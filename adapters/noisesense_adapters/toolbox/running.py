@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import inspect
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
@@ -67,6 +68,40 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         raise
     finally:
         thread.join()
+
+
+def with_deadline(client: Any) -> Any:
+    """A client of the openai package, over the same connections, whose timeout is for each whole
+    request: its own is for each piece of a reply, and a slow one comes in many."""
+    inner: Any = getattr(client, "_client", None)
+    kinds = [each for each in type(inner).__mro__ if each.__module__.startswith("httpx")]
+    if not kinds:
+        return client
+    # Not the package's subclass, which closes the connections when it is collected.
+    limited: Any = object.__new__(kinds[0])
+    limited.__dict__.update(inner.__dict__)
+    return client.copy(http_client=limit_requests(limited))
+
+
+def limit_requests(http_client: Any) -> Any:
+    """The HTTP client, which from now on ends a request when its read timeout is over."""
+    send = http_client.send
+
+    async def send_async(request: Any, **options: Any) -> Any:
+        return await asyncio.wait_for(send(request, **options), _seconds(request))
+
+    def send_blocking(request: Any, **options: Any) -> Any:
+        done: Future[Any] = Future()
+        work = partial(send, request, **options)
+        threading.Thread(target=_finish, args=(done, work), daemon=True).start()
+        return done.result(_seconds(request))
+
+    http_client.send = send_async if inspect.iscoroutinefunction(send) else send_blocking
+    return http_client
+
+
+def _seconds(request: Any) -> float | None:
+    return (request.extensions.get("timeout") or {}).get("read")
 
 
 # What asyncio says of another loop's connection. "no running event loop" is not one of them: as
