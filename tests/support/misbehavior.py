@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 Mutate = Callable[[str], str]
 
@@ -26,6 +27,7 @@ class Misbehavior:
         body: the HTTP body in place of a chat completion.
         refusal: text of ``message.refusal``; the content is null.
         finish_reason: of the choice.
+        reshape: changes the whole completion.
         mutate: changes the text the mind gave; the rest of the completion stays sound.
     """
 
@@ -38,6 +40,7 @@ class Misbehavior:
     body: str | None = None
     refusal: str | None = None
     finish_reason: str = "stop"
+    reshape: Callable[[dict[str, Any]], object] | None = None
     mutate: Mutate | None = None
 
 

@@ -214,7 +214,8 @@ class ScriptedServer:
         if fault.mutate is not None:
             text = fault.mutate(text)
         request.completion = text
-        return 200, json.dumps(completion(asked, request.index, request.prompt, text, fault))
+        reply = completion(asked, request.index, request.prompt, text, fault)
+        return 200, json.dumps(fault.reshape(reply) if fault.reshape else reply)
 
 
 async def _went_away(reader: asyncio.StreamReader, seconds: float) -> bool:
