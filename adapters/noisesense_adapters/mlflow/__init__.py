@@ -1,4 +1,4 @@
-"""Noise sensitivity as a scorer of MLflow's ``mlflow.genai.evaluate``. Needs the extra ``mlflow``."""
+"""Noise sensitivity as a scorer for ``mlflow.genai.evaluate``. Needs the extra ``mlflow``."""
 
 from noisesense_adapters.mlflow.llm import MLflowLLM
 from noisesense_adapters.mlflow.metric import NoiseSensitivity
