@@ -330,11 +330,13 @@ class _ScriptedLLM:
             texts = [chunk.text for chunk in sample.retrieved_contexts]
             self._claims[sample.response] = [c.text for c in verdicts.response_claims]
             self._claims[sample.reference] = [c.text for c in verdicts.reference_claims]
-            for claim in verdicts.response_claims:
-                if claim.correct:
-                    self._entailed.add((sample.reference, claim.text))
-            for claim in (*verdicts.response_claims, *verdicts.reference_claims):
-                self._entailed |= {(texts[j], claim.text) for j in claim.entailed_by}
+            self._entailed |= {
+                (sample.reference, claim.text)
+                for claim in verdicts.response_claims
+                if claim.correct
+            }
+            for side in (verdicts.response_claims, verdicts.reference_claims):
+                self._entailed |= {(texts[j], c.text) for c in side for j in c.entailed_by}
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         data = json.loads(prompt.splitlines()[-1])

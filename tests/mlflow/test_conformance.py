@@ -24,9 +24,8 @@ _COSTS = {
 
 def evaluated(samples: Sequence[Sample], scorer: Any) -> tuple[Any, list[Any]]:
     """The result and the traces' assessments, in the order of the samples."""
-    from mlflow.entities import Document, SpanType
-
     import mlflow
+    from mlflow.entities import Document, SpanType
 
     @mlflow.trace(span_type=SpanType.RETRIEVER)
     def retrieve(number: int) -> list[Document]:

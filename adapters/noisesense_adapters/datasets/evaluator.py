@@ -134,7 +134,7 @@ def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        items = cast("Mapping[Any, Any]", value).items()
+        items = cast("Mapping[object, Any]", value).items()
         return {str(name): plain(item) for name, item in items}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in cast("Sequence[Any]", value)]
@@ -147,7 +147,7 @@ def documents(value: Any) -> Any:
         value = parsed(value)
     if not isinstance(value, list):
         return value
-    return [_document(item) for item in cast("list[Any]", value)]
+    return [_document(item) for item in cast("list[object]", value)]
 
 
 def _document(item: Any) -> Any:
@@ -163,11 +163,11 @@ def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
     if labels is None:
         return chunks
     labels = parsed(labels) if isinstance(labels, str) else labels
-    if not isinstance(labels, list) or len(cast("list[Any]", labels)) != len(chunks):
+    if not isinstance(labels, list) or len(cast("list[object]", labels)) != len(chunks):
         expected = f"true, false or null for each of {len(chunks)} chunks"
         raise InputError(expected, describe(labels), where="chunk_labels")
     texts = [chunk if isinstance(chunk, dict) else {"text": chunk} for chunk in chunks]
-    pairs = zip(texts, cast("list[Any]", labels), strict=True)
+    pairs = zip(texts, cast("list[object]", labels), strict=True)
     return [{**chunk, "relevant": label} for chunk, label in pairs]
 
 
@@ -357,7 +357,7 @@ def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
         raise InputError(expected, describe(mode), where="mode")
     if mode == "both":
         return MODES if has_irrelevant else ("relevant",)
-    return (cast("Mode", mode),)
+    return (mode,)
 
 
 def given_judge(judge: Any, **others: Any) -> Judge | None:

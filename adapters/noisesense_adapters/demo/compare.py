@@ -78,7 +78,7 @@ def by_definition(runs: Sequence[ExampleRun]) -> dict[DefinitionName, list[Examp
     return groups
 
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-12
 
 State = Literal["compared", "not installed", "failed"]
 

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from noisesense import DefinitionName, Empty, Undetermined
 from noisesense.errors import InputError, NoiseSenseError, describe
-from noisesense_adapters.datasets.evaluator import Figure, Modes, RowEvaluator, mean_sentence
+from noisesense_adapters.datasets.evaluator import (
+    Figure,
+    Modes,
+    RowEvaluator,
+    mean_sentence,
+    plain,
+)
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.toolbox.extras import needs_extra
@@ -185,7 +191,6 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
 
 
 def _row(result: ExperimentItemResult) -> dict[str, Any]:
-    item: Any = result.item
-    get = item.get if isinstance(item, Mapping) else lambda name: getattr(item, name, None)
+    item: dict[str, Any] = plain(result.item)
     names = ("expected_output", "metadata", "input")
-    return {"output": result.output, **{name: get(name) for name in names}}
+    return {"output": result.output, **{name: item.get(name) for name in names}}

@@ -86,7 +86,7 @@ class NoiseSensitivity(Scorer):
     ) -> None:
         if judge is None and model is None:
             model = get_default_model()
-        choices = {"mode": mode, "definition": definition}
+        fields: dict[str, Any] = {**scorer, "mode": mode, "definition": definition}
         rows = RowEvaluator(
             USUAL,
             judge=judge,
@@ -105,10 +105,12 @@ class NoiseSensitivity(Scorer):
                 "user_input": user_input,
             },
         )
-        super().__init__(**scorer, **choices, empty=empty, undetermined=undetermined)
+        fields.update(empty=empty, undetermined=undetermined)
+        super().__init__(**fields)
         self._rows = rows
 
-    def __call__(
+    # MLflow hands over what is named here; a whole session is not what this scores.
+    def __call__(  # type: ignore[override]
         self,
         *,
         inputs: Any = None,
