@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
@@ -35,7 +37,7 @@ def model_judge(
         model: e.g. ``"openai:gpt-4.1-mini"`` or ``"anthropic:claude-sonnet-4-5"``.
         base_url: the endpoint, if it is not the provider's own.
         api_key_env: the name of the environment variable with the key; by default the
-            provider's own variable.
+            provider's own variable. An endpoint on this machine or its network needs none.
         temperature: by default the model's own.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
@@ -98,8 +100,20 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
 def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     with needs_extra("openai"):
         from noisesense_adapters.openai import OpenAILLM
+    if _is_local(settings.get("base_url", "")) and not os.environ.get("OPENAI_API_KEY"):
+        settings.setdefault("api_key", "none")  # the client wants one, the server does not
     params = {"temperature": settings.pop("temperature")} if "temperature" in settings else {}
     return OpenAILLM(model, params=params, **settings)
+
+
+def _is_local(url: str) -> bool:
+    """Is the endpoint on this machine or its own network (Ollama, vLLM, a container)?"""
+    host = ""
+    try:
+        host = urlsplit(url).hostname or ""
+        return ip_address(host).is_private
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
 
 
 def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:
