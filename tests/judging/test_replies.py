@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from noisesense import LLMJudge, ReplyError, Sample, VerdictStore
 from noisesense.judging.prompts import Claims, PackedVerdicts, VerdictList
+from support.scripted_llm import ScriptedLLM
 
 FORMS: list[type[BaseModel]] = [Claims, VerdictList, PackedVerdicts]
 
@@ -119,3 +123,34 @@ def test_half_a_surrogate_pair_is_repaired() -> None:
         read = Claims.model_validate(json.loads(reply))
         assert read.claims == ["half ?"]
         assert Claims.model_validate_json(read.model_dump_json()) == read
+
+
+def test_half_a_surrogate_pair_in_a_claim_is_stored_and_judged_again_for_nothing(
+    tmp_path: Path,
+) -> None:
+    """The bridge of a user's own may hand it over in a form that it has built by itself."""
+    half = "It is \ud83d."
+    sample = Sample(response=half, reference=f"Not {half}", retrieved_contexts=[half])
+
+    def answer(prompt: str) -> str:
+        data = json.loads(prompt.splitlines()[-1])
+        if "text" in data:
+            return json.dumps({"claims": [half]})
+        return json.dumps(
+            {"verdicts": [{"id": int(i), "entailed": False} for i in data["claims"]]}
+        )
+
+    for calls in (4, 0):
+        with VerdictStore(tmp_path / "store.sqlite") as store:
+            judge = LLMJudge(ScriptedLLM(answer), store=store)
+            verdicts = asyncio.run(judge.judge(sample))
+        assert verdicts.response_claims[0].text == "It is ?."
+        assert judge.usage.calls == calls
+
+
+def test_the_prompts_own_example_is_no_claim() -> None:
+    sample = Sample(response="One.", reference="Two.", retrieved_contexts=["Three."])
+    for echo in ('{"claims":["…"]}', '{"claims": ["...", " "]}'):
+        judge = LLMJudge(ScriptedLLM(lambda prompt, echo=echo: echo))
+        with pytest.raises(ReplyError, match="no usable list"):
+            asyncio.run(judge.judge(sample))

@@ -200,14 +200,21 @@ async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLM
 def _generated_blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     """As ``llm.generate``, which ragas has for event loops only."""
 
-    def call() -> LLMResult:  # a function, since ragas logs retries under its name
-        if llm.bypass_temperature:  # generate_text ignores it
-            by_model: LLMResult = llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)
-            return by_model
-        by_ragas: LLMResult = llm.generate_text(prompt, callbacks=callbacks)
-        return by_ragas
+    def call() -> LLMResult | None:  # a function, since ragas logs retries under its name
+        try:
+            if llm.bypass_temperature:  # generate_text ignores it
+                by_model: LLMResult = llm.langchain_llm.generate_prompt(
+                    [prompt], callbacks=callbacks
+                )
+                return by_model
+            by_ragas: LLMResult = llm.generate_text(prompt, callbacks=callbacks)
+            return by_ragas
+        except NotImplementedError:  # an async model; to try again would not help
+            return None
 
-    result: LLMResult = add_retry(call, llm.run_config)()
+    result: LLMResult | None = add_retry(call, llm.run_config)()
+    if result is None:
+        raise NotImplementedError
     if not llm.is_finished(result):
         raise ReplyError(CUT_SHORT, _usage_of_texts(result))
     return result
