@@ -50,6 +50,8 @@ FAULTY = 0.1
 SHAPE = Shape(response_claims=(1, 8), reference_claims=(1, 6), chunks=(10, 10), labelled=0.2)
 FILLER = " It goes on about this and that, at some length and to no end." * 15
 MEGABYTE = 2**20
+_LINE = 22  # bytes of the log for each call
+_KILL_AFTER = 200, 1200  # so many calls of all processes, however fast the machine is
 _GROWTH = 8  # megabytes that the undisturbed process may grow in the second half of its run
 
 
@@ -100,7 +102,7 @@ class Model:
         text = next(each for each in (data.get("text"), data.get("premise")) if each)
         reply = mind(int(text[text.index("(") + 1 : text.index(")")])).reply(data)
         bad = self._rng.random() < FAULTY
-        line = f"{'bad' if bad else 'good'} {hashlib.sha256(prompt.encode()).hexdigest()[:16]}\n"
+        line = f"{'bad ' if bad else 'good'} {hashlib.sha256(prompt.encode()).hexdigest()[:16]}\n"
         os.write(self._log, line.encode())
         usage = Usage(calls=1)
         content = spoiled(reply, self._rng) if bad else json.dumps(reply)
@@ -194,27 +196,26 @@ def run(folder: Path, samples: int, every: float, seed: int) -> int:
     VerdictStore(folder / "verdicts.db").close()
     start = time.monotonic()
     workers = [Worker(folder, samples, number) for number in range(WORKERS)]
-    watched, history = workers[-1], list[tuple[int, float, int]]()
-    next_kill, next_line = start + 5, start + 2
+    watched, history = workers[-1], list[tuple[float, int]]()
+    log = folder / "calls.log"
+    next_kill, next_line = rng.randrange(*_KILL_AFTER), start
     while any(worker.process.poll() is None for worker in workers):
-        time.sleep(0.2)
-        now = time.monotonic()
+        time.sleep(0.1)
+        calls = log.stat().st_size // _LINE
         running = [each for each in workers[:-1] if each.process.poll() is None]
-        if running and now > next_kill:
+        if running and calls > next_kill:
             rng.choice(running).kill()
-            next_kill = now + rng.uniform(2, 8)
-        if now > next_line and watched.process.poll() is None:
-            next_line = now + every
+            next_kill = calls + rng.randrange(*_KILL_AFTER)
+        if time.monotonic() > next_line:
+            next_line += every
             scores = sum(len(whole_lines(folder / f"done-{w.number}.jsonl")) for w in workers)
-            done = len(whole_lines(folder / f"done-{watched.number}.jsonl"))
-            calls = len((folder / "calls.log").read_bytes().splitlines())
             memory, files = watched.figures()
             if files:
-                history.append((done, memory, files))
+                history.append((memory, files))
             size = (folder / "verdicts.db").stat().st_size / MEGABYTE
             kills = sum(worker.kills for worker in workers)
-            shown = (f"{now - start:.0f}", f"{scores:,}", f"{calls:,}", kills)
-            shown += (f"{memory:.1f}", files, f"{size:.1f}")
+            shown = (f"{time.monotonic() - start:.0f}", f"{scores:,}", f"{calls:,}", kills)
+            shown += (f"{memory:.1f}" if files else "-", files or "-", f"{size:.1f}")
             print("".join(f"{each!s:>10}" for each in shown), flush=True)
     statuses = [worker.process.returncode for worker in workers]
     kills = sum(worker.kills for worker in workers)
@@ -226,7 +227,7 @@ def verdict(
     samples: int,
     kills: int,
     statuses: list[int],
-    history: list[tuple[int, float, int]],
+    history: list[tuple[float, int]],
 ) -> int:
     """What holds. 0 if all does."""
     found: dict[int, list[Any]] = defaultdict(list)
@@ -250,8 +251,8 @@ def verdict(
         store.check()
         kept = store.stats()
     half = len(history) // 2 if len(history) > 10 else 0
-    growth = history[-1][1] - history[half][1] if half else 0.0
-    files = history[-1][2] - history[half][2] if half else 0
+    growth = history[-1][0] - history[half][0] if half else 0.0
+    files = history[-1][1] - history[half][1] if half else 0
     rows = [
         ("samples, each judged twice", f"{samples:,}", True),
         ("without both scores", missing, missing == 0),
