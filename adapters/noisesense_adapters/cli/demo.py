@@ -128,12 +128,17 @@ def _groups(report: Report) -> Iterator[tuple[str, str, Row]]:
 
 def _columns(report: Report) -> list[output.Column]:
     return output.numeric(
-        "documented", *(place.name.replace(" ", "\n") for place in report.places)
+        "documented", *(place.name.replace(" ", "\n") for place in _present(report))
     )
 
 
 def _cells(report: Report, row: Row) -> list[Text]:
-    return [_documented(row), *(_figure(row, place) for place in report.places)]
+    return [_documented(row), *(_figure(row, place) for place in _present(report))]
+
+
+def _present(report: Report) -> list[Place]:
+    """The columns: what is not installed is said below the table."""
+    return [place for place in report.places if place.state != "not installed"]
 
 
 def _documented(row: Row) -> Text:

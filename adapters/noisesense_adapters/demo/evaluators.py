@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import logging
 import os
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -46,52 +45,45 @@ def _output(run: ExampleRun) -> dict[str, Any]:
 
 
 def run_langsmith(runs: Sequence[ExampleRun], recording: Path) -> Results:
-    """``aevaluate``, without uploads."""
+    """LangSmith's own wrapper of evaluators, which ``aevaluate`` calls, on each row.
+
+    ``aevaluate`` itself looks for LangSmith's server, even where nothing is uploaded.
+    """
     with needs_extra("langsmith"):
-        langsmith: Any = import_module("langsmith")
+        schemas: Any = import_module("langsmith.schemas")
+        wrap: Any = import_module("langsmith.evaluation.evaluator").DynamicRunEvaluator
     from noisesense_adapters.langsmith import noise_sensitivity
 
-    logging.getLogger("langsmith").setLevel(logging.CRITICAL + 1)  # it looks for its server
+    async def evaluated(evaluator: Any, run: ExampleRun) -> Pair:
+        now, name = datetime.datetime.now(datetime.timezone.utc), uuid.uuid4()
+        inputs = {"question": run.example.sample.user_input}
+        example = schemas.Example(
+            id=name,
+            dataset_id=uuid.uuid4(),
+            created_at=now,
+            inputs=inputs,
+            outputs={"answer": run.example.sample.reference},
+        )
+        traced = schemas.Run(
+            id=name,
+            name="demo",
+            start_time=now,
+            run_type="chain",
+            trace_id=name,
+            inputs=inputs,
+            outputs=_output(run),
+        )
+        results = await wrap(evaluator).aevaluate_run(traced, example)
+        return Pair(*(result.score for result in results["results"]))
 
     def evaluate(group: Sequence[ExampleRun], evaluator: Any) -> Iterable[Pair]:
-        now = datetime.datetime.now(datetime.timezone.utc)
-        example = import_module("langsmith.schemas").Example
-        data = [
-            example(
-                id=uuid.uuid4(),
-                dataset_id=uuid.uuid4(),
-                created_at=now,
-                inputs={"question": run.example.sample.user_input, "number": number},
-                outputs={"answer": run.example.sample.reference},
-            )
-            for number, run in enumerate(group)
-        ]
-
-        async def application(inputs: dict[str, Any]) -> dict[str, Any]:
-            return _output(group[inputs["number"]])
-
-        async def rows() -> dict[int, Pair]:
-            results = await langsmith.aevaluate(
-                application, data=data, evaluators=[evaluator], upload_results=False
-            )
-            return {
-                row["example"].inputs["number"]: Pair(
-                    *(result.score for result in row["evaluation_results"]["results"])
-                )
-                async for row in results
-            }
-
-        return [pair for _, pair in sorted(asyncio.run(rows()).items())]
+        return [asyncio.run(evaluated(evaluator, run)) for run in group]
 
     def make(**options: Any) -> Any:
         return noise_sensitivity(judge=recording, **options)
 
-    environment = {
-        "LANGSMITH_TRACING": "false",
-        "LANGSMITH_API_KEY": "none",
-        "LANGSMITH_ENDPOINT": _NOWHERE,
-    }
-    with patch.dict(os.environ, environment):
+    untraced = dict.fromkeys(("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"), "false")
+    with patch.dict(os.environ, untraced):
         return _results("langsmith", LANGSMITH, runs, evaluate, make)
 
 
