@@ -112,7 +112,7 @@ def test_the_question_may_be_left_out() -> None:
 @pytest.mark.parametrize("field", ["response", "reference", "retrieved_contexts"])
 def test_a_field_that_is_missing_or_null(field: str) -> None:
     metric = NoiseSensitivity(judge=Always())
-    with pytest.raises(InputError, match=field):
+    with pytest.raises(TypeError, match=field):
         metric.score(**{name: value for name, value in ROW.items() if name != field})
     with pytest.raises(InputError, match=field):
         metric.score(**{**ROW, field: None})

@@ -17,6 +17,7 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.datasets.results import choices, results_of
+from noisesense_adapters.datasets.rows import FIELDS
 from noisesense_adapters.datasets.write import check_folder, scratch_folder
 
 _judge = partial(typer.Option, rich_help_panel="Judge")
@@ -36,7 +37,14 @@ def score(
         typer.Option(
             "--map",
             metavar="FIELD=COLUMN",
-            help="The column that holds FIELD, or a dotted path into one. Repeatable.",
+            help="The column that holds FIELD, or a dotted path into one. Repeatable. Fields: "
+            f"{', '.join(FIELDS)}.",
+        ),
+    ] = None,
+    split_contexts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEP", help="What stands between the contexts in a cell that holds no list."
         ),
     ] = None,
     id_column: Annotated[
@@ -155,6 +163,7 @@ def score(
                 summary = score_dataset(
                     dataset,
                     columns=columns,
+                    split_contexts=split_contexts,
                     verdicts=verdicts,
                     judge=model,
                     **chosen,

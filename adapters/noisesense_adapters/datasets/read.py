@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from noisesense_adapters.datasets.rows import (
     FIELDS,
     BadRow,
     Column,
+    ColumnReader,
     Raw,
     Read,
     Row,
@@ -34,7 +36,8 @@ _FIELDS = frozenset(ResultLine.model_fields)
 
 
 def is_result(row: Mapping[str, Any]) -> bool:
-    return row.keys() <= _FIELDS and ("sample" in row or "verdicts" in row)
+    known = "sample" in row or "verdicts" in row or {"id", "error"} <= row.keys()
+    return known and row.keys() <= _FIELDS
 
 
 def read_result_line(row: Mapping[str, Any], place: str) -> Row:
@@ -154,6 +157,7 @@ def read_rows(
     columns: Mapping[str, Column] | None = None,
     *,
     verdicts: bool = True,
+    split_contexts: str | None = None,
 ) -> Iterator[Row | BadRow]:
     """The samples of a dataset, one by one.
 
@@ -172,6 +176,7 @@ def read_rows(
             ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` a column's
             name, a dotted path into a column of objects, or a function of the row.
         verdicts: whether to read the verdicts in the file; if not, broken ones do no harm.
+        split_contexts: what stands between the chunks in a cell that holds no list.
 
     Raises:
         InputError: no such file, an empty file, an unknown kind, another encoding, or unknown
@@ -187,7 +192,11 @@ def read_rows(
         raise InputError("at least one row", "an empty file", where=str(path))
     if not verdicts:
         columns.pop("verdicts", None)
+    if split_contexts == "":
+        raise InputError("a text between chunks", "an empty one", where="split_contexts")
     read = _reader(path, first, columns, verdicts=verdicts)
+    if split_contexts is not None and isinstance(read, ColumnReader):
+        read = replace(read, schema=read.schema._replace(separator=split_contexts))
     return (_row(raw, read, columns, verdicts=verdicts) for raw in chain(first, rows))
 
 

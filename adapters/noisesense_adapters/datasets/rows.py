@@ -111,7 +111,7 @@ def chunks_of(value: Any, separator: str = "") -> list[Any]:
         if separator and not value.lstrip().startswith("["):
             value = value.split(separator)
         else:
-            value = parsed(value)
+            value = _listed(value)
     elif hasattr(value, "tolist"):  # an array of numpy's
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
@@ -119,6 +119,14 @@ def chunks_of(value: Any, separator: str = "") -> list[Any]:
     if len(cast("list[object]", value)) > _MOST_CHUNKS:
         raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(value):,}")
     return [_chunk(item) for item in cast("list[object]", value)]
+
+
+def _listed(text: str) -> Any:
+    try:
+        return parsed(text)
+    except InputError as error:
+        hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
+        raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
 
 def _chunk(item: Any) -> Any:

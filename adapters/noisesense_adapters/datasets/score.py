@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from noisesense import Judge, RecordedJudge, Summary, Tally, errors, score
@@ -122,6 +123,7 @@ def score_dataset(
     out: str | os.PathLike[str] | None = None,
     concurrency: int = 16,
     on_done: OnDone | None = None,
+    split_contexts: str | None = None,
 ) -> Summary:
     """Score every sample of a dataset, write the results, and summarize them.
 
@@ -150,6 +152,7 @@ def score_dataset(
             those of another judge or of other samples.
         concurrency: how many samples to judge at once.
         on_done: called with each result as it arrives, and with None for one of an earlier run.
+        split_contexts: as `read_rows` takes it.
 
     Raises:
         InputError: the dataset, the recording or an argument; another run is writing ``out``; a
@@ -162,17 +165,17 @@ def score_dataset(
     errors.check_whole(concurrency, 1, "concurrency")
     chosen = choices(definition, empty, undetermined)
     on_done = on_done or (lambda _: None)
+    read = partial(read_rows, path, columns, split_contexts=split_contexts)
     target = None if out is None else check_output(as_path(out), as_path(path))
     with nullcontext() if target is None else only_writer(target):
         if target is not None:
-            partial, rows = partial_of(target), read_rows(path, columns, verdicts=False)
-            check_partial(partial)
-            check_paid(target, partial, _name_of(judge), rows)
+            check_partial(partial_of(target))
+            check_paid(target, partial_of(target), _name_of(judge), read(verdicts=False))
         if judge is None:
             recording = None if verdicts is None else RecordedJudge(verdicts)
-            rows = read_rows(path, columns, verdicts=recording is None)
+            rows = read(verdicts=recording is None)
             return _write(target, _reported(recorded_results(rows, chosen, recording), on_done))
-        rows = read_rows(path, columns, verdicts=False)
+        rows = read(verdicts=False)
         with _journal(target, judge) as journal:
             run_blocking(_judge_rows(rows, judge, journal, concurrency, on_done))
             try:

@@ -41,6 +41,7 @@ class _NoModel:
 
 
 _NO_MODEL = _NoModel()
+_MISSING: Any = object()  # the arguments after user_input must be given, as it need not be
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -239,9 +240,9 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
     async def ascore(  # type: ignore[override]
         self,
         user_input: str = "",
-        response: str | None = None,
-        reference: str | None = None,
-        retrieved_contexts: Sequence[Any] | None = None,
+        response: str = _MISSING,
+        reference: str = _MISSING,
+        retrieved_contexts: Sequence[Any] = _MISSING,
         rubrics: Mapping[str, str] | None = None,
     ) -> MetricResult:
         """The score of one sample, with its reason and (``traces["output"]``) its report.
@@ -264,6 +265,9 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
             "retrieved_contexts": retrieved_contexts,
             "rubrics": rubrics,
         }
+        for field_name, given in row.items():
+            if given is _MISSING:
+                raise TypeError(f"NoiseSensitivity.ascore() missing {field_name!r}")
         value = await self._value(row, Run())
         return MetricResult(value, value.reason, {"input": row, "output": value.report})
 

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from noisesense import Result, Tally, __version__, offenders, read_results
-from noisesense.jsonl import as_path, to_json, write_whole
+from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.utf8 import encodable
 from noisesense_adapters.report import words
@@ -31,6 +31,7 @@ def opened(results: Results) -> Iterable[Result]:
 
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("detail.js", "table.js")
+_DATA = ("rows-here", "details-here", "texts-here")
 
 
 def write_report(
@@ -102,12 +103,27 @@ def write_report(
         policy=_policy(style, scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        rows=_data([to_json(samples.rows)]),
-        details=_data(samples.details),
-        texts=_data(map(to_json, samples.texts)),
+        # Too large to be copied: they are written where these elements stand.
+        **{name.removesuffix("-here"): Markup(f"<{name}>") for name in _DATA},
     )
-    write_whole(as_path(path), [encodable(page).rstrip("\n")])
+    write_whole(as_path(path), _pieces(encodable(page).rstrip("\n"), samples))
     return Path(path)
+
+
+def _pieces(page: str, samples: Samples) -> Iterator[str]:
+    """The page with its data. What a user wrote is escaped, and holds no such element."""
+    before, page = page.split(f"<{_DATA[0]}>")
+    yield before + "["
+    last = len(samples.rows) - 1
+    for i, row in enumerate(samples.rows):
+        yield row.translate(_ESCAPES) + ("," if i < last else "")
+    between, page = page.split(f"<{_DATA[1]}>")
+    yield "]" + between
+    yield from samples.details.packs()
+    between, after = page.split(f"<{_DATA[2]}>")
+    yield between
+    yield from samples.texts.packs()
+    yield after
 
 
 def _source(name: str) -> str:
@@ -129,9 +145,5 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
+# No character of the data may end or alter the block that it is in.
 _ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
-
-
-def _data(lines: Iterable[str]) -> Markup:
-    """JSON lines without any character that could end or alter the block they are in."""
-    return Markup("\n".join(lines).translate(_ESCAPES))

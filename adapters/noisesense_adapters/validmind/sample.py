@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.datasets.rows import BadRow, Column, ColumnReader, Row, pick, recognize
+from noisesense_adapters.toolbox.judges import nothing_retrieved
 
 pandas: Any = import_module("pandas")
 _OPTIONAL = "user_input"
@@ -60,6 +61,21 @@ def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place:
         except InputError as error:
             raise error.within(f"{field}_column") from error.__cause__
         values[field] = None if _is_missing(value) else value
+    contexts: Any = values.get("retrieved_contexts")
+    response = values.get("response")
+    if hasattr(contexts, "tolist"):  # an array of numpy's
+        contexts = contexts.tolist()
+    if isinstance(contexts, (list, tuple)) and not contexts and isinstance(response, str):
+        reader({**values, "retrieved_contexts": ["-"]}, place)  # the other fields are checked
+        return Row(place, "", verdicts=nothing_retrieved(response))
+    if isinstance(contexts, str) and not contexts.lstrip().startswith("["):
+        raise InputError(
+            "a list of texts",
+            describe(contexts),
+            where="retrieved_contexts_column",
+            hint="one text is one context: retrieved_contexts_column=lambda row:"
+            " [row['contexts']], or row['contexts'].split(…)",
+        )
     return reader(values, place)
 
 

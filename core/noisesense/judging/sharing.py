@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from sys import getsizeof
 
+from noisesense.errors import JudgeError, NoiseSenseError
 from noisesense.judging.protocol import DetailedJudge, Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
@@ -233,10 +234,21 @@ async def judge_once(
 
 
 async def _ask(judge: Judge, sample: Sample) -> Judgement:
-    if isinstance(judge, DetailedJudge):
-        judgement = await judge.judge_detailed(sample)
-        return replace(judgement, verdicts=judgement.verdicts.beside(sample))
-    return Judgement((await judge.judge(sample)).beside(sample))
+    failure: JudgeError
+    try:
+        if isinstance(judge, DetailedJudge):
+            judgement = await judge.judge_detailed(sample)
+            return replace(judgement, verdicts=judgement.verdicts.beside(sample))
+        return Judgement((await judge.judge(sample)).beside(sample))
+    except NoiseSenseError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, hosts keep its words and traceback
+        name = type(judge).__name__
+        failure = JudgeError(
+            f"{name} failed with {type(error).__name__}; its message may hold a key or a prompt "
+            "and is withheld. Hint: await the judge yourself to see it"
+        )
+    raise failure
 
 
 _judges: OrderedDict[tuple[Hashable, Hashable], tuple[object, Judge]] = OrderedDict()
