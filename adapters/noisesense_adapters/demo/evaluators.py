@@ -33,8 +33,8 @@ def _results(
 ) -> Results:
     """One evaluation for each definition; ``evaluate`` gives the pairs in the runs' order."""
     figures: dict[str, Pair] = {}
-    for definition, group in by_definition(runs).items():
-        pairs = evaluate(group, make(definition=definition))
+    for group in by_definition(runs):
+        pairs = evaluate(group, make(definition=group[0].definition))
         figures.update(zip((run.key for run in group), pairs, strict=True))
     return Results(version(package), {place: figures})
 
