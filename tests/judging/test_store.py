@@ -528,3 +528,14 @@ def test_a_store_removed_while_it_is_used(store: VerdictStore) -> None:
     store.path.unlink()
     with pytest.raises(StoreError, match=r"Hint: check that the file is still there"):
         store.stats()
+
+
+def test_a_folder_that_may_not_be_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(StoreError, match="got Permission denied"):
+        VerdictStore(tmp_path / "verdicts.db", must_exist=True)

@@ -197,7 +197,11 @@ class VerdictStore:
 
     def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
         self.path = as_path(path, StoreError)
-        if must_exist and not self.path.is_file():
+        try:
+            missing = must_exist and not self.path.is_file()
+        except OSError as error:  # a folder that may not be searched
+            raise self._failure(error) from None
+        if missing:
             raise StoreError("a verdict store", "no such file", where=str(self.path))
         self._database = Database(
             self.path, lambda connection: prepare(connection, str(self.path)), self._failure
