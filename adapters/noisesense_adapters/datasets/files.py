@@ -14,6 +14,7 @@ from typing import IO, Any, cast
 
 from noisesense.errors import InputError, NoiseSenseError, describe
 from noisesense.jsonl import parse_line
+from noisesense.utf8 import encodable
 from noisesense_adapters.datasets.rows import Raw, named
 from noisesense_adapters.promptfoo.sample import as_object
 from noisesense_adapters.toolbox.documents import read_json
@@ -315,8 +316,9 @@ def _readable(expected: str, path: Path) -> Generator[None, None, None]:
     except NoiseSenseError:
         raise
     except Exception as error:  # noqa: BLE001 - OSError, UnicodeDecodeError, …
-        got = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(expected, got, where=str(path)) from None
+        got = encodable((str(error).splitlines() or [type(error).__name__])[0])
+        hint = "the file may be damaged or cut off"
+        raise InputError(expected, got, where=str(path), hint=hint) from None
 
 
 def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Raw]]]:

@@ -49,27 +49,51 @@ def model_judge(
         JudgeError: the key's variable is not set, or the provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed.
     """
-    provider, colon, name = model.partition(":")
-    if not (provider and colon and name):
-        hint = "for example openai:gpt-4.1-mini"
-        raise InputError("provider:model", describe(model), where="judge", hint=hint)
     key = None if api_key_env is None else os.environ.get(api_key_env, "")
     if key == "":
         # Do not show the name: somebody may have put the key itself there.
         raise JudgeError("the environment variable that api_key_env names is not set")
-    settings = {"base_url": base_url, "api_key": key, "temperature": temperature}
-    settings = {name: value for name, value in settings.items() if value is not None}
+    llm = structured_llm(model, base_url=base_url, api_key=key, temperature=temperature)
     verdict_store = None
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
 
         verdict_store = VerdictStore(store)
     return LLMJudge(
-        _openai(name, settings) if provider == "openai" else _langchain(provider, name, settings),
+        llm,
         plan=cast("Plan", plan),
         votes=votes,
         max_concurrency=concurrency,
         store=verdict_store,
+    )
+
+
+def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
+    """A model by its name ``provider:model``, or what a user has of one.
+
+    Args:
+        model: a name, a `StructuredLLM`, or a LangChain chat model.
+        settings: of a model by name: ``base_url``, ``api_key`` and ``temperature``; None for the
+            provider's own.
+
+    Raises:
+        InputError: none of these, or an unknown provider.
+        JudgeError: the provider's client refuses its settings.
+        MissingExtraError: the provider's package is not installed.
+    """
+    if callable(getattr(model, "generate", None)) and not hasattr(model, "ainvoke"):
+        return cast("StructuredLLM", model)
+    if hasattr(model, "ainvoke"):
+        from noisesense_adapters.langchain import LangChainLLM
+
+        return LangChainLLM(model)
+    provider, colon, name = model.partition(":") if isinstance(model, str) else ("", "", "")
+    if not (provider and colon and name):
+        hint = "for example openai:gpt-4.1-mini"
+        raise InputError("provider:model", describe(model), where="judge", hint=hint)
+    settings = {name: value for name, value in settings.items() if value is not None}
+    return (
+        _openai(name, settings) if provider == "openai" else _langchain(provider, name, settings)
     )
 
 

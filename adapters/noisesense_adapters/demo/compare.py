@@ -75,7 +75,7 @@ def by_definition(runs: Sequence[ExampleRun]) -> list[list[ExampleRun]]:
     return [[run for run in runs if run.definition == name] for name in names]
 
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-12
 
 State = Literal["compared", "not installed", "failed"]
 

@@ -16,11 +16,20 @@ from noisesense.verdicts.recording import write_recording
 from noisesense_adapters.demo import compare
 from noisesense_adapters.demo.compare import ExampleRun, Framework, Pair, Place, Report, Results
 from noisesense_adapters.demo.deepeval import DEEPEVAL, run_deepeval
+from noisesense_adapters.demo.evaluators import (
+    LANGFUSE,
+    LANGSMITH,
+    MLFLOW,
+    PYDANTIC_EVALS,
+    run_langfuse,
+    run_langsmith,
+    run_mlflow,
+    run_pydantic_evals,
+)
 from noisesense_adapters.demo.promptfoo import PROMPTFOO, PromptfooEval, find_promptfoo
 from noisesense_adapters.demo.quiet import quiet
 from noisesense_adapters.demo.ragas import ASCORE, EVALUATE, OWN, run_ragas
 
-FRAMEWORKS = ("ragas", "deepeval", "promptfoo")
 _CORE = "core"
 
 
@@ -38,7 +47,14 @@ _IN_PROCESS: dict[str, tuple[Framework, tuple[str, ...]]] = {
     "": (_run_core, (_CORE,)),
     "ragas": (run_ragas, (EVALUATE, ASCORE, OWN)),
     "deepeval": (run_deepeval, (DEEPEVAL,)),
+    "langsmith": (run_langsmith, (LANGSMITH,)),
+    "langfuse": (run_langfuse, (LANGFUSE,)),
+    "pydantic-evals": (run_pydantic_evals, (PYDANTIC_EVALS,)),
+    "mlflow": (run_mlflow, (MLFLOW,)),
 }
+
+
+FRAMEWORKS = (*filter(None, _IN_PROCESS), "promptfoo")
 
 
 def run_demo(
