@@ -497,3 +497,23 @@ def test_the_definition_of_the_file_is_kept(tmp_path: Path, capsys: Capsys) -> N
     assert band["irrelevant"]["mean"] == 1
     asked = ("sensitivity", path, "--definition", "ragas", "--json")
     assert json.loads(run_here(capsys, *asked).out)["irrelevant"]["mean"] == 0
+
+
+def test_a_report_of_what_changed(tmp_path: Path, capsys: Capsys) -> None:
+    """One sample of one claim: correct before, and from a relevant chunk after: 0 and 1."""
+    pytest.importorskip("matplotlib", reason="the report's plots")
+    a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    for path, correct in ((a, True), (b, False)):
+        table = Verdicts.from_matrices([correct], [[True]], [[True]])
+        write_results(path, [Result("one", score(table))])
+    for command in (
+        ["compare", a, b, "--report", tmp_path / "r.html"],
+        ["score", b, "--report", tmp_path / "r.html", "--baseline", a],
+    ):
+        assert run_here(capsys, *command).status == 0
+        page = (tmp_path / "r.html").read_text("utf-8")
+        assert (
+            "Since the earlier run: relevant 0.000 → 1.000 (+1.000, which may be chance)" in page
+        )
+    assert "only --baseline" in run_here(capsys, "score", b, "--baseline", a).err
+    assert ".html" in run_here(capsys, "compare", a, b, "--report", tmp_path / "r.png").err

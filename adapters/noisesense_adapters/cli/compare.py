@@ -18,6 +18,8 @@ from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import extent, kind, one_line, short, signed, span
+from noisesense_adapters.cli.score import check_pictures
+from noisesense_adapters.datasets.results import choices, results_of
 
 
 def compare(
@@ -35,6 +37,10 @@ def compare(
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a report of B that says what changed: .html."),
+    ] = None,
     as_json: options.JsonOption = False,
     fail_above: options.FailAbove = None,
     fail_if_worse: Annotated[
@@ -72,6 +78,7 @@ def compare(
     """
     checked = options.as_mode(mode)
     options.check_limit(fail_above)
+    check_pictures(report, None, b)
     reading, tally = options.Reading(definition, empty, undetermined), Tally()
 
     def tallied() -> Iterator[Result]:
@@ -89,6 +96,13 @@ def compare(
         output.show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
     else:
         _show(output.console(), comparison, top)
+    if report is not None:
+        from noisesense_adapters.report import write_report
+
+        chosen = choices(definition, empty, undetermined)
+        title = f"Noise sensitivity: {b.name}, since {a.name}"
+        write_report(results_of(b, **chosen), report, title=title, baseline=comparison)
+        output.tell(f"wrote {report}")
     summary, of_b = tally.summary(), f" of {b.name}"
     raise typer.Exit(
         options.worst(

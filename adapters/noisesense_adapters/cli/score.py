@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from noisesense import ragchecker_aggregates
+from noisesense import compare, ragchecker_aggregates
 from noisesense.errors import InputError, describe
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
@@ -100,6 +100,10 @@ def score(
     report: Annotated[
         Path | None, _output(metavar="FILE", help="Write a report: one .html file.")
     ] = None,
+    baseline: Annotated[
+        Path | None,
+        _output(metavar="FILE", help="Earlier results: the report says what is worse since."),
+    ] = None,
     png: Annotated[
         Path | None, _output(metavar="FILE", help="Write the plots: one .png file.")
     ] = None,
@@ -133,7 +137,11 @@ def score(
 
     checked, chosen = options.as_mode(mode), choices(definition, empty, undetermined)
     options.check_limit(fail_above)
-    _check_pictures(report, png, dataset)
+    check_pictures(report, png, dataset)
+    if baseline is not None:
+        if report is None:
+            raise InputError("--report as well", "only --baseline", where="score")
+        next(results_of(baseline), None)  # before anything is judged
     if ragchecker and chosen["definition"] not in (None, "ragas"):
         got = repr(definition)
         raise InputError("definition 'ragas'", got, where="--ragchecker-aggregates")
@@ -179,7 +187,7 @@ def score(
         if without_claims > 0:
             progress.say(f"failed: {without_claims:,} responses without claims (--empty error)")
         if results is not None:
-            _write_pictures(results, report, png, dataset.name)
+            _write_pictures(results, report, png, dataset.name, baseline)
             if ragchecker:
                 aggregates = ragchecker_aggregates(results_of(results))
     if as_json:
@@ -217,7 +225,7 @@ def _refuse_without_judge(*options: object) -> None:
             raise InputError("--judge as well", f"only {name}", where="score")
 
 
-def _check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
+def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
     """Raise before anything is judged if a report or a picture could not be written.
 
     Raises:
@@ -248,12 +256,19 @@ def _tell_interrupted(progress: RunProgress, out: Path | None) -> None:
         progress.say(f"interrupted before a sample was done: {out} is as it was")
 
 
-def _write_pictures(results: Path, report: Path | None, png: Path | None, name: str) -> None:
+def _write_pictures(
+    results: Path, report: Path | None, png: Path | None, name: str, baseline: Path | None
+) -> None:
     if report is None and png is None:
         return
     from noisesense_adapters.report import write_png, write_report
 
     if report is not None:
-        write_report(results_of(results), report, title=f"Noise sensitivity: {name}")
+        title = f"Noise sensitivity: {name}"
+        if baseline is None:
+            write_report(results_of(results), report, title=title)
+        else:
+            comparison = compare(results_of(baseline), results_of(results))
+            write_report(results_of(results), report, title=title, baseline=comparison)
     if png is not None:
         write_png(results_of(results), png)

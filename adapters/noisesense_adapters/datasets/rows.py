@@ -9,7 +9,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, cast
 
 from noisesense import Sample, Verdicts
@@ -140,7 +140,9 @@ def _chunk(item: Any) -> Any:
     text = next((name for name in _TEXTS if chunk.get(name) is not None), None)
     if text is None:
         known = ", ".join(map(repr, _TEXTS))
-        raise InputError(f"a chunk's text as one of {known}", f"only {named(chunk)}")
+        raise InputError(
+            f"a chunk's text as one of {known}", f"only {', '.join(islice(chunk, _MOST_NAMES))}"
+        )
     name = next((chunk[name] for name in _IDS if chunk.get(name) is not None), None)
     return {
         "text": chunk[text],

@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from noisesense import Result, Tally, __version__, offenders, read_results
+from noisesense import Comparison, Result, Tally, __version__, compare, offenders, read_results
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.utf8 import encodable
@@ -29,6 +29,11 @@ def opened(results: Results) -> Iterable[Result]:
     return read_results(results) if isinstance(results, (str, os.PathLike)) else results
 
 
+def source_name(results: Results) -> str:
+    """The name of the file that the results come from, if there is one."""
+    return as_path(results).name if isinstance(results, (str, os.PathLike)) else ""
+
+
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("detail.js", "table.js")
 _DATA = ("rows-here", "details-here", "texts-here")
@@ -40,6 +45,7 @@ def write_report(
     *,
     title: str | None = None,
     confidence: float = 0.95,
+    baseline: Results | Comparison | None = None,
 ) -> Path:
     """Write the report: one HTML file with everything in it, which needs no network.
 
@@ -54,6 +60,9 @@ def write_report(
         path: the file to write; it appears whole or not at all.
         title: the heading; by default ``Noise sensitivity``.
         confidence: of the intervals.
+        baseline: an earlier run over the same samples, or the comparison with it; the report
+            says what is worse since. With a run, the results must be a file or a list: they are
+            read twice.
 
     Returns:
         The path.
@@ -61,8 +70,16 @@ def write_report(
     Raises:
         InputError: results of several definitions, a number out of range, or a report that
             cannot be written.
+        PairingError: fewer than 90% of the samples are in the baseline, too.
         RecordingError: a file that cannot be read.
     """
+    earlier = None
+    if baseline is not None:
+        name = "" if isinstance(baseline, Comparison) else source_name(baseline)
+        if not isinstance(baseline, Comparison):
+            baseline = compare(opened(baseline), opened(results), confidence=confidence)
+        modes = [each for mode in MODES if (each := baseline.mode(mode))]
+        earlier = words.since(name or "the earlier run", modes)
     tally, samples, judges = Tally(), Samples(), dict[str, None]()
 
     def collecting() -> Iterator[Result]:
@@ -86,7 +103,8 @@ def write_report(
     )
     page = environment.get_template("report.html").render(
         title=title or "Noise sensitivity",
-        source=as_path(results).name if isinstance(results, (str, os.PathLike)) else "",
+        source=source_name(results),
+        earlier=earlier,
         version=__version__,
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
