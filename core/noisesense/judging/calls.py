@@ -7,12 +7,13 @@ import hashlib
 import json
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from noisesense.errors import InputError, JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError, ReplyError, StoreError
 from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense.judging.store import StoredCall
 
@@ -253,25 +254,28 @@ class CallRunner:
         """The claim ends with it, whatever comes of it."""
         try:
             reply, usage = await self._ask(run, call)
-        except BaseException:
-            store.release(key)
-            raise
-        answer = None if reply is None else call.read(reply)
-        store.put(
-            StoredCall(
-                key=key,
-                model=self.model,
-                version=self.version,
-                step=call.step,
-                vote=call.vote,
-                sample_key=run.sample_key,
-                label=run.label,
-                reply=None if reply is None else reply.model_dump_json(),
-                usage=usage,
-                unanswered=answer is None,
-                identity=digest(run.identity),
+            answer = None if reply is None else call.read(reply)
+            # Not as pydantic writes it, which half of a surrogate pair would stop.
+            data = None if reply is None else reply.model_dump(mode="json")
+            store.put(
+                StoredCall(
+                    key=key,
+                    model=self.model,
+                    version=self.version,
+                    step=call.step,
+                    vote=call.vote,
+                    sample_key=run.sample_key,
+                    label=run.label,
+                    reply=None if reply is None else json.dumps(data, ensure_ascii=False),
+                    usage=usage,
+                    unanswered=answer is None,
+                    identity=digest(run.identity),
+                )
             )
-        )
+        except BaseException:
+            with suppress(StoreError):  # else it runs out
+                store.release(key)
+            raise
         return CallResult(answer, call.attempt, from_model=True)
 
     async def _ask(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[S | None, Usage]:

@@ -23,7 +23,9 @@ Econometrica 77.
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from operator import mul
 from random import Random
 from statistics import NormalDist
@@ -62,45 +64,27 @@ def quantile_of_sorted(values: Sequence[float], p: float) -> float:
 
     The same as numpy's and SciPy's default ("linear", type 7).
     """
-    position = (len(values) - 1) * p
-    low = math.floor(position)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (values[high] - values[low]) * (position - low)
+    return quantile_of_counts([(value, 1) for value in values], p)
 
 
 def quantile_of_counts(counted: Sequence[tuple[float, int]], p: float) -> float:
     """As `quantile_of_sorted`, of ascending ``(value, how often)`` pairs."""
-    position = (sum(count for _, count in counted) - 1) * p
+    ends = list(accumulate(count for _, count in counted))
+    position = (ends[-1] - 1) * p
     low = math.floor(position)
-    below, above = _value_at(counted, low), _value_at(counted, math.ceil(position))
+    below, above = (counted[bisect(ends, i)][0] for i in (low, math.ceil(position)))
     return below + (above - below) * (position - low)
-
-
-def _value_at(counted: Sequence[tuple[float, int]], position: int) -> float:
-    seen = 0
-    for value, count in counted:
-        seen += count
-        if position < seen:
-            return value
-    return counted[-1][0]
 
 
 def t_quantile(p: float, freedom: int) -> float:
     """The ``p`` quantile of Student's t distribution, ``freedom`` degrees of freedom."""
-    if p < 0.5:
-        return -t_quantile(1 - p, freedom)
     if freedom > _MANY:
         return _t_from_normal(NORMAL.inv_cdf(p), freedom)
-    low, high = 0.0, 1.0
-    while _t_below(high, freedom) < p:
-        low, high = high, high * 2
+    low, high = -math.pi / 2, math.pi / 2
     for _ in range(60):
-        middle = (low + high) / 2
-        if _t_below(middle, freedom) < p:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+        angle = (low + high) / 2
+        low, high = (angle, high) if _t_below(angle, freedom) < p else (low, angle)
+    return math.tan((low + high) / 2) * math.sqrt(freedom)
 
 
 def _t_from_normal(z: float, freedom: int) -> float:
@@ -112,12 +96,11 @@ def _t_from_normal(z: float, freedom: int) -> float:
     return z * (1 + first / n + second / n**2 + third / n**3)
 
 
-def _t_below(t: float, freedom: int) -> float:
-    """``P(T <= t)`` for ``t >= 0``: a finite sum for whole degrees of freedom.
+def _t_below(angle: float, freedom: int) -> float:
+    """``P(T <= tan(angle) √freedom)``: a finite sum for whole degrees of freedom.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4.
     """
-    angle = math.atan(t / math.sqrt(freedom))
     cosine = math.cos(angle)
     odd = freedom % 2
     term = cosine if odd else 1.0
@@ -143,10 +126,15 @@ Statistic = Callable[[Sequence[float]], "float | None"]
 _BITS = 53
 
 
+def _columns(units: Units) -> tuple[list[int], list[Unit]]:
+    """How often each unit occurs, in ascending order, and the units turned to columns."""
+    ordered = sorted(units)
+    return [units[unit] for unit in ordered], list(zip(*ordered, strict=True))
+
+
 def total(units: Units) -> list[float]:
     """The sums over all units, as `resampled` makes them."""
-    draws = [units[unit] for unit in sorted(units)]
-    return _sums(draws, list(zip(*sorted(units), strict=True)))
+    return _sums(*_columns(units))
 
 
 def resampled(
@@ -157,18 +145,15 @@ def resampled(
     Depends on the seed and on which units there are, not on their order. Draws of which the
     statistic is undefined are left out.
     """
-    ordered = sorted(units)
-    columns = list(zip(*ordered, strict=True))
-    tree = _Tree([units[unit] for unit in ordered])
+    counts, columns = _columns(units)
+    tree = _Tree(counts)
     values = (statistic(_sums(tree.draw(random), columns)) for _ in range(resamples))
     return [value for value in values if value is not None]
 
 
 def flipped_subsets(units: Units, *, resamples: int, random: Random) -> Iterator[list[float]]:
     """The sums over random subsets that each unit enters with probability one half."""
-    ordered = sorted(units)
-    columns = list(zip(*ordered, strict=True))
-    counts = [units[unit] for unit in ordered]
+    counts, columns = _columns(units)
     for _ in range(resamples):
         yield _sums([random.getrandbits(count).bit_count() for count in counts], columns)
 
@@ -364,11 +349,11 @@ def same_value_interval(
 
 def _acceleration(units: Units, sums: list[float], statistic: Statistic) -> float | None:
     """How skewed the units' influence is, by leaving out each once; None if they have none."""
-    left: list[tuple[float, int]] = []
-    for unit, times in units.items():
-        value = statistic([whole - part for whole, part in zip(sums, unit, strict=True)])
-        if value is not None:
-            left.append((value, times))
+    without = (
+        (statistic([whole - part for whole, part in zip(sums, unit, strict=True)]), times)
+        for unit, times in units.items()
+    )
+    left = [(value, times) for value, times in without if value is not None]
     if not left:
         return None
     count = sum(times for _, times in left)
@@ -429,13 +414,11 @@ def sign_flip_interval(units: Units, resampling: Resampling) -> Interval | None:
     if len({round(sums[0] / sums[1], 12) for sums in units}) == 1:
         (difference, weight), *_ = units
         return same_value_interval(difference / weight, count, resampling.confidence, _LIMITS)
-    lows: list[float] = []
-    highs: list[float] = []
     random = Random(resampling.seed)
-    for mean in map(ratio, flipped_subsets(units, resamples=resampling.resamples, random=random)):
-        # Rounded: thirds that cancel leave 1e-17, which is not a difference.
-        lows.append(_LIMITS[0] if mean is None else round(mean, 12))
-        highs.append(_LIMITS[1] if mean is None else round(mean, 12))
+    subsets = flipped_subsets(units, resamples=resampling.resamples, random=random)
+    means = [ratio(sums) for sums in subsets]
+    # Rounded: thirds that cancel leave 1e-17, which is not a difference.
+    lows, highs = ([edge if m is None else round(m, 12) for m in means] for edge in _LIMITS)
     # The observed signs are one of the possible ones: resamples + 1 in all.
     rank = math.floor((1 - resampling.confidence) / 2 * (resampling.resamples + 1) + 1e-9)
     if rank < 1:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, check_choice, describe
-from noisesense.scoring.outcomes import ClaimOutcome
 from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.verdicts.form import ChunkForm
 
 GroupBy = Literal["id", "text"]
 
@@ -68,8 +66,6 @@ class Offender(Record):
 
 @dataclass
 class _Record:
-    """The fields of an `Offender`, counted up."""
-
     text: str
     claims: int = 0
     undetermined: int = 0
@@ -79,6 +75,14 @@ class _Record:
     samples: int = 0
     retrieved: int = 0
     offences: list[Offence] = field(default_factory=list[Offence])
+
+    def add(self, offence: Offence, examples: int) -> None:
+        self.claims += 1
+        self.alone += offence.alone is True
+        self.relevant += offence.relevant is True
+        self.irrelevant += offence.relevant is False
+        if len(self.offences) < examples:
+            self.offences.append(offence)
 
 
 def offenders(
@@ -118,80 +122,42 @@ def offenders(
         for name, each in records.items()
         if each.claims or each.undetermined
     )
-    offending: list[Offender] = []
-    for *_, name in ranked[:top]:
-        fields = vars(records[name])
-        fields["offences"] = tuple(fields["offences"])
-        offending.append(Offender(document=name, **fields))
-    return tuple(offending)
+    shown = {name: vars(records[name]) for *_, name in ranked[:top]}
+    return tuple(
+        Offender(document=name, **{**fields, "offences": tuple(fields["offences"])})
+        for name, fields in shown.items()
+    )
 
 
 def _add(
     records: dict[str, _Record], sample: str, score: Score, group_by: GroupBy, examples: int
 ) -> None:
     chunks = score.verdicts.chunks
-    names = [_name(chunk, group_by) for chunk in chunks or ()] or [""] * score.verdicts.chunk_count
+    by_id = group_by == "id"
+    names = [chunk.id if by_id and chunk.id else chunk.text for chunk in chunks or ()]
+    names = names or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
         text = chunks[names.index(name)].text if chunks else ""
         records.setdefault(name, _Record(text)).retrieved += 1
     guilty: set[str] = set()
     for claim in score.claims:
-        blamed: set[str] = set()
+        if claim.correct:
+            continue
+        relevance: dict[int, bool | None] = {
+            **dict.fromkeys(claim.relevant_chunks, True),
+            **dict.fromkeys(claim.irrelevant_chunks, False),
+            **dict.fromkeys(claim.unlabelled_chunks, None),
+        }
+        sure = {names[j]: j for j in sorted(relevance, reverse=True)}
+        perhaps = {names[j] for j in claim.undetermined_chunks} | sure.keys()
         if claim.correct is False:
-            blamed = _blame(records, sample, claim, names, examples)
-            guilty |= blamed
-        if not claim.correct:
-            for name in _suspects(claim, names) - blamed:
-                records[name].undetermined += 1
+            alone = None if len(sure) == 1 < len(perhaps) else len(sure) == 1
+            for name, chunk in sure.items():
+                offence = Offence(sample, claim.text, claim.index, chunk, relevance[chunk], alone)
+                records[name].add(offence, examples)
+            guilty |= sure.keys()
+            perhaps -= sure.keys()
+        for name in perhaps:
+            records[name].undetermined += 1
     for name in guilty:
         records[name].samples += 1
-
-
-def _name(chunk: ChunkForm, group_by: GroupBy) -> str:
-    return chunk.id if group_by == "id" and chunk.id else chunk.text
-
-
-def _entailing(claim: ClaimOutcome) -> dict[int, bool | None]:
-    """The chunks that entail it for certain, and whether they are relevant."""
-    return {
-        **dict.fromkeys(claim.relevant_chunks, True),
-        **dict.fromkeys(claim.irrelevant_chunks, False),
-        **dict.fromkeys(claim.unlabelled_chunks, None),
-    }
-
-
-def _suspects(claim: ClaimOutcome, names: list[str]) -> set[str]:
-    """The documents that may entail it: all that do, for certain or perhaps."""
-    return {names[j] for j in (*_entailing(claim), *claim.undetermined_chunks)}
-
-
-def _blame(
-    records: dict[str, _Record],
-    sample: str,
-    claim: ClaimOutcome,
-    names: list[str],
-    examples: int,
-) -> set[str]:
-    """Count one incorrect claim for each document that entails it."""
-    relevance = _entailing(claim)
-    sure = {names[other] for other in relevance}
-    perhaps = _suspects(claim, names)
-    blamed: set[str] = set()
-    for chunk in sorted(relevance):
-        name = names[chunk]
-        if name in blamed:
-            continue
-        blamed.add(name)
-        alone: bool | None = sure == {name}
-        if alone and perhaps != {name}:
-            alone = None
-        record = records[name]
-        record.claims += 1
-        record.alone += alone is True
-        record.relevant += relevance[chunk] is True
-        record.irrelevant += relevance[chunk] is False
-        if len(record.offences) < examples:
-            record.offences.append(
-                Offence(sample, claim.text, claim.index, chunk, relevance[chunk], alone)
-            )
-    return blamed

@@ -135,12 +135,7 @@ FEW_NOISY = 5
 
 
 def run_warnings(
-    *,
-    samples: int,
-    failed: int,
-    unanswered: int,
-    cells: tuple[int, int],
-    partly_clustered: bool,
+    *, samples: int, failed: int, unanswered: int, cells: tuple[int, int], partly_clustered: bool
 ) -> list[str]:
     """Of the run as a whole; ``cells`` are those without an answer, and those that were needed."""
     warnings: list[str] = []
