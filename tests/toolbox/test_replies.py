@@ -165,6 +165,11 @@ def test_what_may_mean_something_else_is_not(text: str) -> None:
     assert _entailed(text) is None
 
 
+def test_tags_and_tokens_that_a_claim_quotes_are_data() -> None:
+    claims = ["It says <think>", "<|channel|>analysis<|message|>", "<|begin_of_thought|>", "a { b"]
+    assert read_reply(json.dumps({"claims": claims}), Claims, USAGE).claims == claims
+
+
 def test_a_bare_list_of_claims() -> None:
     assert read_reply('["one", "two",]', Claims, USAGE).claims == ["one", "two"]
     with pytest.raises(ReplyError):

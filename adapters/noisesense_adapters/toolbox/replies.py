@@ -333,15 +333,19 @@ def _end_of(text: str, start: int, is_later: bool) -> int:
 
 def _final(text: str) -> str:
     """The text without the channels of OpenAI's Harmony format, where a server passes them on."""
-    if "<|channel|>" in text or "<|start|>" in text:
-        channels = _CHANNEL.findall(text)
+    start = len(text) - len(text.lstrip())
+    # A claim may quote such tokens: those in a reply that begins with its object are data.
+    outside = text[_end_of(text, start, False) :] if text[start : start + 1] == "{" else text
+    if "<|channel|>" in outside or "<|start|>" in outside:
+        channels = _CHANNEL.findall(outside)
         final = [body for name, to, body in channels if name == "final" or "to=" in to]
     elif re.match(r"\s*analysis[A-Z]", text):  # its special tokens left out
         final = text.split("assistantfinal")[1:]
+    elif "_of_thought|>" in outside:
+        tags = {"begin": "<think>", "end": "</think>"}
+        return re.sub(r"<\|(begin|end)_of_thought\|>", lambda token: tags[token[1]], text)
     else:
-        return re.sub(
-            r"<\|(begin|end)_of_thought\|>", lambda m: f"<{'/' * (m[1] == 'end')}think>", text
-        )
+        return text
     if not final:
         raise _NoReplyError("it breaks off within the model's thoughts")
     return str(final[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -21,9 +21,6 @@ from pydantic import (
 
 from noisesense.errors import InputError, check_whole
 from noisesense.utf8 import encodable
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass(frozen=True)
@@ -139,20 +136,22 @@ _Id = Annotated[StrictInt, BeforeValidator(_as_id)]
 _Bool = Annotated[StrictBool, BeforeValidator(_as_bool)]
 
 
+F = TypeVar("F", bound="_Form")
+
+
 class _Form(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="ignore", json_schema_extra={"additionalProperties": False}
     )
 
     @classmethod
-    def model_validate_json(
-        cls, json_data: str | bytes | bytearray, *, strict: bool | None = None, **kwargs: Any
-    ) -> Self:
+    def model_validate_json(cls: type[F], json_data: str | bytes | bytearray, **kwargs: Any) -> F:
         """As pydantic's, which hosts' clients call, but without taking the last of two values."""
         try:
             value = json.loads(json_data, object_pairs_hook=consistent)
         except (ValueError, RecursionError):
-            return super().model_validate_json(json_data, **kwargs)  # says what is wrong
+            return super().model_validate_json(json_data)  # says what is wrong
+        kwargs.pop("strict", None)  # the fields say themselves what they take
         return cls.model_validate(value, **kwargs)
 
 
