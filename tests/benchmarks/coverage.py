@@ -2,10 +2,10 @@
 
     python tests/benchmarks/coverage.py [--datasets 1000] [--processes 4]
 
-Prints coverage of the 95% intervals (wanted: 92% to 97%, and below 30 units at least 92%, unless
-the summary itself warns that few samples differ), false alarms of the paired comparison (wanted: at
-most 6%), and the error of the prediction-powered mean beside its rivals. Exit status 1 if a figure
-is out of its range. The same seeds on every machine.
+Prints coverage of the 95% intervals (wanted: 92% to 97%, below 30 units at least 92%, unless the
+summary itself warns that few samples differ), false alarms of the paired comparison (wanted: at
+most 6%), and the error of the prediction-powered mean beside its rivals. Exit status 1 if a
+figure is out of its range. The same seeds on every machine.
 """
 
 from __future__ import annotations

@@ -16,12 +16,14 @@ from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
 from noisesense_adapters.cli.output import (
     Column,
     console,
+    figure,
     numeric,
     one_line,
     short,
     show_json,
     show_lines,
     show_table,
+    span,
 )
 
 _WIDTH = 60
@@ -38,8 +40,9 @@ def offenders(
 ) -> None:
     """Rank the documents that mislead.
 
-    By the incorrect claims they entail; "alone" counts those that no other retrieved chunk
-    entails.
+    By how often they entail an incorrect claim when they are retrieved, with an interval; those
+    that were retrieved a few times count for less. "alone" counts the claims that no other
+    retrieved chunk entails.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
@@ -71,10 +74,15 @@ def offenders(
 def _show(out: Console, ranking: tuple[Offender, ...]) -> None:
     counts = ("claims", "undetermined", "alone", "relevant", "irrelevant", "samples", "retrieved")
     rows = [
-        [*(f"{getattr(offender, count):,}" for count in counts), _name(offender)]
+        [
+            *(f"{getattr(offender, count):,}" for count in counts),
+            figure(offender.rate),
+            span(offender.interval),
+            _name(offender),
+        ]
         for offender in ranking
     ]
-    show_table(out, [*numeric(*counts), Column("document")], rows)
+    show_table(out, [*numeric(*counts, "rate"), Column("interval"), Column("document")], rows)
     for offender in ranking:
         if offender.offences:
             show_lines(out, "", f"{_name(offender)}:")

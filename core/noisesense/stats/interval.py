@@ -168,7 +168,7 @@ _TIE = 1e-12
 
 Method = Literal[
     "bca", "bca-range", "dirichlet", "dirichlet-range", "exact", "sign-flip", "sign-flip-range",
-    "t", "t-range",
+    "t", "t-range", "wilson",
 ]  # fmt: skip
 
 
@@ -182,8 +182,8 @@ class Interval(NamedTuple):
         method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units;
             ``"exact"``: all units have the same value, of which a bootstrap makes an interval
             without width; ``"sign-flip"``: of a paired comparison; ``"t"``: normal theory with
-            Student's t. With ``-range``: open verdicts leave a range, and the interval covers all
-            of it, see `covering`.
+            Student's t; ``"wilson"``: of a share of independent cases. With ``-range``: open
+            verdicts leave a range, and the interval covers all of it, see `covering`.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
@@ -313,6 +313,20 @@ def few_units_interval(
     low, high = (quantile_of_sorted(values, p) for p in (tail, 1 - tail))
     value = part / whole
     return Interval(min(low, value), max(high, value), resampling.confidence, "dirichlet", count)
+
+
+def wilson_interval(hits: int, count: int, confidence: float) -> Interval:
+    """The interval of a share, ``hits / count``, of independent cases; at least one.
+
+    All ``p`` with ``(hits/count − p)² ≤ z² p (1 − p) / count``.
+
+    Source: Wilson (1927), Probable inference, JASA 22.
+    """
+    square = NORMAL.inv_cdf((1 + confidence) / 2) ** 2
+    middle = (hits + square / 2) / (count + square)
+    reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
+    low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
+    return Interval(low, high, confidence, "wilson", count)
 
 
 def covering(
