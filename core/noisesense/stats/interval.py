@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import mul
+from operator import add, mul
 from random import Random
 from typing import Literal, NamedTuple
 
@@ -315,20 +315,6 @@ def few_units_interval(
     return Interval(min(low, value), max(high, value), resampling.confidence, "dirichlet", count)
 
 
-def wilson_interval(hits: int, count: int, confidence: float) -> Interval:
-    """The interval of a share, ``hits / count``, of independent cases; at least one.
-
-    All ``p`` with ``(hits/count − p)² ≤ z² p (1 − p) / count``.
-
-    Source: Wilson (1927), Probable inference, JASA 22.
-    """
-    square = NORMAL.inv_cdf((1 + confidence) / 2) ** 2
-    middle = (hits + square / 2) / (count + square)
-    reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
-    low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
-    return Interval(low, high, confidence, "wilson", count)
-
-
 def covering(
     low: Interval | None,
     high: Interval | None,
@@ -393,6 +379,7 @@ def _adjusted(p: float, bias: float, acceleration: float) -> float:
 
 
 _LIMITS = (-1.0, 1.0)
+_ALL_SUBSETS = 12
 
 
 def sign_flip_interval(units: Units, resampling: Resampling) -> Interval | None:
@@ -404,7 +391,11 @@ def sign_flip_interval(units: Units, resampling: Resampling) -> Interval | None:
     pairs is at most ``δ``; the interval therefore lies between the ``α/2`` and the ``1 − α/2``
     quantile of the means over random subsets that each pair enters with probability one half. An
     empty subset bounds nothing. Zero lies outside at most ``α`` of the time, however few pairs
-    differ, where the bootstrap is wrong up to three times as often.
+    differ, where the bootstrap is wrong up to three times as often. Of up to 12 pairs all subsets
+    are taken, of more as many random ones as there are resamples.
+
+    Where all differences are the same, the interval reaches as far as so many can have missed (see
+    `bootstrap_interval`), but not to zero if the test rejects it: from 6 pairs on at 95%.
 
     Args:
         units: what each pair (or cluster of pairs) adds to ``(Σ difference, how many)``.
@@ -415,20 +406,35 @@ def sign_flip_interval(units: Units, resampling: Resampling) -> Interval | None:
 
     Source: Hartigan (1969), Using subsample values as typical values, JASA 64.
     """
-    count = sum(units.values())
+    count, tail = sum(units.values()), (1 - resampling.confidence) / 2
     if not count:
         return None
     if len({round(sums[0] / sums[1], 12) for sums in units}) == 1:
         (difference, weight), *_ = units
-        return same_value_interval(difference / weight, count, resampling.confidence, _LIMITS)
-    random = Random(resampling.seed)
-    subsets = flipped_subsets(units, resamples=resampling.resamples, random=random)
-    means = [ratio(sums) for sums in subsets]
+        same = same_value_interval(difference / weight, count, resampling.confidence, _LIMITS)
+        if 2.0**-count > tail:
+            return same
+        if difference < 0:
+            return same._replace(high=min(same.high, -_TIE))
+        return same._replace(low=max(same.low, _TIE)) if difference else same
+    if count <= _ALL_SUBSETS:
+        means = [ratio(sums) for sums in _all_subsets(units)]
+    else:
+        random = Random(resampling.seed)
+        subsets = flipped_subsets(units, resamples=resampling.resamples, random=random)
+        # The observed signs, which flip nothing, are one of the possible ones.
+        means = [None, *map(ratio, subsets)]
     # Rounded: thirds that cancel leave 1e-17, which is not a difference.
     lows, highs = ([edge if m is None else round(m, 12) for m in means] for edge in _LIMITS)
-    # The observed signs are one of the possible ones: resamples + 1 in all.
-    rank = math.floor((1 - resampling.confidence) / 2 * (resampling.resamples + 1) + 1e-9)
-    if rank < 1:
-        return Interval(*_LIMITS, resampling.confidence, "sign-flip", count)
-    low, high = sorted(lows)[rank - 1], sorted(highs)[-rank]
+    rank = math.floor(tail * len(means) + 1e-9)
+    low, high = sorted(lows)[rank], sorted(highs)[-1 - rank]
     return Interval(low, high, resampling.confidence, "sign-flip", count)
+
+
+def _all_subsets(units: Units) -> list[list[float]]:
+    """The sums over every subset, the empty one included."""
+    subsets = [[0.0, 0.0]]
+    for unit, times in units.items():
+        for _ in range(times):
+            subsets += [list(map(add, sums, unit)) for sums in subsets]
+    return subsets

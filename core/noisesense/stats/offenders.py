@@ -11,7 +11,8 @@ from noisesense.errors import InputError, check_choice, describe
 from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.stats.interval import Interval, Resampling, wilson_interval
+from noisesense.stats.interval import Interval, Resampling
+from noisesense.stats.quantiles import NORMAL
 
 GroupBy = Literal["id", "text"]
 
@@ -161,6 +162,20 @@ def offenders(
         )
         for name, fields in shown.items()
     )
+
+
+def wilson_interval(hits: int, count: int, confidence: float) -> Interval:
+    """The interval of a share, ``hits / count``, of independent cases; at least one.
+
+    All ``p`` with ``(hits/count − p)² ≤ z² p (1 − p) / count``.
+
+    Source: Wilson (1927), Probable inference, JASA 22.
+    """
+    square = NORMAL.inv_cdf((1 + confidence) / 2) ** 2
+    middle = (hits + square / 2) / (count + square)
+    reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
+    low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
+    return Interval(low, high, confidence, "wilson", count)
 
 
 def _prior(counts: Sequence[tuple[int, int]]) -> tuple[float, float]:
