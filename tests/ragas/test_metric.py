@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import dataclasses
 import pickle
 import warnings
 from typing import Any
@@ -30,15 +32,16 @@ class Silent(BaseRagasLLM):
 
 def test_only_without_a_judge_does_ragas_see_a_metric_that_wants_an_llm() -> None:
     judged, asking = NoiseSensitivity(judge=VerdictsInRows()), NoiseSensitivity()
-    assert not isinstance(judged, MetricWithLLM)
-    assert isinstance(asking, MetricWithLLM)
+    assert judged.llm is not None  # so that evaluate() makes no model for it, and needs no key
+    assert asking.llm is None
     for metric in (judged, asking, NoiseSensitivity("irrelevant", Silent())):
+        assert type(metric) is NoiseSensitivity
+        assert isinstance(metric, MetricWithLLM)
         assert isinstance(metric, NoiseSensitivity)
         assert isinstance(metric, Metric)
         assert isinstance(metric, SingleTurnMetric)
         assert metric.output_type is MetricOutputType.CONTINUOUS
-    positional = NoiseSensitivity("irrelevant", None, VerdictsInRows())
-    assert not isinstance(positional, MetricWithLLM)
+    assert NoiseSensitivity("irrelevant", None, VerdictsInRows()).llm is not None
 
 
 def test_a_subclass_of_ones_own_with_a_judge() -> None:
@@ -70,7 +73,6 @@ def test_focus_is_the_deprecated_name_of_mode() -> None:
     [
         ({"mode": "both"}, ("mode", "'irrelevant'", "'both'")),
         ({"mode": Silent()}, ("mode", "Silent", "llm=")),
-        ({"mode": None}, ("mode", "NoneType")),
         ({"definition": "ragsa"}, ("definition", "'paper'", "'ragsa'")),
         ({"empty": "nan"}, ("empty", "'zero'", "'nan'")),
         ({"llm": "gpt-4o-mini"}, ("llm", "ragas' models", "str", "llm_factory")),
@@ -130,21 +132,70 @@ def test_metrics_are_themselves_only() -> None:
 
 
 def test_repr_shows_no_model() -> None:
-    assert repr(NoiseSensitivity(llm=Silent())) == (
-        "noise_sensitivity(mode='relevant', definition='ragas')"
+    assert repr(NoiseSensitivity(llm=Silent(), name="mine")) == (
+        "NoiseSensitivity(mode='relevant', definition='ragas', name='mine')"
     )
 
 
-@pytest.mark.parametrize("judge", [None, VerdictsInRows()])
-def test_prompts_of_ragas_kind_there_are_none(judge: Any, tmp_path: Any) -> None:
-    metric = NoiseSensitivity(judge=judge)
+def test_the_constructor_of_ragas_own_metrics() -> None:
+    """The collections take ``(llm, name, mode)``, the older metric ``max_retries``."""
+    llm = Silent()
+    for metric in (
+        NoiseSensitivity(llm),
+        NoiseSensitivity(llm, mode="relevant"),
+        NoiseSensitivity(mode="relevant", llm=llm),
+        NoiseSensitivity("relevant", llm),
+    ):
+        assert (metric.llm, metric.mode, metric.name) == (llm, "relevant", "noise_sensitivity")
+    metric = NoiseSensitivity(llm, "mine", "irrelevant")
+    assert (metric.llm, metric.name, metric.mode) == (llm, "mine", "irrelevant")
+    assert NoiseSensitivity(llm, name="mine", mode="irrelevant").mode == "irrelevant"
+    assert NoiseSensitivity(max_retries=1).judge_options == {"max_reasks": 1}
+    for arguments, named in (
+        ((llm, object()), {}),
+        (("relevant",), {"mode": "irrelevant"}),
+        ((llm, "a", "relevant"), {"mode": "irrelevant"}),
+        ((), {"max_retries": 1, "judge_options": {"max_reasks": 2}}),
+    ):
+        with pytest.raises(InputError, match="expected one"):
+            NoiseSensitivity(*arguments, **named)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name", ["nli_statements_prompt", "statement_generator_prompt", "allowed_values"]
+)
+def test_what_ragas_own_takes_and_ours_cannot_is_named(name: str) -> None:
+    with pytest.raises(InputError, match=name):
+        NoiseSensitivity(**{name: None})
+    with pytest.raises(TypeError, match="argument 'promt'"):
+        NoiseSensitivity(promt=None)
+
+
+def test_dataclasses_replace() -> None:
+    judge = VerdictsInRows()
+    metric = NoiseSensitivity(judge=judge, definition="paper", empty="zero", share=False)
+    other = dataclasses.replace(metric, mode="irrelevant")
+    assert (other.mode, other.judge, other.definition) == ("irrelevant", judge, "paper")
+    assert (other.empty, other.share) == ("zero", False)
+    llm = Silent()
+    asking = NoiseSensitivity(llm=llm, judge_options={"votes": 3})
+    asking.claim_decomposition_prompt.instruction = "Mine."  # type: ignore[union-attr]
+    twin = dataclasses.replace(asking, name="mine")
+    assert (twin.llm, twin.judge_options, twin.name) == (llm, {"votes": 3}, "mine")
+    assert twin.get_prompts()["claim_decomposition_prompt"].instruction == "Mine."
+
+
+def test_the_prompts_of_a_judge_are_its_own(tmp_path: Any) -> None:
+    metric = NoiseSensitivity(judge=VerdictsInRows())
     assert metric.get_prompts() == {}
-    metric.set_prompts()
-    metric.save_prompts(str(tmp_path))
-    metric.load_prompts(str(tmp_path))
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match="does not exist"):
-        metric.set_prompts(nli=None)
+    for change in (
+        lambda: metric.set_prompts(),
+        lambda: metric.save_prompts(str(tmp_path)),
+        lambda: metric.load_prompts(str(tmp_path)),
+        lambda: asyncio.run(metric.adapt_prompts("hindi", Silent())),
+    ):
+        with pytest.raises(InputError, match=r"LLMJudge\(llm, prompts=Prompts"):
+            change()
 
 
 def test_required_columns_are_ragas_own() -> None:

@@ -138,3 +138,19 @@ def test_signs_of_risk_with_open_verdicts() -> None:
             stdev=Figure(0.0, (0.0, 0.0)), thresholds=RiskThresholds(),
         )  # fmt: skip
         assert (gap.present, gap.bounds) == (None, None)
+
+
+def test_a_chosen_figure_is_kept_beside_its_bounds() -> None:
+    # As with undetermined="high": mean 0.5 and median 0.2 are 0.3 apart; the bounds allow for
+    # a mean of 0.1 to 0.5 and a median of 0 to 0.2, which are 0 to 0.5 apart.
+    share, gap, _ = risk_signs(
+        None,
+        (((0.5, 2),), ((0.5, 2),)),
+        mean=Figure(0.5, (0.1, 0.5)),
+        median=Figure(0.2, (0.0, 0.2)),
+        stdev=Figure(0.0, (0.0, 0.0)),
+        thresholds=RiskThresholds(),
+    )
+    assert (gap.present, gap.figure, gap.bounds) == (None, 0.3, (0.0, 0.5))
+    # Open verdicts that leave the share alone leave it a figure.
+    assert (share.present, share.figure, share.bounds) == (True, 1.0, (1.0, 1.0))

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,31 +18,12 @@ from openai import DefaultAsyncHttpxClient
 
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
+from support.deepeval_fixtures import loop, offline  # noqa: F401
 from support.deepeval_run import OpenAIModel, case_of, run
 from support.server import ScriptedServer
 from support.withholding import CASES, LIMIT, Case, mind, reply, script, wrong_with
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("OPENAI_API_KEY", "CONFIDENT_API_KEY", "DEEPEVAL_RESULTS_FOLDER"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(autouse=True)
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """The thread's loop, which DeepEval uses and nobody would close."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield loop
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.run_until_complete(loop.shutdown_default_executor())
-    loop.close()
-    asyncio.set_event_loop(None)
 
 
 class OwnModel(DeepEvalBaseLLM):
@@ -90,7 +70,10 @@ def test_measure(async_mode: bool, include_reason: bool) -> None:
 
 
 @pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-def test_evaluate(loop: asyncio.AbstractEventLoop, run_async: bool) -> None:
+def test_evaluate(  # the fixture is imported
+    loop: asyncio.AbstractEventLoop,  # noqa: F811
+    run_async: bool,
+) -> None:
     cases = [case_of(case.sample, name=case.id) for case in CASES]
     with ScriptedServer(mind(), script=script) as server:
         # One for all calls: the many DeepEval would make cost most of the time.

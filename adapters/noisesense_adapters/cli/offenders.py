@@ -12,19 +12,9 @@ from noisesense import ClaimOutcome, Offender, Result
 from noisesense import offenders as rank_offenders
 from noisesense.stats.offenders import GroupBy
 from noisesense.stats.summary import counted
+from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    figure,
-    numeric,
-    one_line,
-    short,
-    show_json,
-    show_lines,
-    show_table,
-    span,
-)
+from noisesense_adapters.cli.output import one_line, short
 
 _WIDTH = 60
 
@@ -57,17 +47,17 @@ def offenders(
 
     ranking = rank_offenders(counting(), group_by=cast("GroupBy", by), top=top, examples=examples)
     if as_json:
-        show_json([offender.to_dict() for offender in ranking])
+        output.show_json([offender.to_dict() for offender in ranking])
     elif ranking:
-        _show(console(), ranking)
+        _show(output.console(), ranking)
         if open_claims:
             line = (
                 f"for {counted(open_claims, 'claim')} the judge left open whether it is incorrect "
                 "or which documents entail it; it is undetermined under each of those documents"
             )
-            show_lines(console(), "", line)
+            output.show_lines(output.console(), "", line)
     else:
-        show_lines(console(), "no retrieved document entails an incorrect claim")
+        output.show_lines(output.console(), "no retrieved document entails an incorrect claim")
     raise typer.Exit(reading.status)
 
 
@@ -76,18 +66,23 @@ def _show(out: Console, ranking: tuple[Offender, ...]) -> None:
     rows = [
         [
             *(f"{getattr(offender, count):,}" for count in counts),
-            figure(offender.rate),
-            span(offender.interval),
+            output.figure(offender.rate),
+            output.span(offender.interval),
             _name(offender),
         ]
         for offender in ranking
     ]
-    show_table(out, [*numeric(*counts, "rate"), Column("interval"), Column("document")], rows)
+    columns = [
+        *output.numeric(*counts, "rate"),
+        output.Column("interval"),
+        output.Column("document"),
+    ]
+    output.show_table(out, columns, rows)
     for offender in ranking:
         if offender.offences:
-            show_lines(out, "", f"{_name(offender)}:")
+            output.show_lines(out, "", f"{_name(offender)}:")
             for offence in offender.offences:
-                show_lines(out, f'  "{one_line(offence.claim)}" ({short(offence.sample)})')
+                output.show_lines(out, f'  "{one_line(offence.claim)}" ({short(offence.sample)})')
 
 
 def _is_open(claim: ClaimOutcome) -> bool:

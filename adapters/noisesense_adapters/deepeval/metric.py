@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import weakref
 from collections.abc import Coroutine, Hashable, Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,12 +25,10 @@ from noisesense import (
     Mode,
     NoiseSenseError,
     ReplyError,
-    Score,
     UndefinedScoreError,
     Undetermined,
     Usage,
     Verdicts,
-    gate,
 )
 from noisesense import score as score_verdicts
 from noisesense.errors import describe
@@ -40,9 +39,14 @@ from noisesense.scoring.scoring import check_empty, check_undetermined
 from noisesense_adapters.deepeval.llm import judge_of, model_name
 from noisesense_adapters.deepeval.result import (
     Cost,
+    Measured,
     Measurement,
+    State,
     cost_of,
     measurement_of,
+    started_state,
+    state_of,
+    success_of,
     unusable_measurement,
 )
 from noisesense_adapters.deepeval.sample import Labels, given_verdicts, place_of, sample_of
@@ -66,7 +70,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     - *undefined*, there is nothing to measure (no claims in the response, no such mode): score
       and ``success`` are None, DeepEval shows NONE, and the test case does not fail.
 
-    A test case needs ``actual_output``, ``expected_output`` and ``retrieval_context``. Its
+    A test case needs ``actual_output``, ``expected_output`` and ``retrieval_context``. If the
+    latter is an empty list, the score is 0 and no model is asked: nothing can come from a chunk.
     ``metadata`` may bring what a judge would say: ``"verdicts"`` in the published form, or
     ``"chunk_labels"``, true, false or null for each item of ``retrieval_context``. Verdicts are
     taken from there, else from ``verdicts``, else from ``judge``, else from ``model``.
@@ -79,7 +84,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
             test case once. Measuring it again with the same metric asks again.
         judge: any `noisesense.Judge` in place of a model, e.g. a `RecordedJudge`.
         definition: see `noisesense.score`.
-        include_reason: False leaves the reason out, unless the score is undetermined or undefined.
+        include_reason: False leaves "Lower is better." of the reason, unless the score is
+            undetermined or undefined.
         async_mode: False makes `measure` use the model's ``generate``, call after call.
         strict_mode: pass at 0 only.
         verbose_mode: print the per-claim report.
@@ -112,6 +118,20 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         SingleTurnParams.RETRIEVAL_CONTEXT,
     ]
 
+    score = Measured()
+    score_breakdown = Measured()
+    score_detail = Measured()
+    judgement = Measured()
+    unusable = Measured()
+    reason = Measured()
+    success = Measured()
+    error = Measured()
+    skipped = Measured()
+    evaluation_cost = Measured()
+    input_tokens = Measured()
+    output_tokens = Measured()
+    verbose_logs = Measured()
+
     # DeepEval copies a metric by calling its class with the attributes that are named like these
     # parameters: each stays under its own name, and nothing expensive may happen here.
     def __init__(
@@ -136,7 +156,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         judge_options: Mapping[str, Any] | None = None,
     ) -> None:
         if threshold is not None:
-            check_limit(threshold, "threshold")
+            threshold = float(check_limit(threshold, "threshold"))
         check_empty(empty)
         check_undetermined(undetermined)
         if not isinstance(share, bool):
@@ -146,7 +166,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
                 "labels by source or text", describe(chunk_labels), where="chunk_labels"
             )
         check_definition(definition)
-        _check_model(model)
+        if not isinstance(model, (str, DeepEvalBaseLLM, NoneType)):
+            raise InputError(
+                "None, a model's name or a DeepEvalBaseLLM", type(model).__name__, where="model"
+            )
         check_judge(judge, judge_options, model=model, store=store)
         self.threshold = 0 if strict_mode else threshold
         # DeepEval's own metrics keep the model object here; ours makes it when it is needed.
@@ -167,11 +190,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.store = store
         self.judge_options = judge_options
 
-        self.score_detail: Score | None = None
-        self.judgement: Judgement | None = None
-        self.unusable: str | None = None
-        self.turn: object = None
-        self._evaluation_model: str | None = None
+        self.latest = State(weakref.ref(self))
 
     def measure(  # type: ignore[override]  # an undefined score is None
         self,
@@ -208,18 +227,9 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         An error, an undecided score and a judge that said nothing usable are False; an undefined
         score, no threshold and no measurement are None.
         """
-        if self.threshold is None:
-            self.success = None
-        elif self.error is not None or self.unusable is not None:
-            self.success = False
-        elif self.score_detail is not None:
-            outcome = self.score_detail.gate(self.mode, self.threshold)
-            self.success = None if outcome == "undefined" else outcome == "pass"
-        elif self.score is not None:
-            self.success = gate((self.score, self.score), self.threshold) == "pass"
-        else:
-            self.success = None
-        return self.success
+        state = state_of(self)
+        state.success = success_of(state, self.mode, self.threshold)
+        return state.success
 
     @property
     def configuration(self) -> Hashable:
@@ -242,15 +252,16 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     @property
     def evaluation_model(self) -> str | None:
         """The name of the judge or model, as DeepEval shows it."""
-        if self._evaluation_model is None:
-            self._evaluation_model = model_name(self.judge, self.model)
-        return self._evaluation_model
+        state = state_of(self)
+        if state.evaluation_model is None:
+            state.evaluation_model = model_name(self.judge, self.model)
+        return state.evaluation_model
 
     @evaluation_model.setter
     def evaluation_model(  # pyright: ignore[reportIncompatibleVariableOverride]
         self, name: str | None
     ) -> None:
-        self._evaluation_model = name
+        state_of(self).evaluation_model = name
 
     @property
     def n(self) -> int:
@@ -265,21 +276,13 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         # DeepEval's cache and its tables tell metrics apart by name only: what changes the
         # number is in it.
-        parts: list[str] = [self.mode]
-        if self.definition != "ragas":
-            parts.append(self.definition)
-        if self.empty != "undefined":
-            parts.append(f"empty={self.empty}")
-        if self.undetermined != "none":
-            parts.append(f"undetermined={self.undetermined}")
-        return f"Noise Sensitivity ({', '.join(parts)})"
-
-
-def _check_model(model: object) -> None:
-    if model is not None and not isinstance(model, (str, DeepEvalBaseLLM)):
-        raise InputError(
-            "None, a model's name or a DeepEvalBaseLLM", type(model).__name__, where="model"
-        )
+        parts = {
+            self.mode: True,
+            self.definition: self.definition != "ragas",
+            f"empty={self.empty}": self.empty != "undefined",
+            f"undetermined={self.undetermined}": self.undetermined != "none",
+        }
+        return f"Noise Sensitivity ({', '.join(part for part, shown in parts.items() if shown)})"
 
 
 async def _measure(
@@ -289,12 +292,7 @@ async def _measure(
     show_indicator: bool,
     in_component: bool,
 ) -> float | None:
-    # After a timeout DeepEval measures the next test case with the same object while the last
-    # one still runs in its thread: only the latest measurement sets the attributes.
-    turn = metric.turn = object()
-    _take(metric, Measurement())
-    metric.success = metric.error = metric.verbose_logs = metric.evaluation_model = None
-    metric.skipped = False
+    state = started_state(metric)
     with metric_progress_indicator(
         metric,
         async_mode=not blocking,
@@ -308,34 +306,19 @@ async def _measure(
             if isinstance(error, TypeError):
                 # DeepEval answers a TypeError by measuring the test case all over again.
                 failure = NoiseSenseError(f"measuring failed with TypeError: {error}")
-            if metric.turn is turn:
-                metric.error = str(failure)
+            state.error = str(failure)
             if failure is error:
                 raise
             raise failure from error
-        if metric.turn is turn:
-            _take(metric, measurement)
-            metric.verbose_logs = construct_verbose_logs(metric, list(measurement.steps))
-            if judge is None:
-                metric.evaluation_model = "given verdicts"
-            elif metric.model is None and metric.judge is None:
-                # The metric would make the default model once more, only to learn its name.
-                metric.evaluation_model = getattr(judge, "model", None)
-            metric.is_successful()
+        state.take(measurement)
+        if judge is None:
+            state.evaluation_model = "given verdicts"
+        elif metric.model is None and metric.judge is None:
+            # The metric would make the default model once more, only to learn its name.
+            state.evaluation_model = getattr(judge, "model", None)
+        state.verbose_logs = construct_verbose_logs(metric, list(measurement.steps))
+        state.success = success_of(state, metric.mode, metric.threshold)
     return measurement.value
-
-
-def _take(metric: NoiseSensitivityMetric, measurement: Measurement) -> None:
-    score, cost = measurement.score, measurement.cost
-    metric.score = measurement.value
-    metric.score_detail = score
-    metric.score_breakdown = None if score is None else score.to_dict()  # type: ignore[assignment]
-    metric.judgement = measurement.judgement
-    metric.unusable = measurement.unusable
-    metric.reason = measurement.reason
-    metric.evaluation_cost = cost.evaluation_cost
-    metric.input_tokens = cost.input_tokens
-    metric.output_tokens = cost.output_tokens
 
 
 async def _measurement(

@@ -1,12 +1,17 @@
-"""What one measurement gives: the score, its reason and report, in DeepEval's terms."""
+"""What one measurement gives, in DeepEval's terms, and where the metric keeps it."""
 
 from __future__ import annotations
 
+import asyncio
+import weakref
+from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from deepeval.utils import prettify_list
 
-from noisesense import Judge, Judgement, Mode, Score, Usage
+from noisesense import Judge, Judgement, Mode, Score, Usage, gate
 from noisesense.judging.protocol import DetailedJudge
 
 _RELEVANCE = {True: "relevant", False: "irrelevant", None: "relevance undetermined"}
@@ -23,24 +28,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The result of measuring one test case.
+    """The result of measuring one test case."""
 
-    Attributes:
-        value: None if the score is undefined or undetermined.
-        score: None if the judge's model gave nothing usable.
-        judgement: likewise.
-        unusable: what was wrong with the model's replies; None if there is a judgement.
-        reason: what people read.
-        steps: the report, in the steps of DeepEval's own metrics.
-        cost: of the judge.
-    """
-
-    value: float | None = None
-    score: Score | None = None
+    value: float | None = None  # None: undefined or undetermined
+    score: Score | None = None  # None: the judge's model gave nothing usable
     judgement: Judgement | None = None
-    unusable: str | None = None
+    unusable: str | None = None  # what was wrong with the model's replies
     reason: str | None = None
-    steps: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()  # the report, in the steps of DeepEval's own metrics
     cost: Cost = Cost()
 
 
@@ -56,7 +51,7 @@ def measurement_of(
     """The measurement where there are verdicts."""
     # A number that the open verdicts could change is never shown without a word about them.
     explained = include_reason or score.status(mode) != "determined"
-    reason = _reason(score, judgement, mode, threshold) if explained else None
+    reason = _reason(score, judgement, mode, threshold) if explained else "Lower is better."
     value = score.value(mode)
     chunks = [f"chunk {j}: {_RELEVANCE[label]}" for j, label in enumerate(score.chunk_relevance)]
     steps = (
@@ -97,6 +92,8 @@ def cost_of(judge: Judge, usage: Usage) -> Cost:
 
 def _reason(score: Score, judgement: Judgement, mode: Mode, threshold: float | None) -> str:
     parts = [score.reason(mode)]
+    if score.verdicts.chunks == ():
+        parts.append("Nothing was retrieved, so nothing can come from a chunk.")
     if judgement.unanswered:
         parts.append(f"The judge left {_verdicts(judgement.unanswered)} unanswered.")
     if threshold is not None:
@@ -135,3 +132,115 @@ def _judging(judgement: Judgement) -> str:
 
 def _verdicts(count: int) -> str:
     return "1 verdict" if count == 1 else f"{count} verdicts"
+
+
+@dataclass(eq=False)
+class State:
+    """What one measurement sets. DeepEval knows these as attributes of the metric."""
+
+    metric: weakref.ref[Any]
+    started: bool = False
+    score: float | None = None
+    score_breakdown: dict[str, Any] | None = None
+    score_detail: Score | None = None
+    judgement: Judgement | None = None
+    unusable: str | None = None
+    reason: str | None = None
+    success: bool | None = None
+    error: str | None = None
+    skipped: bool = False
+    evaluation_cost: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    verbose_logs: str | None = None
+    evaluation_model: str | None = None
+
+    def take(self, measurement: Measurement) -> None:
+        score, cost = measurement.score, measurement.cost
+        self.score = measurement.value
+        self.score_detail = score
+        self.score_breakdown = None if score is None else score.to_dict()
+        self.judgement = measurement.judgement
+        self.unusable = measurement.unusable
+        self.reason = measurement.reason
+        self.evaluation_cost = cost.evaluation_cost
+        self.input_tokens = cost.input_tokens
+        self.output_tokens = cost.output_tokens
+
+
+# By the metric's id: tasks that DeepEval starts for a test case inherit those of the test case.
+_states: ContextVar[Mapping[int, State]] = ContextVar("noisesense_deepeval_states")
+
+
+class Measured:
+    """An attribute that every measurement has for itself.
+
+    DeepEval measures several test cases at once with one metric (``@observe(metrics=[m])``), and
+    goes on to the next one while a test case that timed out still runs in its thread. It resets
+    ``skipped`` and ``error`` before each test case, in the task that reads the results afterwards.
+    So that is where a new state begins, which this task and those it starts then see. Outside of
+    tasks there is one state, that of the measurement begun last.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, metric: Any, owner: type) -> Any:
+        return self if metric is None else getattr(state_of(metric), self._name)
+
+    def __set__(self, metric: Any, value: Any) -> None:
+        state = state_of(metric)
+        is_over = state.started and not state.skipped  # a skipped one's error is cleared, too
+        resets = value is False if self._name == "skipped" else value is None and is_over
+        if resets and self._name in ("skipped", "error"):
+            state = _new_state(metric)
+        setattr(state, self._name, value)
+
+
+def state_of(metric: Any) -> State:
+    return _state_of_task(metric) or metric.latest
+
+
+def _state_of_task(metric: Any) -> State | None:
+    if not _in_task():
+        return None
+    state = _states.get({}).get(id(metric))
+    return state if state is not None and state.metric() is metric else None
+
+
+def _new_state(metric: Any) -> State:
+    state = metric.latest = State(weakref.ref(metric))
+    if _in_task():
+        _states.set({**_states.get({}), id(metric): state})
+    return state
+
+
+def started_state(metric: Any) -> State:
+    """The test case's, emptied; a new one where DeepEval's runner has begun none."""
+    state = _state_of_task(metric)
+    if state is None:
+        if metric.latest.started:
+            metric.latest = State(weakref.ref(metric))
+        state = metric.latest
+    vars(state).update(vars(State(state.metric, started=True)))
+    return state
+
+
+def _in_task() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def success_of(state: State, mode: Mode, threshold: float | None) -> bool | None:
+    if threshold is None:
+        return None
+    if state.error is not None or state.unusable is not None:
+        return False
+    if state.score_detail is not None:
+        outcome = state.score_detail.gate(mode, threshold)
+        return None if outcome == "undefined" else outcome == "pass"
+    # Of a score that DeepEval has set.
+    return None if state.score is None else gate((state.score, state.score), threshold) == "pass"

@@ -12,11 +12,12 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample, Verdicts
 from noisesense.errors import describe
-from noisesense_adapters.toolbox.judges import read_verdicts
+from noisesense_adapters.toolbox.judges import nothing_retrieved, read_verdicts
 
 VERDICTS = "verdicts"
 LABELS = "chunk_labels"
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
+_STAND_IN = ("-",)  # a sample needs a chunk; its verdicts then have none
 
 Labels = Mapping[str, bool | None]
 
@@ -27,14 +28,10 @@ def place_of(test_case: LLMTestCase) -> str:
 
 
 def sample_of(test_case: Any, metric_name: str, labels: Labels | None) -> Sample:
-    """The test case in core's words.
+    """The test case in the core's words. Raises `MissingTestCaseParamsError`, `InputError`.
 
     A chunk's label is taken from ``metadata["chunk_labels"]`` (one of true, false, null for each
     item of ``retrieval_context``), else from ``labels`` by the chunk's source or text.
-
-    Raises:
-        MissingTestCaseParamsError: a field is None or empty.
-        InputError: not an `LLMTestCase`, images in it, or labels that do not fit.
     """
     if not isinstance(test_case, LLMTestCase):
         raise InputError("an LLMTestCase", type(test_case).__name__, where="test case")
@@ -60,7 +57,7 @@ def sample_of(test_case: Any, metric_name: str, labels: Labels | None) -> Sample
 
 
 def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip()) or value == []
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _chunks(test_case: LLMTestCase, labels: Labels | None) -> Any:
@@ -69,7 +66,8 @@ def _chunks(test_case: LLMTestCase, labels: Labels | None) -> Any:
     if items is None:
         return test_case.retrieval_context
     own = _own_labels(test_case, len(items))
-    return [_chunk(item, own[j] if own else None, labels) for j, item in enumerate(items)]
+    chunks = [_chunk(item, own[j] if own else None, labels) for j, item in enumerate(items)]
+    return chunks or _STAND_IN
 
 
 def _chunk(item: Any, label: Any, labels: Labels | None) -> Any:
@@ -117,15 +115,15 @@ def given_verdicts(
 ) -> Verdicts | None:
     """The verdicts in ``metadata["verdicts"]``, else those of the metric; None if there are none.
 
-    Raises:
-        InputError: they are malformed, do not fit the test case, or are the metric's and already
-            used for another sample: scoring that one with them would be meaningless.
+    Raises `InputError` if they do not fit the test case, or are the metric's and already used for
+    another sample: scoring that one with them would be meaningless.
     """
     own = _metadata(test_case).get(VERDICTS)
+    retrieved = sample if test_case.retrieval_context else None
     if own is not None:
-        return read_verdicts(own, sample, f"{place_of(test_case)}, metadata[{VERDICTS!r}]")
+        return read_verdicts(own, retrieved, f"{place_of(test_case)}, metadata[{VERDICTS!r}]")
     if of_metric is None:
-        return None
+        return nothing_retrieved(sample.response) if retrieved is None else None
     with _lock:
         _, key = _used_for.setdefault(id(of_metric), (of_metric, sample.key))
         if len(_used_for) > _REMEMBERED:
@@ -138,4 +136,4 @@ def given_verdicts(
             hint='put each test case\'s own into its metadata["verdicts"], '
             "or give a recording of all: judge=RecordedJudge(…)",
         )
-    return read_verdicts(of_metric, sample, "verdicts")
+    return read_verdicts(of_metric, retrieved, "verdicts")

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from noisesense_adapters.langchain.llm import LangChainLLM
+from noisesense_adapters.toolbox.extras import needs_extra
+
+with needs_extra("langchain", "langchain_core"):
+    from noisesense_adapters.langchain.llm import LangChainLLM
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

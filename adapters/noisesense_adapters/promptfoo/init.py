@@ -16,16 +16,8 @@ def write_example(folder: str | os.PathLike[str], force: bool = False) -> list[P
 
     ``promptfoo eval`` then runs there without a key and without the network.
 
-    Args:
-        folder: made if it is not there.
-        force: overwrite files of the same names.
-
-    Returns:
-        The files written.
-
-    Raises:
-        InputError: a file is already there and ``force`` is not set; then none is written.
-        OSError: a file cannot be written.
+    The folder is made if it is not there; ``force`` overwrites files of the same names. Returns
+    the files written. Raises `InputError` and writes none if one is there without ``force``.
     """
     folder = Path(folder)
     contents = {path.name: path.read_bytes() for path in sorted(_TEMPLATES.iterdir())}

@@ -45,31 +45,13 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     taken as they are; in a recording the sample is found by its texts. Without verdicts a model
     is asked.
 
-    ``config`` takes, all optional:
-
-    - ``mode``: ``relevant`` (default) or ``irrelevant``: which value passes or fails. Both
-      are always computed.
-    - ``maxNoise``: the highest value that passes, default 0.2 (old name: ``threshold``). What
-      the judge left open passes only if it stays within ``maxNoise`` whichever way it falls.
-    - ``definition``: ``ragas`` (default), ``paper``, ``promptfoo`` or ``validmind``.
-    - ``empty``: the value of an answer without claims: ``undefined``, ``zero`` or ``error``;
-      default ``zero`` for definition ``promptfoo``, as there, and ``undefined`` for the others.
-    - ``undetermined``: the named score where the value depends on open verdicts: ``none``
-      (default: there is none), ``low`` (none of them is noise) or ``high`` (all are). What
-      passes does not depend on it.
-    - ``name``: the start of the named scores' names, default ``noise_sensitivity``. Promptfoo
-      averages equal names within a test, so another definition needs another name.
-    - ``verdicts`` or ``recording``: a recording's path, relative to the working directory or to
-      the file that Promptfoo runs; ``verdicts`` may also be the data itself.
-    - ``judge``: ``openai:chat:MODEL``, or an object with ``model``, ``baseUrl``, ``apiKeyEnv``
-      (the *name* of the key's environment variable), ``timeout``, ``maxRetries``,
-      ``temperature``, ``plan``, ``votes``, ``maxConcurrency``, ``chunksPerCall``, ``maxReasks``
-      and ``store`` (a file that all processes share, so that no call is paid for twice).
-      Without it ``options.provider`` is used if it is an ``openai:`` one, else
-      ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``.
-    - ``noiseContext``, ``grading.provider`` and the names of the texts above, as the unmerged
-      ``noise-sensitivity`` assertion has them. As there, ``noiseContext`` is appended to a
-      context given as one text, and chunks given one by one are left as they are.
+    ``config`` takes, all optional: ``mode``, the value that passes or fails (both are always
+    computed); ``maxNoise``, the highest value that passes, default 0.2; ``definition``, ``empty``
+    and ``undetermined`` (see `noisesense.score`; ``empty`` is ``zero`` by default for definition
+    ``promptfoo``, as there); ``name``, the start of the named scores' names; ``verdicts`` or
+    ``recording``, relative to the working directory or to the file that Promptfoo runs; ``judge``;
+    and ``noiseContext``, appended to a context given as one text. The page beside this file has a
+    table of them, and of what ``judge`` takes.
 
     Returns:
         ``pass``: is the value at most ``maxNoise``, in every completion of what is undetermined?

@@ -23,16 +23,10 @@ _TEMPLATE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 class Inputs:
-    """The inputs of one assertion.
+    """The inputs of one assertion, each looked for under its names.
 
-    Every input is looked for under its names in the assertion's config, then in the test's
-    vars, then in the provider's output if that is an object, then in its metadata.
-
-    Args:
-        output: the provider's answer.
-        context: Promptfoo's context, of which only vars and the response's metadata are read:
-            provider and options hold keys.
-        config: the assertion's config.
+    In the assertion's config, then in the test's vars, then in the provider's output if that is
+    an object, then in its metadata. Nothing else of the context is read: it holds keys.
     """
 
     def __init__(self, output: Any, context: dict[str, Any], config: dict[str, Any]) -> None:
@@ -170,9 +164,8 @@ def _parsed(value: Any, opening: str) -> Any:
 def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     """The verdicts beside the sample, as data or in a recording; None if there are none.
 
-    Raises:
-        InputError: they are not valid, or do not fit the chunks.
-        RecordingError: the recording cannot be read or does not hold the sample.
+    Raises `InputError` if they do not fit the chunks, `RecordingError` if the recording cannot be
+    read or does not hold the sample.
     """
     if inputs.verdicts is None:
         return None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import logging
+import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from types import MethodType
 from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
@@ -28,13 +31,14 @@ from ragas.run_config import add_retry
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.langchain.llm import innermost
-from noisesense_adapters.ragas.run import current_callbacks
-from noisesense_adapters.toolbox.failures import call_model
+from noisesense_adapters.ragas.run import call_slot, current_callbacks, report_tokens
+from noisesense_adapters.toolbox.failures import call_model, completion_in
 from noisesense_adapters.toolbox.identity import described, identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     check_complete,
-    read_reply,
+    read,
+    read_completion,
     spelled_out,
     usage_of,
 )
@@ -85,8 +89,8 @@ class RagasLLM:
 
     Clients still repeat requests that failed on the way (429, timeout, …): the openai client
     ``max_retries`` times, a `BaseRagasLLM` as its `RunConfig` says. A blocking client is asked in
-    a thread. An async client from an earlier ``evaluate()`` loses one request for each connection
-    left over from there.
+    a thread. No more calls are in flight than the run has workers, and each is reported to
+    ragas' cost counting.
 
     Args:
         llm: a `BaseRagasLLM` (such as ragas' wrapper of a LangChain model), an instructor model of
@@ -111,16 +115,18 @@ class RagasLLM:
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        if isinstance(self._llm, InstructorBaseRagasLLM):
-            call = self._structured(self._llm, prompt, schema)
-        else:
-            call = self._text(prompt, schema)
-        return await call_model(call, self.name or "the model")
+        async with call_slot():
+            if isinstance(self._llm, InstructorBaseRagasLLM):
+                call = self._structured(self._llm, prompt, schema)
+            else:
+                call = self._text(prompt, schema)
+            return await call_model(call, self.name or "the model")
 
     async def _structured(
         self, llm: InstructorBaseRagasLLM, prompt: str, schema: type[S]
     ) -> tuple[S, Usage]:
         lost, most = 0, _MAX_LOST if isinstance(llm, _Structured) else 0
+        _drop_connections_of_other_loops(llm)
         with _without_instructors_log():
             while True:
                 try:
@@ -130,6 +136,10 @@ class RagasLLM:
                         reply = await in_thread(partial(llm.generate, prompt, schema))
                     break
                 except Exception as error:
+                    completion = completion_in(error)
+                    if completion is not None:
+                        report_tokens(usage_of(completion), str(getattr(llm, "model", "")))
+                        return await _read_again(completion, schema, lost)
                     lost += 1
                     if lost > most or not is_about_loops(error):
                         raise
@@ -137,6 +147,9 @@ class RagasLLM:
         raw = getattr(reply, "_raw_response", None)
         cached = raw is None and getattr(llm, "cache", None) is not None
         usage = Usage(cached_calls=1) if cached else usage_of(raw)
+        report_tokens(usage, str(getattr(raw, "model", None) or getattr(llm, "model", "")))
+        if hasattr(raw, "choices"):
+            return await _read_again(raw, schema, lost)
         return reply, usage + Usage(calls=lost)
 
     async def _text(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
@@ -148,7 +161,13 @@ class RagasLLM:
             raise ReplyError("the model gave no reply", usage)
         extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
         check_complete(usage, refusal=extra.get("refusal") if extra else None)
-        return read_reply(str(generation.text), schema, usage), usage
+        return await read(str(generation.text), schema, usage), usage
+
+
+async def _read_again(completion: object, schema: type[S], lost: int) -> tuple[S, Usage]:
+    """What instructor has read, or could not: it takes a draft in a reply that is cut short."""
+    reply, usage = await read_completion(completion, schema)
+    return reply, usage + Usage(calls=lost)
 
 
 def _usage_of_texts(result: LLMResult) -> Usage:
@@ -181,17 +200,49 @@ async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLM
 def _generated_blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     """As ``llm.generate``, which ragas has for event loops only."""
 
-    def call() -> LLMResult:  # a function, since ragas logs retries under its name
-        if llm.bypass_temperature:  # generate_text ignores it
-            by_model: LLMResult = llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)
-            return by_model
-        by_ragas: LLMResult = llm.generate_text(prompt, callbacks=callbacks)
-        return by_ragas
+    def call() -> LLMResult | None:  # a function, since ragas logs retries under its name
+        try:
+            if llm.bypass_temperature:  # generate_text ignores it
+                by_model: LLMResult = llm.langchain_llm.generate_prompt(
+                    [prompt], callbacks=callbacks
+                )
+                return by_model
+            by_ragas: LLMResult = llm.generate_text(prompt, callbacks=callbacks)
+            return by_ragas
+        except NotImplementedError:  # an async model; to try again would not help
+            return None
 
-    result: LLMResult = add_retry(call, llm.run_config)()
+    result: LLMResult | None = add_retry(call, llm.run_config)()
+    if result is None:
+        raise NotImplementedError
     if not llm.is_finished(result):
         raise ReplyError(CUT_SHORT, _usage_of_texts(result))
     return result
+
+
+_loops: WeakKeyDictionary[Any, weakref.ref[asyncio.AbstractEventLoop]] = WeakKeyDictionary()
+
+
+def _drop_connections_of_other_loops(llm: Any) -> None:
+    """Before an async client is first asked in an event loop: forget its idle connections.
+
+    Those of an earlier ``evaluate()`` belong to a loop that is gone: a request on one of them
+    would be sent, paid for, and its reply lost. The clients of OpenAI and Anthropic both keep
+    them in httpx; where another keeps them, the lost request is asked for again.
+    """
+    client = getattr(getattr(llm, "client", None), "client", None)
+    http = getattr(client, "_client", None)
+    if http is None or not getattr(llm, "is_async", False):
+        return
+    loop = asyncio.get_running_loop()
+    last = _loops.get(http)
+    if last is not None and last() is loop:
+        return
+    _loops[http] = weakref.ref(loop)
+    for transport in (getattr(http, "_transport", None), *getattr(http, "_mounts", {}).values()):
+        pool: Any = getattr(transport, "_pool", None)
+        if isinstance(getattr(pool, "_connections", None), list):
+            pool._connections = [each for each in pool._connections if not each.is_idle()]
 
 
 def _asking_once(llm: Any) -> Any:

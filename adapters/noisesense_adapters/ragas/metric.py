@@ -6,14 +6,15 @@ import copy
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragas.dataset_schema import SingleTurnSample
 from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
 from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
-from ragas.prompt.mixin import PromptMixin
+from ragas.prompt import PydanticPrompt
 from ragas.run_config import RunConfig
 
 from noisesense.errors import InputError
@@ -22,13 +23,29 @@ from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
 from noisesense_adapters.ragas.llm import RagasLLM, check_llm
+from noisesense_adapters.ragas.prompts import FORMS, prompts_of
 from noisesense_adapters.ragas.result import Choices, ScoredFloat
-from noisesense_adapters.ragas.run import Run, raising_as_under, score_row
+from noisesense_adapters.ragas.run import Run, as_job_under, score_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place
 from noisesense_adapters.toolbox.judges import check_judge, judge_over
 
 
-class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: ignore[misc]
+class _NoModel:
+    """The ``llm`` of a metric with a judge: ragas gives its own model to a metric without one."""
+
+    def __repr__(self) -> str:
+        return "no model: the metric has a judge"
+
+    def __reduce__(self) -> str:
+        return "_NO_MODEL"
+
+
+_NO_MODEL = _NoModel()
+_MISSING: Any = object()  # the arguments after user_input must be given, as it need not be
+
+
+@dataclass(init=False, repr=False, eq=False)
+class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
     """The share of claims that are wrong because of a retrieved chunk, as a ragas metric.
 
     ``mode="relevant"`` counts the response's claims that are incorrect and that a relevant chunk
@@ -54,6 +71,10 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
     Two modes in one ``evaluate()`` have a sample judged once. Another ``evaluate()`` judges again,
     and so does each further ``ascore()`` of a metric.
 
+    The order of ragas' collections, ``NoiseSensitivity(llm, name, mode)``, is understood, too.
+    ``get_prompts()``, ``set_prompts()``, ``adapt_prompts()``, ``save_prompts()`` and
+    ``load_prompts()`` work on the instructions that the model gets.
+
     Args:
         mode: ``"relevant"`` or ``"irrelevant"``.
         llm: the model that judges. Without ``llm`` and ``judge``, ``evaluate()`` sets its own.
@@ -68,27 +89,46 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
             definitions in one run need a name each.
         store: a `VerdictStore` that keeps the replies of ``llm``.
         judge_options: further arguments of `noisesense.LLMJudge`.
+        claim_decomposition_prompt: an instruction of your own, see ``get_prompts()``.
+        claim_verification_prompt: likewise.
+        chunk_comparison_prompt: likewise, for ``judge_options={"chunks_per_call": …}``.
+        max_retries: how often a reply is asked for again where it leaves something out:
+            ``max_reasks`` of `noisesense.LLMJudge`.
         focus: deprecated name of ``mode``.
 
     Raises:
         InputError: an unknown mode, definition, empty, undetermined or judge option; both an
-            ``llm`` and a ``judge``.
+            ``llm`` and a ``judge``; an argument of ragas' own metric that has no meaning here.
     """
 
-    if not TYPE_CHECKING:  # the arguments are those of __init__
-
-        def __new__(cls, mode="relevant", llm=None, judge=None, **_):
-            # evaluate() sets the llm of each MetricWithLLM, by default OpenAI's with a key: with
-            # a judge the metric must not be one.
-            kind = _WithLLM if cls is NoiseSensitivity and judge is None else cls
-            return super().__new__(kind)
+    # As fields, so that `dataclasses.replace` gives all of them to __init__.
+    name: str = "noise_sensitivity"
+    mode: Mode = "relevant"
+    llm: Any = None
+    judge: Judge | None = None
+    definition: DefinitionName = "ragas"
+    empty: Empty = "undefined"
+    undetermined: Undetermined = "none"
+    share: bool = True
+    store: Any = None
+    judge_options: dict[str, Any] = field(default_factory=dict[str, Any])
+    claim_decomposition_prompt: PydanticPrompt[Any, Any] | None = None
+    claim_verification_prompt: PydanticPrompt[Any, Any] | None = None
+    chunk_comparison_prompt: PydanticPrompt[Any, Any] | None = None
+    output_type: MetricOutputType | None = field(default=None, init=False)
+    allowed_values: Any = field(default=(0.0, 1.0), init=False)
+    _required_columns: dict[MetricType, set[str]] = field(
+        default_factory=dict[MetricType, set[str]], init=False
+    )
 
     def __init__(
         self,
-        mode: Mode = "relevant",
+        mode_or_llm: Mode | Any = None,
+        /,
         llm: Any = None,
-        judge: Judge | None = None,
+        judge: Judge | Any = None,
         *,
+        mode: Mode | None = None,
         definition: DefinitionName = "ragas",
         empty: Empty = "undefined",
         undetermined: Undetermined = "none",
@@ -96,32 +136,63 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
         name: str = "noise_sensitivity",
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
+        claim_decomposition_prompt: PydanticPrompt[Any, Any] | None = None,
+        claim_verification_prompt: PydanticPrompt[Any, Any] | None = None,
+        chunk_comparison_prompt: PydanticPrompt[Any, Any] | None = None,
+        max_retries: int | None = None,
         focus: Mode | None = None,
+        **of_ragas: Any,
     ) -> None:
+        for key in of_ragas:
+            _refuse(key)
+        if mode_or_llm is not None and not isinstance(mode_or_llm, str):
+            # The order of ragas' collections: llm, name, mode.
+            if isinstance(llm, str):
+                name, llm = llm, None
+            if isinstance(judge, str):
+                mode, judge = _only("mode", mode, judge), None
+            llm = _only("llm", llm, mode_or_llm)
+        elif mode_or_llm is not None:
+            mode = _only("mode", mode, mode_or_llm)
         self.mode = _mode(mode, focus)
-        self.llm = llm
         self.judge = judge
-        self.definition: DefinitionName = check_definition(definition).name
-        self.empty: Empty = check_empty(empty)
-        self.undetermined: Undetermined = check_undetermined(undetermined)
+        self.llm = None if llm is _NO_MODEL else llm
+        self.definition = check_definition(definition).name
+        self.empty = check_empty(empty)
+        self.undetermined = check_undetermined(undetermined)
         self.share = share
         self.store = store
-        check_judge(judge, judge_options or None, llm=llm, store=store)
-        self.judge_options = dict(judge_options or {})
-        self.output_type: MetricOutputType | None = MetricOutputType.CONTINUOUS
+        if max_retries is not None and not judge:
+            of_ours = (judge_options or {}).get("max_reasks")
+            one = _only("max_retries", of_ours, max_retries)
+            judge_options = {**(judge_options or {}), "max_reasks": one}
+        check_judge(judge, judge_options or None, llm=self.llm, store=store)
+        options = dict(judge_options or {})
+        self.judge_options = options
+        given = claim_decomposition_prompt, claim_verification_prompt, chunk_comparison_prompt
+        if judge is None:
+            for form, prompt in zip(FORMS, given, strict=True):
+                setattr(self, form.name, prompt or form.of(options.get("prompts")))
+        elif any(given):
+            raise InputError("a judge alone", "a prompt too", where="judge", hint=_JUDGES_PROMPTS)
+        else:
+            self.llm = _NO_MODEL
+        self.output_type = MetricOutputType.CONTINUOUS
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
         BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]
 
-    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
-        return (), {"judge": self.judge}
-
     def __deepcopy__(self, memo: dict[int, Any]) -> NoiseSensitivity:
         # A copy shares the judge, so that it does not pay again.
-        return copy.copy(self)
+        twin = copy.copy(self)
+        for name, prompt in self._get_prompts().items():
+            setattr(twin, name, copy.deepcopy(prompt, memo))
+        return twin
 
     def __repr__(self) -> str:
         source = "" if self.judge is None else f", judge={self.judge!r}"
-        return f"{self.name}(mode={self.mode!r}, definition={self.definition!r}{source})"
+        name = "" if self.name == "noise_sensitivity" else f", name={self.name!r}"
+        of = f"mode={self.mode!r}, definition={self.definition!r}{name}{source}"
+        return f"{type(self).__name__}({of})"
 
     # A base class is a dataclass, which compares names only and cannot be hashed.
     def __eq__(self, other: object) -> bool:
@@ -132,14 +203,46 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
 
     def init(self, run_config: RunConfig) -> None:
         """Called by ragas at the start of a run. A judge needs no configuration."""
+        if self.judge is None:
+            MetricWithLLM.init(self, run_config)
+
+    def set_prompts(self, **prompts: Any) -> None:
+        """As ragas' own, for the prompts of `get_prompts`. Raises `InputError` with a judge."""
+        self._check_prompts()
+        super().set_prompts(**prompts)  # type: ignore[no-untyped-call]
+
+    async def adapt_prompts(
+        self, language: str, llm: Any, adapt_instruction: bool = False
+    ) -> dict[str, Any]:
+        """As ragas' own: the prompts in another language, which `set_prompts` puts to use.
+
+        Claims are written in the language of their text whatever the prompts are in, and there
+        are no examples unless you add some: only ``adapt_instruction=True`` changes anything.
+        """
+        self._check_prompts()
+        return await super().adapt_prompts(language, llm, adapt_instruction)
+
+    def save_prompts(self, path: str) -> None:
+        """As ragas' own."""
+        self._check_prompts()
+        super().save_prompts(path)
+
+    def load_prompts(self, path: str, language: str | None = None) -> dict[str, Any]:
+        """As ragas' own: what `set_prompts` puts to use."""
+        self._check_prompts()
+        prompts: dict[str, Any] = super().load_prompts(path, language)
+        return prompts
+
+    def _check_prompts(self) -> None:
+        if self.judge is not None:
+            raise InputError("a metric with an llm", "a judge", hint=_JUDGES_PROMPTS)
 
     async def ascore(  # type: ignore[override]
         self,
-        *,
         user_input: str = "",
-        response: str,
-        reference: str,
-        retrieved_contexts: Sequence[Any],
+        response: str = _MISSING,
+        reference: str = _MISSING,
+        retrieved_contexts: Sequence[Any] = _MISSING,
         rubrics: Mapping[str, str] | None = None,
     ) -> MetricResult:
         """The score of one sample, with its reason and (``traces["output"]``) its report.
@@ -162,6 +265,9 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
             "retrieved_contexts": retrieved_contexts,
             "rubrics": rubrics,
         }
+        for field_name, given in row.items():
+            if given is _MISSING:
+                raise TypeError(f"NoiseSensitivity.ascore() missing {field_name!r}")
         value = await self._value(row, Run())
         return MetricResult(value, value.reason, {"input": row, "output": value.report})
 
@@ -175,7 +281,7 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
             NoiseSenseError: as the judge raises.
         """
         caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-        with raising_as_under(caller):
+        with as_job_under(caller):
             return await super().single_turn_ascore(sample, callbacks, timeout)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
@@ -215,32 +321,55 @@ class NoiseSensitivity(BaseMetric, SingleTurnMetric, PromptMixin):  # type: igno
                 where=self.name,
                 hint="NoiseSensitivity(llm=…), NoiseSensitivity(judge=…) or evaluate(…, llm=…)",
             )
-        bridge = partial(RagasLLM, self.llm)
-        return judge_over(self.llm, bridge, "ragas", store=self.store, options=self.judge_options)
+        bridge, options = partial(RagasLLM, self.llm), dict(self.judge_options)
+        prompts = prompts_of([getattr(self, form.name) for form in FORMS], options.get("prompts"))
+        if prompts is not None:
+            options["prompts"] = prompts
+        return judge_over(self.llm, bridge, "ragas", store=self.store, options=options)
 
     def _validate_llm(self) -> None:
         """ragas' collections take only some models. Here those of ``evaluate()`` are as good."""
-        if self.llm is not None:
+        if self.llm is not None and self.judge is None:
             check_llm(self.llm)
 
 
-class _WithLLM(NoiseSensitivity, MetricWithLLM):  # type: ignore[misc]
-    """What ``NoiseSensitivity(…)`` makes without a judge."""
+_JUDGES_PROMPTS = "a judge has prompts of its own: LLMJudge(llm, prompts=Prompts(…))"
 
-    def init(self, run_config: RunConfig) -> None:
-        MetricWithLLM.init(self, run_config)
+# What ragas' own metrics take and this one cannot.
+_REFUSED = {
+    "nli_statements_prompt": "claim_verification_prompt takes its place",
+    "statement_generator_prompt": "claim_decomposition_prompt takes its place",
+    "allowed_values": "a score is from 0 to 1",
+    "output_type": "a score is continuous",
+    "_required_columns": "rename the dataset's columns, or use evaluate(column_map=…)",
+    "embeddings": "no embeddings are needed",
+}
+
+
+def _refuse(name: str) -> None:
+    if name not in _REFUSED:
+        raise TypeError(f"NoiseSensitivity.__init__() got an unexpected keyword argument {name!r}")
+    raise InputError("arguments of NoiseSensitivity", repr(name), hint=_REFUSED[name])
+
+
+def _only(name: str, one: Any, two: Any) -> Any:
+    """Whichever of two that mean the same is given."""
+    if one is not None and one != two:
+        raise InputError(f"one {name}", "two", where=name)
+    return two
 
 
 def _mode(mode: Any, focus: Any) -> Mode:
+    mode = "relevant" if mode is None and focus is None else mode
     if focus is not None:
         warnings.warn(
             "focus= is deprecated, as in ragas: use mode=", DeprecationWarning, stacklevel=3
         )
-        if mode not in ("relevant", focus):
+        if mode not in (None, "relevant", focus):
             raise InputError("mode alone", "mode and focus", where="focus")
         mode = focus
     if not isinstance(mode, str):
-        hint = "NoiseSensitivity(llm=…)" if mode is not None else ""
+        hint = "NoiseSensitivity(llm=…)"
         raise InputError(
             "'relevant' or 'irrelevant'", type(mode).__name__, where="mode", hint=hint
         )

@@ -3,20 +3,25 @@ evaluation a row belongs to and when it ends, its executor whether it raises err
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
 from ragas import callbacks as ragas_callbacks
+from ragas.cost import CostCallbackHandler
 from ragas.executor import Executor
 
 from noisesense.errors import UndeterminedScoreError
+from noisesense.judging.protocol import Usage
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score
 from noisesense.stats.summarize import Tally
@@ -27,7 +32,8 @@ _log = logging.getLogger("noisesense")
 
 # The judge knows no callbacks. Tasks and threads it starts inherit the context.
 _callbacks: ContextVar[Any] = ContextVar("noisesense_ragas_callbacks", default=None)
-_raising: ContextVar[bool] = ContextVar("noisesense_ragas_raising", default=False)
+_executor: ContextVar[Executor | None] = ContextVar("noisesense_ragas_executor", default=None)
+_slots: ContextVar[asyncio.Semaphore | None] = ContextVar("noisesense_ragas_slots", default=None)
 
 
 def current_callbacks() -> Any:
@@ -35,31 +41,62 @@ def current_callbacks() -> Any:
     return _callbacks.get()
 
 
-@contextmanager
-def raising_as_under(frame: FrameType | None) -> Generator[None, None, None]:
-    """Inside, `score_row` raises for an undetermined row if the executor above the frame raises.
+def call_slot() -> AbstractAsyncContextManager[Any]:
+    """What a model call is made in: as many at once as the evaluation has workers."""
+    return _slots.get() or nullcontext()
 
-    Such a row must be returned where errors become NaN (an exception would lose its score) and
-    raised where they are raised. Only ragas' executor knows which. It awaits a job in a method of
-    its own, so the nearest executor down the stack is the one; without any (a metric called by
-    hand) nothing is raised. This holds for ragas 0.4.0 to 0.4.3.
+
+def report_tokens(usage: Usage, model: str) -> None:
+    """Tell ragas' cost counting of a call that it does not see: only LangChain reports to it."""
+    counters: list[Any] = [
+        handler
+        for handler in getattr(current_callbacks(), "handlers", ())
+        if isinstance(handler, CostCallbackHandler)
+    ]
+    if not counters or not usage.input_tokens + usage.output_tokens:
+        return
+    # Under the names that ragas' parsers look for, whichever the run was given.
+    tokens = {
+        **dict.fromkeys(("prompt_tokens", "input_tokens"), usage.input_tokens),
+        **dict.fromkeys(("completion_tokens", "output_tokens"), usage.output_tokens),
+    }
+    about = {"usage": tokens, "model": model, "model_id": model}
+    result = LLMResult(
+        generations=[
+            [ChatGeneration(message=AIMessage(content="", response_metadata=about))],
+        ],
+        llm_output={"token_usage": tokens, "model_name": model},
+    )
+    for counter in counters:
+        counter.on_llm_end(result)
+
+
+@contextmanager
+def as_job_under(frame: FrameType | None) -> Generator[None, None, None]:
+    """Inside, `score_row` does as the executor above the frame is set.
+
+    An undetermined row must be returned where errors become NaN (an exception would lose its
+    score) and raised where they are raised. Only ragas' executor knows which, and how many calls
+    may be in flight. It awaits a job in a method of its own, so the nearest executor down the
+    stack is the one; without any (a metric called by hand) nothing is raised. This holds for
+    ragas 0.4.0 to 0.4.3.
     """
-    token = _raising.set(_executor_raises(frame))
+    token = _executor.set(_executor_under(frame))
     try:
         yield
     finally:
-        _raising.reset(token)
+        _executor.reset(token)
 
 
-def _executor_raises(frame: FrameType | None) -> bool:
+def _executor_under(frame: FrameType | None) -> Executor | None:
     while frame is not None:
         code = frame.f_code
         if "self" in code.co_freevars or "self" in code.co_varnames:
             caller = frame.f_locals.get("self")
             if isinstance(caller, Executor):
-                return caller.raise_exceptions
+                return caller
         frame = frame.f_back
-    return False
+    return None
 
 
 def _sentence(name: str, choices: Choices, tally: Tally) -> str:
@@ -93,18 +130,46 @@ class Run:
         token: what `judge_once` gets as the run. None where there is no evaluation, and when it
             is over.
         over: has it ended? Rows that go on after an error then share nothing.
+        slots: bounds the calls in flight; None where nothing does.
     """
 
     def __init__(self, token: object | None = None) -> None:
         self.token = token
         self.over = False
+        self.slots: asyncio.Semaphore | None = None
         self._tallies: dict[tuple[str, Choices], Tally] = {}
 
     def count(self, name: str, choices: Choices, score: Score | None) -> None:
         """Count a row of one of our metrics; None: the row failed."""
-        if self.token is not None:
-            tally = self._tallies.setdefault((name, choices), Tally())
-            tally.add(score or Result(str(tally.samples), error="failed"))
+        if self.token is None:
+            return
+        if (name, choices) not in self._tallies:
+            self._warn_of_namesake(name, choices)
+        tally = self._tallies.setdefault((name, choices), Tally())
+        tally.add(score or Result(str(tally.samples), error="failed"))
+
+    def _warn_of_namesake(self, name: str, choices: Choices) -> None:
+        """Two definitions under one name and mode: ragas keeps the last in their one column."""
+        for other_name, other in self._tallies:
+            if (other_name, other.mode) == (name, choices.mode):
+                one, two = (
+                    ", ".join(f"{key}={value!r}" for key, value in [*each._asdict().items()][1:])
+                    for each in (other, choices)
+                )
+                warnings.warn(
+                    f"two metrics, {one} and {two}, are both called {name}(mode={choices.mode}),"
+                    " and ragas keeps one column a name; tell them apart with"
+                    " NoiseSensitivity(name=…)",
+                    stacklevel=2,
+                )
+
+    def bound_by(self, executor: Executor | None) -> asyncio.Semaphore | None:
+        """The slots of a run: as many as its executor has jobs in flight, as ragas' metrics."""
+        if self.slots is None and executor is not None:
+            workers = getattr(executor.run_config, "max_workers", None)
+            limits = [n for n in (workers, executor.batch_size) if n is not None and n > 0]
+            self.slots = asyncio.Semaphore(min(limits)) if limits else None
+        return self.slots
 
     def end(self, *, log: bool = True) -> None:
         """Free what the metrics have shared, and log what ragas' own mean hides."""
@@ -145,23 +210,26 @@ async def score_row(
 ) -> ScoredFloat:
     """Score a row of an evaluation: count it in its run and leave its report in ragas' traces.
 
-    Model calls inside are reported to the callbacks (tokens, cost, tracing).
+    Model calls inside are reported to the callbacks (tokens, cost, tracing), and wait for a
+    `call_slot`.
 
     Raises:
-        UndeterminedScoreError: inside `raising_as_under`. It names the row by its ``place``.
+        UndeterminedScoreError: inside `as_job_under`. It names the row by its ``place``.
     """
-    run, token = _run_of(callbacks), _callbacks.set(callbacks)
+    run, executor = _run_of(callbacks), _executor.get()
+    tokens = _callbacks.set(callbacks), _slots.set(run.bound_by(executor))
     try:
         value = await value_in(run)
     except BaseException:
         run.count(name, choices, None)
         raise
     finally:
-        _callbacks.reset(token)
+        _callbacks.reset(tokens[0])
+        _slots.reset(tokens[1])
     run.count(name, choices, value.score)
     _trace_report(callbacks, choices, value.report)
-    _warn_of_namesake(callbacks, name, choices)
-    if math.isnan(value) and value.status == "undetermined" and _raising.get():
+    raises = executor is not None and executor.raise_exceptions
+    if raises and math.isnan(value) and value.status == "undetermined":
         raise UndeterminedScoreError(f"{place}: {value.reason}")
     return value
 
@@ -212,38 +280,3 @@ def _trace_report(callbacks: Any, choices: Choices, report: dict[str, Any]) -> N
         metadata={"type": host.ChainType.RAGAS_PROMPT},
     )
     run.on_chain_end({"output": report})
-
-
-def _warn_of_namesake(callbacks: Any, name: str, choices: Choices) -> None:
-    """Warn if another metric of this name and mode scored the row by another definition.
-
-    ragas keeps the last of them in the one column they share.
-    """
-    for other in _choices_in_row(callbacks, name):
-        if other.mode == choices.mode and other != choices:
-            one, two = (
-                ", ".join(f"{key}={value!r}" for key, value in [*each._asdict().items()][1:])
-                for each in (other, choices)
-            )
-            warnings.warn(
-                f"two metrics, {one} and {two}, are both called {name}(mode={choices.mode}), and"
-                " ragas keeps one column a name; tell them apart with NoiseSensitivity(name=…)",
-                stacklevel=2,
-            )
-
-
-def _choices_in_row(callbacks: Any, name: str) -> Iterator[Choices]:
-    """Those of the metrics of this name that have reported on the same row."""
-    for tracer in getattr(callbacks, "handlers", ()):
-        if not isinstance(tracer, ragas_callbacks.RagasTracer):
-            continue
-        runs = tracer.traces
-        own = runs.get(str(callbacks.parent_run_id))
-        row = runs.get(own.parent_run_id) if own and own.parent_run_id else None
-        metrics = [runs[child] for child in row.children] if row else []
-        for metric in metrics:
-            if metric.name == name:
-                reports = [runs[child] for child in metric.children]
-                yield from (
-                    Choices(**run.inputs["data"]) for run in reports if run.name == _REPORT
-                )

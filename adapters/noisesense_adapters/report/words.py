@@ -20,8 +20,6 @@ MODE_WORDS: dict[Mode, str] = {
 
 
 class Kind(NamedTuple):
-    """A part of the partition."""
-
     name: str
     words: str
 
@@ -88,7 +86,6 @@ def left_out(mode: ModeSummary) -> int:
 
 
 def box_words(modes: list[ModeSummary]) -> str:
-    """The text alternative of the box plots."""
     return f"Box plots. {'; '.join(map(_box, modes))}."
 
 

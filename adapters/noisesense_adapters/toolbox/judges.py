@@ -80,6 +80,16 @@ def judge_over(
     return judge_for(model, (key, store, tuple(sorted(arguments.items()))), make)
 
 
+def nothing_retrieved(response: str) -> Verdicts:
+    """The verdicts where there are no chunks: nothing can come from one, whatever the claims are.
+
+    The response counts as one claim of unknown correctness, so nothing is asked, and definitions
+    that count every incorrect claim stay undetermined.
+    """
+    claim: dict[str, Any] = {"text": response, "correct": None, "entailed_by": []}
+    return Verdicts.model_validate({"response_claims": [claim], "chunks": []})
+
+
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
     """Verdicts in the published form, beside the sample; a text is read as JSON.
 

@@ -66,10 +66,7 @@ def _missing(mode: ModeSummary) -> str:
 def plots(
     results: Sequence[Result], summary: Summary, modes: Sequence[ModeSummary]
 ) -> tuple[Any, Any]:
-    """Histogram and box plot of the values, with a trace for each mode.
-
-    The titles say how many samples are undetermined and what became of them.
-    """
+    """Histogram and box plot, a trace for each mode; the titles count undetermined samples."""
     points = [
         (value, mode.mode)
         for mode in modes

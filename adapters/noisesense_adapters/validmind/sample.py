@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.datasets.rows import BadRow, Column, ColumnReader, Row, pick, recognize
+from noisesense_adapters.toolbox.judges import nothing_retrieved
 
 pandas: Any = import_module("pandas")
 _OPTIONAL = "user_input"
@@ -16,14 +17,8 @@ _OPTIONAL = "user_input"
 def dataset_rows(dataset: Any, columns: Mapping[str, Column]) -> list[Row | BadRow]:
     """Every row of the dataset, named by its index.
 
-    Args:
-        dataset: a ``VMDataset``.
-        columns: the columns that hold ``response``, ``retrieved_contexts``, ``reference`` and
-            ``user_input``. ``user_input`` may be missing: no verdict depends on it.
-
-    Raises:
-        InputError: not a dataset, no rows, no readable row, or a column that is neither a name
-            nor a function.
+    ``user_input`` may be missing: no verdict depends on it. Raises `InputError` for anything but
+    a dataset, without a readable row, or a column that is neither a name nor a function.
     """
     # Its public table leaves out the predictions of models.
     table = getattr(dataset, "_df", None)
@@ -66,6 +61,21 @@ def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place:
         except InputError as error:
             raise error.within(f"{field}_column") from error.__cause__
         values[field] = None if _is_missing(value) else value
+    contexts: Any = values.get("retrieved_contexts")
+    response = values.get("response")
+    if hasattr(contexts, "tolist"):  # an array of numpy's
+        contexts = contexts.tolist()
+    if isinstance(contexts, (list, tuple)) and not contexts and isinstance(response, str):
+        reader({**values, "retrieved_contexts": ["-"]}, place)  # the other fields are checked
+        return Row(place, "", verdicts=nothing_retrieved(response))
+    if isinstance(contexts, str) and not contexts.lstrip().startswith("["):
+        raise InputError(
+            "a list of texts",
+            describe(contexts),
+            where="retrieved_contexts_column",
+            hint="one text is one context: retrieved_contexts_column=lambda row:"
+            " [row['contexts']], or row['contexts'].split(…)",
+        )
     return reader(values, place)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Literal
 
 from noisesense.errors import InputError, describe
@@ -34,6 +35,6 @@ def gate(bounds: tuple[float, float] | None, limit: float) -> GateOutcome:
 
 def check_limit(limit: float, where: str = "limit") -> float:
     """The limit, if a score can be above or below it. Raises `InputError`."""
-    if not isinstance(limit, (int, float)) or isinstance(limit, bool) or not 0 <= limit <= 1:
+    if not isinstance(limit, Real) or isinstance(limit, bool) or not 0 <= limit <= 1:
         raise InputError("a number from 0 to 1", describe(limit), where=where)
     return limit
