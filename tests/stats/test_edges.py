@@ -13,7 +13,7 @@ from noisesense.stats.interval import Resampling, bootstrap_interval, percentile
 from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 
 
-@pytest.mark.parametrize(("zeros", "ones"), [(6, 4), (13, 7), (20, 10), (19, 11)])
+@pytest.mark.parametrize(("zeros", "ones"), [(48, 2), (45, 5), (39, 11), (25, 25)])
 def test_the_interval_of_a_share_of_samples_is_bcas_in_closed_form(zeros: int, ones: int) -> None:
     # The bootstrap sum of ``ones`` among ``n`` samples is binomial, so that BCa needs no
     # simulation. Bias: Φ⁻¹(P(X < x) + P(X = x)/2). Leaving out a zero gives x/(n − 1), leaving
@@ -27,14 +27,14 @@ def test_the_interval_of_a_share_of_samples_is_bcas_in_closed_form(zeros: int, o
     acceleration = sum(d**3 for d in deviations) / (6 * squares**1.5)
     tail = percentile_level(0.95, n)
 
-    # Of these cases both ends are four standard errors from the next step of the distribution.
+    # Of these cases both ends are six standard errors from the next step of the distribution.
     def end(p: float) -> float:
         shifted = bias + stats.norm.ppf(p)
         share = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
         return float(sums.ppf(share)) / n
 
     units = Counter({(0.0, 1.0): zeros, (1.0, 1.0): ones})
-    found = bootstrap_interval(units, ratio, Resampling(0.95, 10_000, 3))
+    found = bootstrap_interval(units, ratio, Resampling(0.95, 50_000, 3))
     assert found is not None
     assert (found.low, found.high) == pytest.approx((end(tail), end(1 - tail)))
 
@@ -138,3 +138,19 @@ def test_signs_of_risk_with_open_verdicts() -> None:
             stdev=Figure(0.0, (0.0, 0.0)), thresholds=RiskThresholds(),
         )  # fmt: skip
         assert (gap.present, gap.bounds) == (None, None)
+
+
+def test_a_chosen_figure_is_kept_beside_its_bounds() -> None:
+    # As with undetermined="high": mean 0.5 and median 0.2 are 0.3 apart; the bounds allow for
+    # a mean of 0.1 to 0.5 and a median of 0 to 0.2, which are 0 to 0.5 apart.
+    share, gap, _ = risk_signs(
+        None,
+        (((0.5, 2),), ((0.5, 2),)),
+        mean=Figure(0.5, (0.1, 0.5)),
+        median=Figure(0.2, (0.0, 0.2)),
+        stdev=Figure(0.0, (0.0, 0.0)),
+        thresholds=RiskThresholds(),
+    )
+    assert (gap.present, gap.figure, gap.bounds) == (None, 0.3, (0.0, 0.5))
+    # Open verdicts that leave the share alone leave it a figure.
+    assert (share.present, share.figure, share.bounds) == (True, 1.0, (1.0, 1.0))

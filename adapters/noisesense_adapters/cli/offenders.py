@@ -30,8 +30,9 @@ def offenders(
 ) -> None:
     """Rank the documents that mislead.
 
-    By the incorrect claims they entail; "alone" counts those that no other retrieved chunk
-    entails.
+    By how often they entail an incorrect claim when they are retrieved, with an interval; those
+    that were retrieved a few times count for less. "alone" counts the claims that no other
+    retrieved chunk entails.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
@@ -63,10 +64,20 @@ def offenders(
 def _show(out: Console, ranking: tuple[Offender, ...]) -> None:
     counts = ("claims", "undetermined", "alone", "relevant", "irrelevant", "samples", "retrieved")
     rows = [
-        [*(f"{getattr(offender, count):,}" for count in counts), _name(offender)]
+        [
+            *(f"{getattr(offender, count):,}" for count in counts),
+            output.figure(offender.rate),
+            output.span(offender.interval),
+            _name(offender),
+        ]
         for offender in ranking
     ]
-    output.show_table(out, [*output.numeric(*counts), output.Column("document")], rows)
+    columns = [
+        *output.numeric(*counts, "rate"),
+        output.Column("interval"),
+        output.Column("document"),
+    ]
+    output.show_table(out, columns, rows)
     for offender in ranking:
         if offender.offences:
             output.show_lines(out, "", f"{_name(offender)}:")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from noisesense import ModeSummary, Partition, Summary
 from noisesense.scoring.definitions import Mode
 from noisesense.stats.compare import ModeComparison
-from noisesense.stats.interval import quantile_of_counts
+from noisesense.stats.quantiles import quantile_of_counts
 
 NO_VALUES = "No sample has a value: there is nothing to draw."
 

@@ -10,7 +10,15 @@ from typing import Literal, NamedTuple
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.records import Record
-from noisesense.stats.interval import Interval, Resampling, Units, bootstrap_interval, ratio, total
+from noisesense.stats.interval import (
+    Interval,
+    Resampling,
+    Unit,
+    Units,
+    bootstrap_interval,
+    ratio,
+    total,
+)
 from noisesense.stats.pairing import VerdictPair, match_texts
 from noisesense.verdicts.form import ClaimForm
 
@@ -49,7 +57,9 @@ class CellAgreement(Record):
         kappa: Cohen's; see `kappa`.
         kappa_interval: resampling whole samples, whose cells are not independent.
         false_yes_rate: ``false_yes / (false_yes + both_no)``.
+        false_yes_interval: of it; resampling whole samples, as the next.
         missed_rate: ``missed / (missed + both_yes)``.
+        missed_interval: of it.
     """
 
     counts: Confusion
@@ -57,7 +67,9 @@ class CellAgreement(Record):
     kappa: float | None
     kappa_interval: Interval | None
     false_yes_rate: float | None
+    false_yes_interval: Interval | None
     missed_rate: float | None
+    missed_interval: Interval | None
 
 
 def kappa(counts: Sequence[float]) -> float | None:
@@ -89,8 +101,21 @@ def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
             None if value is None else bootstrap_interval(samples, kappa, resampling, limits=None)
         ),
         false_yes_rate=ratio((false_yes, false_yes + no)),
+        false_yes_interval=_rate_interval(samples, 2, 3, resampling),
         missed_rate=ratio((missed, missed + yes)),
+        missed_interval=_rate_interval(samples, 1, 0, resampling),
     )
+
+
+def _rate_interval(
+    samples: Units, wrong: int, right: int, resampling: Resampling
+) -> Interval | None:
+    """Of one field of the confusions over it and another; samples without either say nothing."""
+    units: Counter[Unit] = Counter()
+    for sums, times in samples.items():
+        if cells := sums[wrong] + sums[right]:
+            units[sums[wrong], cells] += times
+    return bootstrap_interval(units, ratio, resampling)
 
 
 def compare_cells(pair: VerdictPair) -> tuple[dict[CellKind, Confusion], int]:

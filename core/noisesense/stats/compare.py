@@ -221,10 +221,12 @@ def compare(
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
     leave of it, with an interval made by inverting a sign-flip test (see
     `noisesense.stats.interval` for the other intervals): where the versions do not differ, each
-    mode is called better or worse at most ``1 − confidence`` of the time. Where verdicts are open,
-    the interval reaches from the lower end of the one of (B's lowest − A's highest) to the upper
-    end of the one of (B's highest − A's lowest): a difference that the missing verdicts could
-    undo is never called one. Claims are matched by their text within a sample.
+    mode is called better or worse at most ``1 − confidence`` of the time, and so one of the two up
+    to twice as often; either is called *worse* at most ``1 − confidence`` of the time. Where
+    verdicts are open, the interval reaches from the lower end of the one of (B's lowest − A's
+    highest) to the upper end of the one of (B's highest − A's lowest): a difference that the
+    missing verdicts could undo is never called one. Claims are matched by their text within a
+    sample.
 
     Args:
         a: the results of the first version.

@@ -21,9 +21,9 @@ from noisesense.stats.interval import (
     covering,
     mean_bounds,
     same_value_interval,
-    t_quantile,
 )
 from noisesense.stats.pairing import Named, PairedBy, name_of, pair, same_sample_pairs
+from noisesense.stats.quantiles import t_quantile
 
 _TIE = 1e-12
 _NAMES = ("judge_unlabelled", "judge_labelled", "human_labelled")

@@ -15,7 +15,8 @@ from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.cells import CellKind, cell_of
-from noisesense.stats.interval import Bounds, mean_bounds, quantile_of_sorted
+from noisesense.stats.interval import Bounds, mean_bounds
+from noisesense.stats.quantiles import quantile_of_sorted
 from noisesense.stats.tally import ModeTally
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts, as_model
 

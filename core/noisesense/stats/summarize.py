@@ -17,9 +17,9 @@ from noisesense.stats.interval import (
     Units,
     bootstrap_interval,
     covering,
-    quantile_of_counts,
     ratio,
 )
+from noisesense.stats.quantiles import quantile_of_counts
 from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
 from noisesense.stats.tally import Distribution, ModeTally, cells_of, undetermined_cells
