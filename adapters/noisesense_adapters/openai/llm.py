@@ -152,7 +152,7 @@ class OpenAILLM:
         params: sent with every request: ``{"temperature": 0}``, ``{"extra_body": …}``.
 
     Raises:
-        InputError: no name, or both a client and what makes one.
+        InputError: no name, an address without http://, or both a client and what makes one.
     """
 
     def __init__(
@@ -169,6 +169,13 @@ class OpenAILLM:
         if not isinstance(model, str) or not model.strip():
             got = "an empty text" if isinstance(model, str) else type(model).__name__
             raise InputError("a model's name", got, where="model")
+        if base_url is not None and not str(base_url).startswith(("http://", "https://")):
+            raise InputError(
+                "an address that begins with http:// or https://",
+                "one without",
+                where="base_url",
+                hint="such as http://localhost:8000/v1",
+            )
         settings = (base_url, api_key, timeout, max_retries)
         if client is not None and settings != (None, None, None, None):
             raise InputError(
