@@ -60,8 +60,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"stats.{name}": STATS
         for name in (
             "agreement", "cells", "compare", "interval", "offenders", "pairing",
-            "prediction_powered", "ragchecker", "risk", "sensitivity", "summarize", "summary",
-            "tally",
+            "prediction_powered", "quantiles", "ragchecker", "risk", "sensitivity", "summarize",
+            "summary", "tally",
         )
     },
 }  # fmt: skip

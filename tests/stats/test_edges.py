@@ -8,8 +8,19 @@ from collections import Counter
 import pytest
 from scipy import stats
 
-from noisesense import Sample, Verdicts, agreement, sensitivity_band
+from noisesense import (
+    Result,
+    Sample,
+    Verdicts,
+    agreement,
+    compare,
+    score,
+    sensitivity_band,
+    summarize,
+)
+from noisesense.stats.cells import Confusion, cell_agreement
 from noisesense.stats.interval import Resampling, bootstrap_interval, percentile_level, ratio
+from noisesense.stats.ragchecker import ragchecker_aggregates
 from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 
 
@@ -154,3 +165,98 @@ def test_a_chosen_figure_is_kept_beside_its_bounds() -> None:
     assert (gap.present, gap.figure, gap.bounds) == (None, 0.3, (0.0, 0.5))
     # Open verdicts that leave the share alone leave it a figure.
     assert (share.present, share.figure, share.bounds) == (True, 1.0, (1.0, 1.0))
+
+
+def one(correct: list[bool | None], entailed: list[list[bool | None]]) -> Result:
+    """Chunk 0 is relevant, chunk 1 is not."""
+    return Result("s", score(Verdicts.from_matrices(correct, entailed, None, [True, False])))
+
+
+def test_a_summary_of_open_samples_by_hand() -> None:
+    # Values 0, 1/2 to 1 and 1: the middles 0, 3/4 and 1 deviate by √(0.2708) = 0.5204, and the
+    # moves of at most 0, 1/4 and 0 by at most √(1/16 / 2) = 0.1768.
+    found = summarize(
+        [
+            one([True], [[True, False]]),
+            one([False, None], [[True, False], [True, False]]),
+            one([False], [[True, False]]),
+        ]
+    )
+    mode = found.relevant
+    assert mode is not None
+    assert mode.bounds == (0.5, pytest.approx(2 / 3))
+    assert mode.distribution == ((0.0, 1), (1.0, 1))
+    assert mode.claims == (2, 3, 4)
+    spread = mode.signs[2]
+    assert spread.bounds == pytest.approx((0.5204 - 0.1768, 0.5204 + 0.1768), abs=1e-4)
+    high = summarize([score(r.score.verdicts, undetermined="high") for r in [
+        one([False, None], [[True, False], [True, False]])] if r.score]).relevant  # fmt: skip
+    assert high is not None
+    assert high.distribution == ((1.0, 1),)
+    assert summarize([]).relevant is None
+
+
+def test_needed_cells_by_hand() -> None:
+    # Two claims: 2 questions; one is wrong: 2 more, one for each chunk; then each of two chunks
+    # without a label and each of three claims of the reference: 6. One is open.
+    verdicts = Verdicts.from_matrices(
+        [True, False],
+        [[True, True], [True, False]],
+        [[None, False], [False, False], [True, False]],
+    )
+    found = summarize([score(verdicts)])
+    assert (found.needed_cells, found.open_cells) == (10, 1)
+
+
+def test_a_difference_that_ends_at_zero_is_not_decided() -> None:
+    # Half of the pairs differ by 1/5, half do not: the interval begins at 0.
+    a = [Result(f"{i}", one([True] * 5, [[True, False]] * 5).score) for i in range(4)]
+    wrong = one([False, *[True] * 4], [[True, False]] * 5).score
+    b = [Result(f"{i}", wrong if i < 2 else a[i].score) for i in range(4)]
+    worse, better = compare(a, b).relevant, compare(b, a).relevant
+    assert worse is not None
+    assert better is not None
+    assert worse.decision == better.decision == "undecided"
+
+
+def test_a_sample_that_became_empty_has_changed() -> None:
+    empty = Result("s", score(Verdicts(response_claims=())))
+    (change,) = compare([empty], [one([True], [[True, False]])]).changes
+    assert change.changed("relevant")
+    assert change.difference("relevant") is None
+    assert change.largest == 0.0
+
+
+def test_counts_of_agreement_by_hand() -> None:
+    found = cell_agreement(Counter({(3.0, 1.0, 2.0, 4.0, 5.0, 6.0): 2}), Resampling())
+    assert found.counts == (6, 2, 4, 8, 10, 12)
+    assert found.counts.compared == 20
+    assert Confusion() == (0,) * 6
+    assert (found.accuracy, found.false_yes_rate, found.missed_rate) == (14 / 20, 1 / 3, 1 / 4)
+    assert found.false_yes_interval is not None
+
+
+def test_a_claim_that_some_chunk_entails_is_no_hallucination() -> None:
+    # Of the first claim it is open whether chunk 1 entails it, too; of the second, whether any.
+    sure = one([False, True], [[True, None], [False, False]])
+    assert ragchecker_aggregates([sure])["hallucination"] == 0.0
+    perhaps = one([False, True], [[False, None], [False, False]])
+    assert ragchecker_aggregates([perhaps])["hallucination"] is None
+
+
+def test_what_a_summary_says_of_open_verdicts() -> None:
+    half_open = [one([False, None], [[True, False]] * 2) for _ in range(2)]
+    found = summarize([*half_open, *(one([True], [[True, False]]) for _ in range(38))])
+    # 2 · 1/2 to 2 · 1 over 40 samples. Needed: 4 + 38 answers on claims, and for 4 suspects two
+    # chunks each; the two claims are open.
+    assert (found.needed_cells, found.open_cells) == (50, 2)
+    assert (
+        "2 of the 50 verdicts that the scores need (4.0%) have no answer: where they decide a "
+        "score, it is a range." in found.warnings
+    )
+    assert (
+        "relevant: 2 of 40 samples are undetermined; the mean lies between 0.025 and 0.05, and "
+        "the verdicts do not decide where." in found.warnings
+    )
+    assert found.relevant is not None
+    assert found.relevant.undetermined_claims == 2
