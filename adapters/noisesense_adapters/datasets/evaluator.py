@@ -163,12 +163,14 @@ def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
     if labels is None:
         return chunks
     labels = parsed(labels) if isinstance(labels, str) else labels
-    if not isinstance(labels, list) or len(cast("list[object]", labels)) != len(chunks):
+    given = cast("list[object]", labels) if isinstance(labels, list) else []
+    if not isinstance(labels, list) or len(given) != len(chunks):
         expected = f"true, false or null for each of {len(chunks)} chunks"
-        raise InputError(expected, describe(labels), where="chunk_labels")
-    texts = [chunk if isinstance(chunk, dict) else {"text": chunk} for chunk in chunks]
-    pairs = zip(texts, cast("list[object]", labels), strict=True)
-    return [{**chunk, "relevant": label} for chunk, label in pairs]
+        raise InputError(expected, describe(cast("object", labels)), where="chunk_labels")
+    return [
+        {**(chunk if isinstance(chunk, dict) else {"text": chunk}), "relevant": label}
+        for chunk, label in zip(chunks, given, strict=True)
+    ]
 
 
 class Figure(NamedTuple):

@@ -351,10 +351,10 @@ def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Ra
 
 
 def _entry(path: Path, name: str) -> list[Any]:
-    found = as_object(read_json(path)).get(name)
-    if not isinstance(found, list):
-        raise InputError(f"a list as {name!r}", describe(found), where=str(path))
-    return found
+    entry = as_object(read_json(path)).get(name)
+    if not isinstance(entry, list):
+        raise InputError(f"a list as {name!r}", describe(entry), where=str(path))
+    return list(cast("list[object]", entry))
 
 
 def _several_splits(folder: Path, choices: list[str]) -> InputError:

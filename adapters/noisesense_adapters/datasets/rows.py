@@ -116,9 +116,10 @@ def chunks_of(value: Any, separator: str = "") -> list[Any]:
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         raise InputError("a list of chunks", describe(value))
-    if len(cast("list[object]", value)) > _MOST_CHUNKS:
-        raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(value):,}")
-    return [_chunk(item) for item in cast("list[object]", value)]
+    items = cast("list[object]", value)
+    if len(items) > _MOST_CHUNKS:
+        raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(items):,}")
+    return [_chunk(item) for item in items]
 
 
 def _listed(text: str) -> Any:

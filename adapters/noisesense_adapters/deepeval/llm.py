@@ -134,8 +134,8 @@ def _reading(schema: type[S]) -> type[S]:
     def validate(cls: type[Any], /, json_data: str, **options: Any) -> Any:
         return read_reply(json_data, schema, Usage(calls=1))
 
-    name = schema.__name__
-    return type(name, (schema,), {"model_validate_json": classmethod(validate)})
+    members = {"model_validate_json": classmethod(validate)}
+    return cast("type[S]", type(schema.__name__, (schema,), members))
 
 
 async def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:

@@ -104,7 +104,8 @@ def run_langfuse(runs: Sequence[ExampleRun], recording: Path) -> Results:
         ]
 
         def application(*, item: Any, **_: Any) -> dict[str, Any]:
-            return _output(group[item["metadata"]["number"]])
+            number: int = item["metadata"]["number"]
+            return _output(group[number])
 
         client = langfuse.Langfuse(public_key="pk", secret_key="sk", tracing_enabled=False)
         experiment = client.run_experiment(
@@ -134,10 +135,13 @@ def run_pydantic_evals(runs: Sequence[ExampleRun], recording: Path) -> Results:
             )
             for number, run in enumerate(group)
         ]
+
+        def application(inputs: dict[str, Any]) -> dict[str, Any]:
+            number: int = inputs["number"]
+            return _output(group[number])
+
         dataset = evals.Dataset(name="demo", cases=cases, evaluators=[evaluator])
-        report = dataset.evaluate_sync(
-            lambda inputs: _output(group[inputs["number"]]), progress=False
-        )
+        report = dataset.evaluate_sync(application, progress=False)
         return [Pair(*(score.value for score in case.scores.values())) for case in report.cases]
 
     def make(**options: Any) -> Any:

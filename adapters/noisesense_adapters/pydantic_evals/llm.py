@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -99,5 +99,6 @@ class PydanticAILLM:
 def _takes_forms(profile: Any) -> bool:
     """Does the model reply in a JSON Schema by itself? Profiles became dicts in pydantic-ai 2."""
     name = "supports_json_schema_output"
-    value = profile.get(name) if isinstance(profile, dict) else getattr(profile, name, False)
-    return bool(value)
+    if isinstance(profile, dict):
+        return bool(cast("dict[str, Any]", profile).get(name))
+    return bool(getattr(profile, name, False))

@@ -184,7 +184,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
     def __deepcopy__(self, memo: dict[int, Any]) -> NoiseSensitivity:
         # A copy shares the judge, so that it does not pay again.
         twin = copy.copy(self)
-        for name, prompt in self._get_prompts().items():
+        own: Any = self
+        for name, prompt in own._get_prompts().items():
             setattr(twin, name, copy.deepcopy(prompt, memo))
         return twin
 
@@ -220,7 +221,9 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
         are no examples unless you add some: only ``adapt_instruction=True`` changes anything.
         """
         self._check_prompts()
-        return await super().adapt_prompts(language, llm, adapt_instruction)
+        base: Any = super()
+        prompts: dict[str, Any] = await base.adapt_prompts(language, llm, adapt_instruction)
+        return prompts
 
     def save_prompts(self, path: str) -> None:
         """As ragas' own."""
@@ -230,7 +233,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
     def load_prompts(self, path: str, language: str | None = None) -> dict[str, Any]:
         """As ragas' own: what `set_prompts` puts to use."""
         self._check_prompts()
-        prompts: dict[str, Any] = super().load_prompts(path, language)
+        base: Any = super()
+        prompts: dict[str, Any] = base.load_prompts(path, language)
         return prompts
 
     def _check_prompts(self) -> None:

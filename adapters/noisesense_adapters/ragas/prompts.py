@@ -92,7 +92,8 @@ class _JudgePrompt(PydanticPrompt[Any, Any]):
         adapted = type(self)()
         adapted.instruction, adapted.language = self.instruction, target_language
         if adapt_instruction:
-            translation = await translate_statements_prompt.generate(
+            translator: Any = translate_statements_prompt
+            translation = await translator.generate(
                 llm=llm,
                 data=ToTranslate(target_language=target_language, statements=[self.instruction]),
             )

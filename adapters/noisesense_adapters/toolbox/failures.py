@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard, TypeVar
+from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
 from noisesense_adapters.toolbox.replies import CUT_SHORT, FILTERED, MISFIT, NOT_JSON, usage_of
@@ -202,9 +202,10 @@ def _status(error: BaseException) -> int | None:
 def _codes_of(error: BaseException) -> list[str]:
     """The provider's words for what went wrong, the most exact first."""
     body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, dict) else None
-    named = inner if isinstance(inner, dict) else {}
-    values = [
+    outer = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    inner = outer.get("error", outer)
+    named = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+    values: list[Any] = [
         *(getattr(error, name, None) for name in ("code", "type")),
         *(named.get(name) for name in ("code", "type")),
     ]

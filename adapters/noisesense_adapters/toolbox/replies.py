@@ -154,7 +154,8 @@ async def read_completion(completion: object, schema: type[S]) -> tuple[S, Usage
     """
     usage = usage_of(completion)
     choices: object = getattr(completion, "choices", None)
-    choice: Any = choices[0] if isinstance(choices, list) and choices else None
+    listed = cast("list[object]", choices) if isinstance(choices, list) else []
+    choice: Any = listed[0] if listed else None
     message: Any = getattr(choice, "message", None)
     if message is None:
         raise ReplyError("the reply is not a chat completion", usage)
@@ -214,7 +215,8 @@ def _one_answer(text: str, schema: type[S]) -> S:
             value = _parsed(span)
             items = cast("list[object]", value) if isinstance(value, list) else [value]
             # An object with none of the form's fields is passed over.
-            meant = [each for each in items if isinstance(each, dict) and names.intersection(each)]
+            objects = [cast("_Json", each) for each in items if isinstance(each, dict)]
+            meant = [each for each in objects if names.intersection(each)]
             if value is None and any(f'"{name}"' in span for name in names):
                 raise _NoReplyError(_NO_OBJECT)
             for instance in (_instance(each, schema) for each in meant):

@@ -74,7 +74,9 @@ def with_deadline(client: Any) -> Any:
     """A client of the openai package, over the same connections, whose timeout is for each whole
     request: its own is for each piece of a reply, and a slow one comes in many."""
     inner: Any = getattr(client, "_client", None)
-    kinds = [each for each in type(inner).__mro__ if each.__module__.startswith("httpx")]
+    kinds: list[type[Any]] = [
+        each for each in type(inner).__mro__ if each.__module__.startswith("httpx")
+    ]
     if not kinds:
         return client
     # Not the package's subclass, which closes the connections when it is collected.
@@ -101,7 +103,8 @@ def limit_requests(http_client: Any) -> Any:
 
 
 def _seconds(request: Any) -> float | None:
-    return (request.extensions.get("timeout") or {}).get("read")
+    timeouts: dict[str, float | None] = request.extensions.get("timeout") or {}
+    return timeouts.get("read")
 
 
 # What asyncio says of another loop's connection. "no running event loop" is not one of them: as

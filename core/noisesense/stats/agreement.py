@@ -98,7 +98,9 @@ def score_errors(
         for name, judge, human in pairs
     ]
     errors: dict[Mode, ScoreError] = {}
-    for mode in (mode for mode in MODES if scored[0][1].counts(mode)):
+    for mode in MODES:
+        if not scored[0][1].counts(mode):
+            continue
         samples = [
             SampleError(name, judge.value(mode), human.value(mode), ours, theirs)
             for name, judge, human in scored

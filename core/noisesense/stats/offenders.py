@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, check_choice, describe
 from noisesense.scoring.records import Record
@@ -151,14 +151,17 @@ def offenders(
         for name, each in records.items()
         if each.claims or each.undetermined
     )  # fmt: skip
-    shown = {name: vars(records[name]) for *_, name in ranked[:top]}
+    shown: dict[str, dict[str, Any]] = {}
+    for *_, name in ranked[:top]:
+        fields = vars(records[name])
+        shown[name] = {**fields, "offences": tuple(fields["offences"])}
     return tuple(
         Offender(
             document=name,
             rate=fields["samples"] / fields["retrieved"],
             interval=wilson_interval(fields["samples"], fields["retrieved"], confidence),
             shrunk_rate=shrunk[name],
-            **{**fields, "offences": tuple(fields["offences"])},
+            **fields,
         )
         for name, fields in shown.items()
     )
