@@ -13,11 +13,9 @@ def describe(value: object) -> str:
     """A value as an error shows it: its repr, cut to one short line."""
     try:
         text = repr(value)
-    except ValueError:  # Python does not spell out a number of more than 4,300 digits
+    except (RecursionError, ValueError):  # nested too deep, a number of over 4,300 digits
         text = f"{type(value).__name__} too long to show"
-    if len(text) > _MAX_SHOWN:
-        text = text[: _MAX_SHOWN - 1] + "…"
-    return text
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 
 
 class NoiseSenseError(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,7 +69,7 @@ class Deviation:
     id: str
     differs: str
     reason: str
-    evidence: dict[str, Any]
+    evidence: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def fixture_folder() -> Path:
@@ -113,12 +113,7 @@ def deviations(peer: str | None = None) -> tuple[Deviation, ...]:
     if peer is not None and peer not in peers:
         options = ", ".join(map(repr, peers))
         raise InputError(f"one of {options}", describe(peer), where="peer")
-    return tuple(_deviation(each) for each in entries if peer in (None, each["peer"]))
-
-
-def _deviation(entry: dict[str, Any]) -> Deviation:
-    entry.setdefault("evidence", {})
-    return Deviation(**entry)
+    return tuple(Deviation(**each) for each in entries if peer in (None, each["peer"]))
 
 
 def _reference(entry: dict[str, Any]) -> ReferenceExample:

@@ -17,7 +17,7 @@ def test_coverage_runs() -> None:
     # One data set says nothing about coverage, so the exit status is not looked at.
     done = _run("coverage.py", "--datasets", "1", "--processes", "2")
     assert done.stderr == ""
-    assert len(re.findall(r"\d+ data sets a row", done.stdout)) == 5
+    assert len(re.findall(r"\d+ data sets a row", done.stdout)) == 6
     assert re.search(r"relevant 0\.341 +30( +[\d.]+){4}", done.stdout)
     assert re.search(r"\d+ figures out of their range", done.stdout)
 

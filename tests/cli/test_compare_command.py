@@ -355,8 +355,10 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "offenders", a, "--examples", "2")
     assert done.status == 0
     assert done.out.splitlines() == [
-        "claims  undetermined  alone  relevant  irrelevant  samples  retrieved  document",
-        "     3             0      3         3           0        2          3  guide.md",
+        "claims  undetermined  alone  relevant  irrelevant  samples  retrieved    rate  interval"
+        "          document",
+        "     3             0      3         3           0        2          3  0.6667  0.2077 to"
+        " 0.9385  guide.md",
         "",
         "guide.md:",
         '  "claim 0" (q0)',
@@ -372,8 +374,9 @@ def test_offenders_of_which_the_judge_left_something_open(tmp_path: Path, capsys
     a, _ = write(tmp_path, list(with_gaps([2, 0, 0], 2)), [])
     done = run_here(capsys, "offenders", a, "--examples", "0")
     _, figures, *_ = done.out.splitlines()
-    # claims, undetermined, alone, relevant, irrelevant, samples, retrieved
-    assert figures.split() == ["2", "2", "2", "2", "0", "1", "3", "guide.md"]
+    # claims, undetermined, alone, relevant, irrelevant, samples, retrieved, rate
+    assert figures.split()[:8] == ["2", "2", "2", "2", "0", "1", "3", "0.3333"]
+    assert figures.endswith("  guide.md")
     assert "for 2 claims the judge left open whether it is incorrect" in done.out
     found = json.loads(run_here(capsys, "offenders", a, "--json").out)
     assert (found[0]["claims"], found[0]["undetermined"]) == (2, 2)
@@ -497,3 +500,23 @@ def test_the_definition_of_the_file_is_kept(tmp_path: Path, capsys: Capsys) -> N
     assert band["irrelevant"]["mean"] == 1
     asked = ("sensitivity", path, "--definition", "ragas", "--json")
     assert json.loads(run_here(capsys, *asked).out)["irrelevant"]["mean"] == 0
+
+
+def test_a_report_of_what_changed(tmp_path: Path, capsys: Capsys) -> None:
+    """One sample of one claim: correct before, and from a relevant chunk after: 0 and 1."""
+    pytest.importorskip("matplotlib", reason="the report's plots")
+    a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    for path, correct in ((a, True), (b, False)):
+        table = Verdicts.from_matrices([correct], [[True]], [[True]])
+        write_results(path, [Result("one", score(table))])
+    for command in (
+        ["compare", a, b, "--report", tmp_path / "r.html"],
+        ["score", b, "--report", tmp_path / "r.html", "--baseline", a],
+    ):
+        assert run_here(capsys, *command).status == 0
+        page = (tmp_path / "r.html").read_text("utf-8")
+        assert (
+            "Since the earlier run: relevant 0.000 → 1.000 (+1.000, which may be chance)" in page
+        )
+    assert "only --baseline" in run_here(capsys, "score", b, "--baseline", a).err
+    assert ".html" in run_here(capsys, "compare", a, b, "--report", tmp_path / "r.png").err

@@ -41,7 +41,7 @@ BY_PROMPTFOO = {
     ("machine-learning-language", "irrelevant"): ("0.33", "0.3333"),
 }
 LABELLED = ("capital-of-france", "machine-learning-language")
-NOTHING_ELSE = ("ragas", "deepeval")
+NOTHING_ELSE = ("ragas", "deepeval", "langsmith", "langfuse", "pydantic_evals", "mlflow")
 
 
 @pytest.fixture
@@ -93,17 +93,17 @@ def test_every_python_framework_agrees_offline_and_leaves_nothing_behind(
         frameworks=lambda definition, example, figure: [
             *(figure, figure),
             "n/a" if example in LABELLED else figure,
-            *(figure, "-"),
+            *[figure] * 5,  # DeepEval, LangSmith, Langfuse, pydantic-evals, MLflow
         ]
     )
     assert done.stdout.splitlines()[-1] == (
-        "all 81 comparisons agree (not installed, so not compared: Promptfoo eval)"
+        "all 145 comparisons agree (not installed, so not compared: Promptfoo eval)"
     )
     assert "0.0000, not 0.5, in capital-of-france (relevant)" in done.stdout
     assert "0.0000, not 0.33, in machine-learning-language (relevant)" in done.stdout
     assert "n/a: ragas' own, capital-of-france and machine-learning-language" in done.stdout
     assert "takes no chunk labels" in done.stdout
-    assert re.search(r"ragas \d+\.\d+\.\d+, deepeval \d+\.\d+\.\d+\.", done.stdout)
+    assert re.search(r"ragas \d+\.\d+\.\d+, deepeval \d+\.\d+\.\d+, ", done.stdout)
     assert "canary" not in done.stdout
     assert "\x1b" not in done.stdout
     assert done.stdout.isascii()
@@ -116,7 +116,7 @@ def test_without_frameworks_the_core_is_compared_and_the_rest_said(
 ) -> None:
     done = run("demo", hidden=NOTHING_ELSE, env=nowhere)
     assert done.returncode == 0
-    assert tables(done.stdout) == expected(frameworks=lambda *_: ["-"] * 5)
+    assert tables(done.stdout) == expected(frameworks=lambda *_: [])
     assert "ragas' own: not installed. pip install 'noisesense[ragas]'" in done.stdout
     assert "DeepEval evaluate: not installed. pip install 'noisesense[deepeval]'" in done.stdout
     # 16 rows by hand, 9 of them documented by the definition they are computed with.
@@ -134,7 +134,8 @@ def test_an_unknown_framework_is_told(nowhere: dict[str, str]) -> None:
     done = run("demo", "--require", "trulens", env=nowhere)
     assert done.returncode == 2
     assert done.stderr == (
-        "error: --require: expected some of 'ragas', 'deepeval', 'promptfoo', got 'trulens'\n"
+        "error: --require: expected some of 'ragas', 'deepeval', 'langsmith', 'langfuse', "
+        "'pydantic-evals', 'mlflow', 'promptfoo', got 'trulens'\n"
     )
 
 
@@ -143,7 +144,7 @@ def test_json(nowhere: dict[str, str]) -> None:
     data = json.loads(done.stdout)
     assert data["agrees"] is True
     assert data["comparisons"] == 25
-    assert [place["state"] for place in data["places"]] == ["compared", *["not installed"] * 5]
+    assert [place["state"] for place in data["places"]] == ["compared", *["not installed"] * 9]
     rows = {(row["example"], row["mode"], row["definition"]): row for row in data["rows"]}
     assert len(rows) == 16
     row = rows["lic", "relevant", "ragas"]

@@ -84,6 +84,8 @@ def test_fault(
     told = [data.error or data.reason for data in struck]
     if fault.outcome == "exact":
         assert scores == [TRUTH, TRUTH]
+    elif fault.outcome == "safe":
+        assert all(score in (None, TRUTH) for score in scores) or any(map(_holds_truth, struck))
     elif fault.outcome == "failed":
         assert all(data.error and data.success is False for data in struck)
     else:

@@ -83,6 +83,8 @@ def same_score(judgement: Judgement) -> bool:
     )  # fmt: skip
 
 
+_YES = {True: "yes", False: "no"}
+
 HEALED: dict[str, tuple[Spoil, int]] = {
     # how a reply is bad, and how many of the 1 + 3 verification calls are repeated for it
     "reordered": (mapped(lambda items: items[::-1]), 0),
@@ -94,8 +96,12 @@ HEALED: dict[str, tuple[Spoil, int]] = {
     "shifted ids": (mapped(lambda items: [{**i, "id": i["id"] + 50} for i in items]), 4),
     "numbered from 0": (mapped(lambda items: [{**i, "id": i["id"] - 1} for i in items]), 4),
     "a contradiction": (mapped(lambda i: [*i, {**i[0], "entailed": not i[0]["entailed"]}]), 4),
-    "yes for true": (mapped(lambda items: [{**items[0], "entailed": "yes"}, *items[1:]]), 4),
-    "1 for true": (mapped(lambda items: [{**items[0], "entailed": 1}, *items[1:]]), 4),
+    "yes for true": (mapped(lambda v: [{**i, "entailed": _YES[i["entailed"]]} for i in v]), 0),
+    "1 for true": (mapped(lambda v: [{**i, "entailed": int(i["entailed"])} for i in v]), 0),
+    "perhaps": (mapped(lambda items: [{**items[0], "entailed": "perhaps"}, *items[1:]]), 4),
+    "numbered 0 to N": (mapped(lambda items: [{**items[0], "id": 0}, *items]), 4),
+    "numbered 1 to N + 1": (mapped(lambda v: [*v, {**v[0], "id": len(v) + 1}]), 4),
+    "a list more": (mapped(lambda v: [*v, [1, 2]]), 0),
     "null": (mapped(lambda items: [{**items[0], "entailed": None}, *items[1:]]), 4),
     "a number among them": (mapped(lambda items: [7, *items]), 0),
     "cut off": (lambda reply, attempt: reply[: len(reply) // 2] if not attempt else reply, CALLS),
@@ -161,7 +167,7 @@ def test_a_verdict_once_given_stands() -> None:
             return reply
         if not attempt:
             return without(reply, [1])
-        others = [{"id": number, "entailed": True} for number in range(2, 20)]
+        others = [{"id": number, "entailed": True} for number in range(3, 20)]
         return json.dumps({"verdicts": json.loads(reply)["verdicts"] + others})
 
     _, judgement = judged(spoil)

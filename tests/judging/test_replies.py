@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from noisesense import LLMJudge, ReplyError, Sample, VerdictStore
 from noisesense.judging.prompts import Claims, PackedVerdicts, VerdictList
+from support.scripted_llm import ScriptedLLM
 
 FORMS: list[type[BaseModel]] = [Claims, VerdictList, PackedVerdicts]
 
@@ -38,9 +42,10 @@ def test_schema_suits_strict_structured_output(form: type[BaseModel]) -> None:
 @pytest.mark.parametrize(
     "item",
     [
-        {"id": 2, "entailed": "yes"},
-        {"id": 2, "entailed": "true"},
-        {"id": 2, "entailed": 1},
+        {"id": 2, "entailed": "perhaps"},
+        {"id": 2, "entailed": 2},
+        {"id": 2, "entailed": 0.5},
+        {"id": 2, "entailed": ""},
         {"id": 2, "entailed": None},
         {"id": 2},
         {"entailed": True},
@@ -67,6 +72,10 @@ def test_what_is_safe_is_read() -> None:
         {"verdicts": [{"id": "3", "entailed": False, "reason": "…"}], "comment": "done"}
     )
     assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(3, False)]
+    as_said = {"true": True, " Yes": True, 1: True, "FALSE": False, "no": False, 0: False}
+    for said, meant in as_said.items():
+        read = VerdictList.model_validate({"verdicts": [{"id": 2.0, "entailed": said}]})
+        assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(2, meant)]
     packed = PackedVerdicts.model_validate(
         {"verdicts": [{"premise": 1, "id": 2, "entailed": True}, {"id": 2, "entailed": True}]}
     )
@@ -96,3 +105,52 @@ def test_a_reply_survives_the_store(form: type[BaseModel]) -> None:
     }
     read = form.model_validate(reply)
     assert form.model_validate_json(read.model_dump_json()) == read
+
+
+def test_two_values_of_one_key_are_none() -> None:
+    """Hosts' clients call pydantic's own reader, which would take the last."""
+    both = (
+        '{"verdicts": [{"id": 1, "entailed": true, "entailed": false}, {"id": 2, "entailed": 1}]}'
+    )
+    read = VerdictList.model_validate_json(both)
+    assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(2, True)]
+    with pytest.raises(ValidationError):
+        Claims.model_validate_json('{"claims": ["one"], "claims": ["two"]}')
+
+
+def test_half_a_surrogate_pair_is_repaired() -> None:
+    for reply in (r'{"claims": ["half \ud83d"]}', '{"claims": ["half \ud83d"]}'):
+        read = Claims.model_validate(json.loads(reply))
+        assert read.claims == ["half ?"]
+        assert Claims.model_validate_json(read.model_dump_json()) == read
+
+
+def test_half_a_surrogate_pair_in_a_claim_is_stored_and_judged_again_for_nothing(
+    tmp_path: Path,
+) -> None:
+    """The bridge of a user's own may hand it over in a form that it has built by itself."""
+    half = "It is \ud83d."
+    sample = Sample(response=half, reference=f"Not {half}", retrieved_contexts=[half])
+
+    def answer(prompt: str) -> str:
+        data = json.loads(prompt.splitlines()[-1])
+        if "text" in data:
+            return json.dumps({"claims": [half]})
+        return json.dumps(
+            {"verdicts": [{"id": int(i), "entailed": False} for i in data["claims"]]}
+        )
+
+    for calls in (4, 0):
+        with VerdictStore(tmp_path / "store.sqlite") as store:
+            judge = LLMJudge(ScriptedLLM(answer), store=store)
+            verdicts = asyncio.run(judge.judge(sample))
+        assert verdicts.response_claims[0].text == "It is ?."
+        assert judge.usage.calls == calls
+
+
+def test_the_prompts_own_example_is_no_claim() -> None:
+    sample = Sample(response="One.", reference="Two.", retrieved_contexts=["Three."])
+    for echo in ('{"claims":["…"]}', '{"claims": ["...", " "]}'):
+        judge = LLMJudge(ScriptedLLM(lambda prompt, echo=echo: echo))
+        with pytest.raises(ReplyError, match="no usable list"):
+            asyncio.run(judge.judge(sample))

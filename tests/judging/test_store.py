@@ -8,11 +8,13 @@ import dataclasses
 import gc
 import json
 import pickle
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,11 +24,13 @@ from noisesense import (
     RecordedJudge,
     ReplyError,
     Sample,
+    StoreError,
     Usage,
     VerdictStore,
     read_recording,
     score,
 )
+from noisesense.judging import store as store_module
 from noisesense.judging.prompts import Prompts
 from noisesense.judging.store import StoredCall, StoredSample
 from noisesense.scoring.definitions import DEFINITIONS
@@ -398,3 +402,140 @@ def test_a_kept_call_is_whole(store: VerdictStore) -> None:
     assert store.get("k") is None
     assert store.get("k", unanswered=True) == full
     assert dataclasses.asdict(full)["unanswered"] is True
+
+
+class Halves(ScriptedLLM):
+    """Reads its replies as a careless bridge does: claims may hold half a surrogate pair."""
+
+    async def generate(self, prompt: str, schema: Any) -> Any:
+        found, usage = await super().generate(prompt, schema)
+        if "claims" in schema.model_fields:
+            texts = [text + "\ud83c" for text in found.claims]
+            return schema.model_construct(claims=texts), usage
+        return found, usage
+
+
+def test_a_claim_with_half_a_surrogate_pair_is_kept(store: VerdictStore) -> None:
+    sample, verdicts = TRUTHS[0]
+    mind = Mind([(sample, verdicts)])
+
+    def answer(prompt: str) -> Any:
+        return mind.answer(re.sub(r"(fact \d+\.)(\\ud83c|\ud83c|\?)", r"\1", prompt))
+
+    for _ in range(3):
+        llm = Halves(answer)
+        run(LLMJudge(llm, store=store), sample)
+    assert llm.prompts == []
+    kept = [call.reply or "" for call in store.calls() if call.step.startswith("claims")]
+    assert kept
+    assert all("?" in reply for reply in kept)
+    with store._database.transaction(write=False) as connection:
+        assert connection.execute("SELECT * FROM leases").fetchall() == []
+
+
+def test_what_fails_after_the_reply_gives_the_claim_back(store: VerdictStore) -> None:
+    """For instance a model's own class that cannot be written as JSON."""
+    sample, verdicts = TRUTHS[0]
+
+    class Unwritable(ScriptedLLM):
+        async def generate(self, prompt: str, schema: Any) -> Any:
+            found, usage = await super().generate(prompt, schema)
+
+            class Reply(schema):  # type: ignore[misc]
+                def model_dump(self, **_: Any) -> Any:
+                    raise RuntimeError("not written")
+
+            return Reply.model_construct(**found.model_dump()), usage
+
+    with pytest.raises(RuntimeError, match="not written"):
+        run(LLMJudge(Unwritable(Mind([(sample, verdicts)]).answer), store=store), sample)
+    llm = scripted((sample, verdicts))
+    run(LLMJudge(llm, store=store), sample)
+    assert llm.prompts
+    assert store.samples()[0].unanswered == 0
+
+
+def test_a_cancelled_call_stays_cancelled_if_the_store_fails(store: VerdictStore) -> None:
+    async def cancelled() -> None:
+        llm = GatedLLM(Mind(TRUTHS[:1]).answer)
+        task = asyncio.ensure_future(LLMJudge(llm, store=store).judge(TRUTHS[0][0]))
+        while not llm.running:
+            await asyncio.sleep(0)
+        store.close()
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+
+ODD_TABLES = {
+    "a column too many": "ALTER TABLE calls ADD COLUMN more TEXT",
+    "a column of another name": "ALTER TABLE leases RENAME COLUMN owner TO holder",
+    "no table": "DROP TABLE samples",
+    "a view": "DROP TABLE leases; CREATE VIEW leases AS SELECT 1 AS key, 2 AS owner, 3 AS until",
+    "a view beside": "CREATE VIEW more AS SELECT 1",
+    "a trigger": "CREATE TRIGGER t BEFORE INSERT ON calls BEGIN DELETE FROM calls; END",
+}
+
+
+@pytest.mark.parametrize("deed", ODD_TABLES.values(), ids=ODD_TABLES)
+def test_odd_tables(tmp_path: Path, deed: str) -> None:
+    path = tmp_path / "verdicts.db"
+    VerdictStore(path).close()
+    connection = sqlite3.connect(path)
+    connection.executescript(deed)
+    connection.close()
+    expected = "expected a verdict store of format 2, got .* Hint: use the version"
+    with pytest.raises(StoreError, match=expected):
+        VerdictStore(path)
+
+
+ODD_VALUES = [
+    *[("calls", "created", value) for value in (-1.0, 1e300, "soon", float("inf"))],
+    *[("calls", name, b"\xff") for name in ("model", "reply", "vote", "calls", "cost")],
+    *[("calls", name, "many") for name in ("vote", "calls", "input_tokens", "unanswered")],
+    *[("samples", "sample", value) for value in ("[" * 100_000, "9" * 5000, "{}", "\udcff")],
+    *[("samples", "verdicts", value) for value in ("[" * 100_000, '{"a": ' * 5000, "null")],
+]
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"), ODD_VALUES, ids=lambda each: repr(each)[:20]
+)
+def test_odd_values_with_a_checksum_that_fits(
+    store: VerdictStore, table: str, column: str, value: Any
+) -> None:
+    """A checksum tells of damage, not of malice."""
+    run(LLMJudge(scripted(*TRUTHS), store=store), TRUTHS[0][0])
+    if isinstance(value, str):
+        value = value.encode("utf-8", "surrogateescape")
+    as_text = "CAST(? AS TEXT)" if isinstance(value, bytes) and value != b"\xff" else "?"
+    with store._database.transaction() as connection:
+        connection.execute(f"UPDATE {table} SET {column} = {as_text}", (value,))
+        for row in connection.execute(f"SELECT rowid, * FROM {table}").fetchall():
+            connection.execute(
+                f"UPDATE {table} SET checksum = ? WHERE rowid = ?",
+                (store_module._checksum(row[1:-1]), row[0]),
+            )
+    with pytest.raises(StoreError, match=f"a kept {table[:-1]} that cannot be read"):
+        store.calls() if table == "calls" else store.samples()
+    if table == "calls":
+        assert all(store.get(each) is None for each in ("a",))
+
+
+def test_a_store_removed_while_it_is_used(store: VerdictStore) -> None:
+    store.path.unlink()
+    with pytest.raises(StoreError, match=r"Hint: check that the file is still there"):
+        store.stats()
+
+
+def test_a_folder_that_may_not_be_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(StoreError, match="got Permission denied"):
+        VerdictStore(tmp_path / "verdicts.db", must_exist=True)

@@ -223,6 +223,56 @@ def test_connections_of_a_loop_that_is_gone_cost_no_sample() -> None:
     assert len([p for p in server.log.prompts if p == "Well?"]) in (3, 4)
 
 
+class AsyncOnly(OwnModel):
+    """A model whose client has no blocking form."""
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        raise NotImplementedError
+
+    async def _agenerate(self, messages: list[BaseMessage], *a: Any, **kwargs: Any) -> ChatResult:
+        return OwnModel._generate(self, messages)
+
+
+def test_a_model_that_is_only_async_answers_in_every_loop() -> None:
+    llm = LangChainLLM(AsyncOnly(says=AIMessage('{"text": "yes"}')))
+    for _ in range(3):
+        reply, _ = run(llm.generate("Well?", Answer))
+        assert reply.text == "yes"
+
+
+def test_a_model_of_ones_own_with_fallbacks() -> None:
+    """LangChain's wrapper looks at the annotations of what it wraps, and here a name of them is
+    known to type checkers only."""
+    program = """
+from __future__ import annotations
+from typing import TYPE_CHECKING, Any
+if TYPE_CHECKING:
+    from nowhere import Runnable
+
+class Own(OwnModel):
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable:
+        raise NotImplementedError
+"""
+    names: dict[str, Any] = {"__name__": "own", "OwnModel": OwnModel}
+    exec(program, names)  # annotations that cannot be resolved
+    broken, sound = (names["Own"](says=AIMessage(text)) for text in ("", '{"text": "yes"}'))
+    reply, _ = run(LangChainLLM(sound.with_fallbacks([broken])).generate("Well?", Answer))
+    assert reply.text == "yes"
+
+
+def test_arguments_of_a_tool_call_are_read_as_the_model_wrote_them() -> None:
+    """LangChain's own parser takes the last of two values."""
+    written = '{"text": "yes", "text": "no"}'
+    function = {"name": "Answer", "arguments": written}
+    message = AIMessage(
+        "",
+        tool_calls=[{"name": "Answer", "args": {"text": "no"}, "id": "1"}],
+        additional_kwargs={"tool_calls": [{"id": "1", "type": "function", "function": function}]},
+    )
+    with pytest.raises(ReplyError):
+        run(LangChainLLM(ToolModel(says=message)).generate("Well?", Answer))
+
+
 def test_callbacks_are_passed_on() -> None:
     class Seen(BaseCallbackHandler):
         def __init__(self) -> None:

@@ -179,3 +179,10 @@ def test_without_the_client_library_the_error_names_the_extra(
 def test_importing_the_bridge_imports_no_client() -> None:
     check = "import sys, noisesense_adapters.openai; assert 'openai' not in sys.modules"
     subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_an_address_without_a_scheme_is_named() -> None:
+    with pytest.raises(
+        InputError, match=r"base_url: expected an address that begins with http://"
+    ):
+        OpenAILLM("m", base_url="localhost:8000/v1", api_key="k")

@@ -52,6 +52,9 @@ def test_fault(fault: Fault, llm: str, caplog: pytest.LogCaptureFixture) -> None
         assert both == [TRUTH, TRUTH], name
     assert KEY not in caplog.text
     assert "Reply in JSON" not in caplog.text
+    if fault.outcome == "safe" and not isinstance(struck[0], ScoredFloat):
+        assert "Error(" in caplog.text
+        return
     if fault.outcome in ("failed", "unusable"):
         kind = JudgeError if fault.outcome == "failed" else ReplyError
         assert all(math.isnan(value) and type(value) is float for value in struck)
@@ -66,7 +69,8 @@ def test_fault(fault: Fault, llm: str, caplog: pytest.LogCaptureFixture) -> None
             assert math.isnan(value)
         low, high = value.score.bounds(mode) or (0.0, 1.0)
         assert low <= TRUTH <= high
-        assert (value.judgement.unanswered == 0) is (fault.outcome == "exact")
+        exact = value.judgement.unanswered == 0
+        assert fault.outcome == "safe" or exact is (fault.outcome == "exact")
 
 
 @each_llm

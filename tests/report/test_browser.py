@@ -317,3 +317,29 @@ def test_five_thousand_samples(running: Browser, tmp_path: Path) -> None:
         f"first sample opened in {clicks[0]:.0f} ms, second in {clicks[1]:.0f} ms, "
         f"sorted in {clicks[2]:.0f} ms"
     )
+
+
+def test_print_has_all_that_is_selected(running: Browser, report: Path) -> None:
+    with opened(running, report) as seen:
+        rows = seen.page.locator("#table tbody tr")
+        assert rows.count() == 25
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert rows.count() == 66
+        assert seen.page.locator("#status").text_content() == "1 to 66 of 66"
+        seen.page.emulate_media(media="print")
+        assert seen.page.locator("#status").is_visible()
+        assert not seen.page.locator("#next").is_visible()
+        seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert rows.count() == 25
+
+
+def test_quotations_in_reasons_keep_their_direction(running: Browser, tmp_path: Path) -> None:
+    claim = "הגשר נבנה בשנת 1900"
+    verdicts = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=[claim])
+    with opened(
+        running, write_report([Result("a", score(verdicts))], tmp_path / "r.html")
+    ) as seen:
+        seen.page.locator(".opener").click()
+        reason = seen.page.locator(".reason").first
+        assert reason.get_attribute("dir") == "ltr"
+        assert reason.locator("bdi").all_text_contents() == [f'"{claim}"']

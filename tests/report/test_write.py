@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from noisesense import InputError, RecordingError, Result, Verdicts, score, write_results
+from noisesense import (
+    InputError,
+    PairingError,
+    RecordingError,
+    Result,
+    Verdicts,
+    score,
+    write_results,
+)
 from noisesense.fixtures import ragchecker_examples
 from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.report import write_png, write_report
@@ -21,6 +32,12 @@ def _block(page: str, name: str) -> str:
     found = re.search(rf'<script type="[^"]+" id="{name}">(.*?)</script>', page, re.DOTALL)
     assert found
     return found[1]
+
+
+def _lines(page: str, name: str) -> list[Any]:
+    """The JSON lines of a packed block."""
+    packs = map(base64.b64decode, _block(page, name).split())
+    return [json.loads(line) for pack in packs for line in zlib.decompress(pack).split(b"\n")]
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
@@ -51,9 +68,9 @@ def test_a_file_is_read_and_named(tmp_path: Path) -> None:
 
 def test_chunks_that_samples_share_are_kept_once(tmp_path: Path) -> None:
     page = write_report(readable_run(300), tmp_path / "a.html").read_text(encoding="utf-8")
-    texts = [json.loads(line) for line in _block(page, "texts").split("\n")]
+    texts = _lines(page, "texts")
     assert len(texts) == len(set(texts)) < 100
-    assert len(_block(page, "details").split("\n")) == 306
+    assert len(_lines(page, "details")) == 306
 
 
 def test_no_text_leaves_its_place(tmp_path: Path) -> None:
@@ -202,3 +219,46 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match=r"gone\.jsonl"):
         write_report(tmp_path / "gone.jsonl", tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_large_report_is_packed(tmp_path: Path) -> None:
+    """Of 5,000 samples' details, a tenth of the size that they have as text."""
+    page = write_report(readable_run(5000), tmp_path / "a.html").read_text(encoding="utf-8")
+    details = _lines(page, "details")
+    assert len(details) == 5006
+    assert len(_block(page, "details")) < len(json.dumps(details)) / 5
+
+
+def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
+    """By hand: 0.5 and 0.5 before; 1.0 and 0.5 after. Chunk d entails all three incorrect claims."""
+
+    def run(*shares: int) -> list[Result]:
+        results = []
+        for i, wrong in enumerate(shares):
+            claim = {"text": "a claim", "entailed_by": [0]}
+            verdicts = Verdicts.model_validate(
+                {
+                    "response_claims": [{**claim, "correct": j >= wrong} for j in range(2)],
+                    "reference_claims": [claim],
+                    "chunks": [{"text": "a text", "id": "the <b>document</b>"}],
+                }
+            )
+            results.append(Result(f"s{i}", score(verdicts)))
+        return results
+
+    before = tmp_path / "before.jsonl"
+    write_results(before, run(1, 1))
+    page = write_report(run(2, 1), tmp_path / "a.html", baseline=before).read_text("utf-8")
+    header = re.sub(
+        r"\s+", " ", re.sub("<[^>]+>", "", page.split("<header")[1].split("</header")[0])
+    )
+    assert (
+        "Look first at the document the &lt;b&gt;document&lt;/b&gt;: 3 of the 3 incorrect"
+        in header
+    )
+    assert "Since before.jsonl: relevant 0.500 → 0.750 (+0.250, which may be chance)" in header
+    assert "irrelevant 0.000 → 0.000 (+0.000, which may be chance)" in header
+    plain = write_report(run(2, 1), tmp_path / "b.html").read_text("utf-8")
+    assert "Since" not in plain.split("<header")[1].split("</header")[0]
+    with pytest.raises(PairingError):
+        write_report(run(2, 1), tmp_path / "c.html", baseline=[Result("other", run(1)[0].score)])

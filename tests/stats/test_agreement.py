@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ from noisesense import (
     score,
     write_recording,
 )
-from noisesense.stats.cells import Confusion, kappa
+from noisesense.stats.cells import Confusion, cell_agreement, kappa
+from noisesense.stats.interval import Resampling, bootstrap_interval, ratio
 from support.tables import Shape, random_pairs
 
 Pair = tuple[Sample, Verdicts]
@@ -95,6 +97,13 @@ def test_random_tables_against_scikit_learn() -> None:
         assert ours.accuracy == (tp + tn) / len(given)
         assert ours.false_yes_rate == fp / (fp + tn)
         assert ours.missed_rate == fn / (fn + tp)
+        for rate, interval in (
+            (ours.false_yes_rate, ours.false_yes_interval),
+            (ours.missed_rate, ours.missed_interval),
+        ):
+            assert rate is not None
+            assert interval is not None
+            assert interval.low < rate < interval.high
         assert ours.kappa_interval is not None
         assert ours.kappa_interval.low < expected < ours.kappa_interval.high
         assert ours.kappa_interval.units == 60
@@ -146,6 +155,18 @@ def test_the_errors_of_scores_by_hand() -> None:
     assert found.cells["response"].counts == Confusion(both_yes=1, false_yes=1, both_no=4)
     assert found.cells["reference"].counts == Confusion()
     assert found.cells["reference"].kappa is None
+
+
+def test_the_rates_of_errors_have_intervals_over_samples() -> None:
+    # Per sample (false yes, no by people): (1, 2) and (0, 1); nobody said yes but in the third.
+    samples = Counter({(0.0, 0.0, 1.0, 1.0, 0.0, 0.0): 3, (0.0, 0.0, 0.0, 1.0, 0.0, 0.0): 2})
+    found = cell_agreement(samples + Counter({(4.0, 0.0, 0.0, 0.0, 0.0, 0.0): 1}), Resampling())
+    assert (found.false_yes_rate, found.missed_rate) == (3 / 8, 0.0)
+    expected = bootstrap_interval(Counter({(1.0, 2.0): 3, (0.0, 1.0): 2}), ratio, Resampling())
+    assert found.false_yes_interval == expected
+    assert found.false_yes_interval is not None
+    assert found.false_yes_interval.units == 5, "the third has no cell to which people say no"
+    assert found.missed_interval is None, "one sample says nothing of its spread"
 
 
 def test_claims_are_found_by_their_text() -> None:

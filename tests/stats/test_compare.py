@@ -281,3 +281,54 @@ def test_warnings_name_what_was_compared() -> None:
         "relevant: 1 cluster; below 30 little can be decided.",
         "irrelevant: 1 cluster; below 30 little can be decided.",
     )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "decision"), [(2, "undecided"), (5, "undecided"), (6, "worse"), (20, "worse")]
+)
+def test_pairs_that_all_differ_alike(pairs: int, decision: str) -> None:
+    # Of 2ⁿ signs two give so large a sum: p = 2/2ⁿ, 0.0625 for 5 pairs and 0.03125 for 6.
+    clean, noisy = run(*[(0, 5)] * pairs), run(*[(1, 5)] * pairs)
+    worse, better = compare(clean, noisy).relevant, compare(noisy, clean).relevant
+    assert worse is not None
+    assert better is not None
+    assert worse.decision == decision
+    assert better.decision == decision.replace("worse", "better")
+    assert worse.interval is not None
+    assert better.interval is not None
+    # What so many can have missed, from 0.2 towards 1, and towards −1 as far as the test allows.
+    reach = 1 - 0.025 ** (1 / pairs)
+    low = 0.2 - 1.2 * reach
+    assert worse.interval.high == pytest.approx(0.2 + 0.8 * reach)
+    expected = low if decision == "undecided" else max(low, 0.0)
+    assert worse.interval.low == pytest.approx(expected, abs=1e-9)
+    assert better.interval[:2] == pytest.approx((-worse.interval.high, -worse.interval.low))
+
+
+def test_pairs_that_are_all_the_same_are_not_decided() -> None:
+    same = compare(run(*[(1, 5)] * 20), run(*[(1, 5)] * 20)).relevant
+    assert same is not None
+    assert (same.difference, same.decision) == (0.0, "undecided")
+
+
+@pytest.mark.parametrize("pairs", [6, 7, 9, 12])
+def test_the_interval_of_few_pairs_is_what_an_exact_test_does_not_reject(pairs: int) -> None:
+    rng = random.Random(pairs)
+    differences = [round(rng.uniform(-0.3, 0.6), 3) for _ in range(pairs)]
+    found = sign_flip_interval(Counter((d, 1.0) for d in differences), Resampling())
+    assert found is not None
+
+    def p_value(mean: float) -> float:
+        shifted = [d - mean for d in differences]
+        sums = [
+            sum(s * d for s, d in zip(signs, shifted, strict=True))
+            for signs in product((1, -1), repeat=pairs)
+        ]
+        at_least, at_most = (
+            sum(way * each >= way * sum(shifted) - 1e-9 for each in sums) for way in (1, -1)
+        )
+        return 2 * min(at_least, at_most) / len(sums)
+
+    for end, outwards in ((found.low, -1e-6), (found.high, 1e-6)):
+        assert p_value(end - outwards) > 0.05
+        assert p_value(end + outwards) <= 0.05

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from scipy import stats
 
 from noisesense import Chunk, InputError, Result, Verdicts, offenders, score
 from noisesense.stats.offenders import Offence
@@ -103,6 +104,57 @@ def test_verdicts_without_texts_cannot_tell_documents_apart() -> None:
     bare = Result("q", score(Verdicts.from_matrices([False], [[True, True]], [[True, False]])))
     (found,) = offenders([bare])
     assert (found.document, found.claims) == ("", 1)
+
+
+def many(document: str, misled: int, retrieved: int) -> list[Result]:
+    chunks = [{"text": document, "id": document}]
+    return [
+        result(f"{document}{i}", ("x", i >= misled, [0]), chunks=chunks) for i in range(retrieved)
+    ]
+
+
+def test_ranked_by_evidence_and_not_by_count() -> None:
+    runs = [
+        ("often", 9, 887),
+        ("bad", 6, 15),
+        ("once", 1, 1),
+        *((f"d{i}", 0, 10) for i in range(20)),
+    ]
+    found = offenders([each for run in runs for each in many(*run)])
+    # 16 of 1103 samples in all, m = 0.014506 and m (1 − m) = 0.014296. Σ n (s/n − m)² is 0.017 +
+    # 2.229 + 0.971 + 0.042 = 3.259, which is 228.0 times that: ρ = (228.0 − 22) / (1103 − 23)
+    # = 0.1907, and the mean is worth 1/ρ − 1 = 4.243 retrievals.
+    worth, mean = 4.243, 16 / 1103
+    assert [each.document for each in found] == ["bad", "once", "often"]
+    bad, once, often = found
+    for each in found:
+        expected = (each.samples + worth * mean) / (each.retrieved + worth)
+        assert each.shrunk_rate == pytest.approx(expected, rel=5e-4)
+    assert bad.rate == 6 / 15
+    assert often.rate == 9 / 887
+    assert once.shrunk_rate < bad.shrunk_rate < bad.rate
+    for each in found:
+        expected = stats.binomtest(each.samples, each.retrieved).proportion_ci(0.95, "wilson")
+        assert (each.interval.low, each.interval.high) == pytest.approx(tuple(expected))
+        assert (each.interval.method, each.interval.units) == ("wilson", each.retrieved)
+
+
+def test_where_documents_do_not_differ_the_count_decides() -> None:
+    # 1 of 10, 2 of 20 and 3 of 30: no more spread than chance makes, so that all have the mean.
+    found = offenders([*many("a", 1, 10), *many("b", 2, 20), *many("c", 3, 30)])
+    assert [each.document for each in found] == ["c", "b", "a"]
+    assert {round(each.shrunk_rate, 9) for each in found} == {0.1}
+
+
+def test_each_retrieved_once_pulls_them_all_half_way() -> None:
+    # 1, 1 and 0 of 1: (1 + 2 · 2/3) / 3 = 7/9.
+    found = offenders([*many("a", 1, 1), *many("b", 1, 1), *many("c", 0, 1)])
+    assert [each.shrunk_rate for each in found] == pytest.approx([7 / 9, 7 / 9])
+
+
+def test_a_confidence_out_of_range() -> None:
+    with pytest.raises(InputError, match=r"^confidence: expected"):
+        offenders([], confidence=95)
 
 
 def test_nobody() -> None:

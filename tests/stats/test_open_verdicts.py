@@ -237,7 +237,7 @@ def test_clusters_have_ranges_too() -> None:
     assert ours.interval is not None
     assert ours.micro_interval is not None
     assert ours.interval[:2] == ours.micro_interval[:2], "one claim a sample"
-    assert (ours.interval.units, ours.interval.method) == (10, "bca-range")
+    assert (ours.interval.units, ours.interval.method) == (10, "dirichlet-range")
     # Of ten clusters of 0 or 1/2, and of 0 or 3/4: further than the single samples' intervals.
     single = mode_of(summarize(results, cluster=False), "relevant").interval
     assert single is not None
@@ -460,7 +460,7 @@ def test_the_error_of_an_open_score_is_a_range() -> None:
         squares = statistics.fmean(each * each for each in furthest)
         assert errors.root_mean_square_bounds[1] == pytest.approx(squares**0.5)
         assert errors.bias_interval is not None
-        assert errors.bias_interval.method == "bca-range"
+        assert errors.bias_interval.method == "dirichlet-range"
         assert errors.bias_interval.low <= errors.bias_bounds[0]
         assert errors.bias_bounds[1] <= errors.bias_interval.high
 

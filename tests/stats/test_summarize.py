@@ -7,6 +7,7 @@ import random
 import statistics
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from noisesense import (
@@ -193,10 +194,11 @@ def test_undetermined_claims_of_clusters_count_for_both_sides() -> None:
     found = relevant(results)
     assert (found.micro, found.micro_bounds) == (None, (1 / 3, 2 / 3))
     assert found.micro_interval is not None
-    assert found.micro_interval.method == "bca-range"
-    # Three equal clusters reach 1 − 0.025^(1/3) = 0.7076 of the way from 1/3 to 0 and from 2/3
-    # to 1.
-    assert found.micro_interval[:2] == pytest.approx((0.2924 / 3, 1 - 0.2924 / 3), abs=1e-4)
+    assert found.micro_interval.method == "dirichlet-range"
+    # Three clusters of the same value, and half a one of 0 and of 1.
+    seen, _, one = np.random.default_rng(1).dirichlet([3, 0.5, 0.5], 100_000).T
+    expected = np.quantile(seen / 3 + one, 0.025), np.quantile(seen * 2 / 3 + one, 0.975)
+    assert found.micro_interval[:2] == pytest.approx(expected, abs=0.03)
 
 
 def test_clusters_of_some_samples_only() -> None:
@@ -288,12 +290,12 @@ def test_a_tally_can_be_asked_at_any_time() -> None:
 
 
 def test_plain_data() -> None:
-    found = summarize([score_of((1, 2)), score_of((0, 2))] * 20)
+    found = summarize([score_of((1, 2)), score_of((0, 2))] * 25)
     data = json.loads(json.dumps(found.to_dict()))
     assert data["relevant"]["interval"]["method"] == "bca"
     assert data["relevant"]["quantiles"]["0.5"] == 0.25
-    assert data["relevant"]["claims"] == {"noisy": 20, "determined": 80, "total": 80}
-    assert data["partition"]["relevant"] == 20
+    assert data["relevant"]["claims"] == {"noisy": 25, "determined": 100, "total": 100}
+    assert data["partition"]["relevant"] == 25
     assert data["irrelevant"]["interval"]["method"] == "exact"
     assert summarize([]).to_dict()["relevant"] is None
 

@@ -13,6 +13,7 @@ So both modes score 1/3, in C + 3 = 6 calls.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from support.mind import Mind
 from support.misbehavior import Misbehavior, Script
 
 __all__ = [
+    "DRAFTS",
     "FAULTS",
     "RETRIES",
     "STRUCK",
@@ -39,7 +41,7 @@ STRUCK = "Zork"
 TRUTH = 1 / 3
 CALLS = 6
 
-Outcome = Literal["exact", "partial", "undefined", "unusable", "failed"]
+Outcome = Literal["exact", "partial", "undefined", "unusable", "failed", "safe"]
 Items = list[dict[str, Any]]
 
 
@@ -52,6 +54,7 @@ class Fault:
         outcome: for that sample; the others are always exact. "exact": its true score.
             "partial": cells stay open, and the truth lies within the bounds. "undefined": no
             score in either mode. "unusable": `ReplyError`. "failed": another `JudgeError`.
+            "safe": any of these, as the client has it.
         requests: the most HTTP requests that may be made about that sample.
         times: how many requests go wrong, None for all.
         verdicts_only: replies with claims are sound.
@@ -132,6 +135,59 @@ def _padded(text: str) -> str:
     return json.dumps({**json.loads(text), "note": "x" * 1_000_000})
 
 
+def _flipped(text: str) -> str:
+    """Another reply of the same form."""
+    reply = json.loads(text)
+    if "claims" in reply:
+        return json.dumps({"claims": reply["claims"][:1]})
+    return json.dumps(
+        {"verdicts": [{**item, "entailed": not item["entailed"]} for item in reply["verdicts"]]}
+    )
+
+
+def drafted(form: str) -> Callable[[str], str]:
+    """The reply in one of the `DRAFTS`, with another reply as its draft."""
+    return lambda text: form.replace("DRAFT", _flipped(text)).replace("FINAL", text)
+
+
+def _cut_at(form: str, share: float) -> Callable[[str], str]:
+    def mutate(text: str) -> str:
+        whole = drafted(form)(text)
+        return whole[: int(len(whole) * share)]
+
+    return mutate
+
+
+def _twice(text: str) -> str:
+    """Each verdict says both."""
+    other = {"true": "false", "false": "true"}
+    return re.sub(
+        r'"entailed":\s*(true|false)',
+        lambda said: f'{said[0]}, "entailed": {other[said[1]]}',
+        text,
+    )
+
+
+def _nested(levels: int) -> Callable[[str], str]:
+    return lambda text: text[:-1] + ', "note": ' + "[" * levels + "1" + "]" * levels + "}"
+
+
+def _in_usage(**figures: object) -> Callable[[dict[str, Any]], object]:
+    return lambda completion: {**completion, "usage": {**completion["usage"], **figures}}
+
+
+def _with(**fields: object) -> Callable[[dict[str, Any]], object]:
+    return lambda completion: {**completion, **fields}
+
+
+def _error(status: int, code: str, message: str = "scripted", **fields: str) -> Misbehavior:
+    error = {"message": message, "type": "invalid_request_error", "code": code, **fields}
+    return bad.http_error(status, message=json.dumps({"error": error}))
+
+
+_YES = {True: "yes", False: "no"}
+_BITS = {True: 1, False: 0}
+
 # The first two calls (the claims of the response and of the reference) go out side by side.
 # Where they fail, each is tried 1 + RETRIES times and nothing else is asked: 4 requests.
 _NEVER = 4
@@ -139,6 +195,25 @@ _NEVER = 4
 _SPOILED = 6
 # Where verdicts cannot be read: 2 lists of claims, then each of 1 + C checks is asked 3 times.
 _NO_VERDICT = 2 + 3 * 4
+
+# Replies that think first. Cut anywhere, what is read is the answer or nothing.
+DRAFTS = {
+    "think": "<think>Perhaps DRAFT? No.</think>\nFINAL",
+    "thinking": "<thinking>\nPerhaps {1} or\nDRAFT\n</thinking>\n```json\nFINAL\n```",
+    "thought": "<thought>Perhaps DRAFT? Or { or </thought> So: FINAL",
+    "upper case": "[THINK]DRAFT[/THINK]FINAL",
+    "another sign": "◁think▷DRAFT◁/think▷FINAL",
+    "thought in words": "<|begin_of_thought|>DRAFT<|end_of_thought|> FINAL",
+    "answer tag": "<scratchpad>DRAFT</scratchpad><answer>FINAL</answer>",
+    "twice": "<think>DRAFT</think><think>DRAFT</think>FINAL",
+    "labels": "Draft: DRAFT Final: FINAL",
+    "labels, fenced": "My first attempt:\n```json\nDRAFT\n```\nThe answer:\n```json\nFINAL\n```",
+    "Harmony": "<|channel|>analysis<|message|>Perhaps DRAFT<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>FINAL",
+    "Harmony, constrained": "<|channel|>analysis<|message|>DRAFT<|end|><|start|>assistant"
+    "<|channel|>final <|constrain|>json<|message|>FINAL<|return|>",
+    "Harmony, bare": "analysisWe try DRAFT, which is wrong.assistantfinalFINAL",
+}
 
 FAULTS: tuple[Fault, ...] = (
     # The endpoint. Its client tries again; after that the sample fails, and says so.
@@ -189,6 +264,30 @@ FAULTS: tuple[Fault, ...] = (
         _NO_VERDICT,
     ),
     Fault("ids as text", in_verdicts("ids as text", _each(id=str)), "exact", CALLS),
+    Fault("ids as fractions", in_verdicts("2.0", _each(id=float)), "exact", CALLS),
+    Fault("verdicts as words", in_verdicts("yes", _each(entailed=_YES.get)), "exact", CALLS),
+    Fault("verdicts as bits", in_verdicts("1", _each(entailed=_BITS.get)), "exact", CALLS),
+    Fault("trailing comma", bad.mutated(",}", lambda text: text[:-1] + ",}"), "exact", CALLS),
+    Fault("bare list", bad.mutated("[]", lambda t: t[t.index("[") : -1]), "exact", CALLS),
+    Fault(
+        "ids 0 to N",
+        in_verdicts("0…N", lambda v: [{**v[0], "id": 0}, *v]),
+        "undefined",
+        _NO_VERDICT,
+    ),
+    Fault(
+        "ids 1 to N + 1",
+        in_verdicts("1…N+1", lambda v: [*v, {**v[0], "id": len(v) + 1}]),
+        "undefined",
+        _NO_VERDICT,
+    ),
+    Fault(
+        "a key twice",
+        bad.mutated("twice", _twice),
+        "undefined",
+        _NO_VERDICT,
+    ),
+    Fault("the prompt's example", bad.says('{"claims":["…"]}'), "unusable", _SPOILED),
     Fault("unknown ids", in_verdicts("+90", _each(id=lambda i: i + 90)), "undefined", _NO_VERDICT),
     Fault("ids from 0", in_verdicts("-1", _each(id=lambda i: i - 1)), "undefined", _NO_VERDICT),
     *(
@@ -198,6 +297,32 @@ FAULTS: tuple[Fault, ...] = (
             "undefined",
             _NO_VERDICT,
         )
-        for said in ("yes", "true", 1, 0, None, [True])
+        for said in ("perhaps", 2, None, [True])
     ),
+    # Thoughts before the reply, and what is left of them when it is cut.
+    *(
+        Fault(f"draft, {name}", bad.mutated(name, drafted(form)), "exact", CALLS)
+        for name, form in DRAFTS.items()
+    ),
+    *(
+        Fault(f"draft, {name}, cut", bad.mutated(name, _cut_at(form, 0.5)), "safe", _NO_VERDICT)
+        for name, form in DRAFTS.items()
+    ),
+    # What a client may choke on.
+    Fault("usage in words", Misbehavior("10", reshape=_in_usage(prompt_tokens="10")), "safe", 18),
+    Fault("usage below 0", Misbehavior("-10", reshape=_in_usage(prompt_tokens=-10)), "safe", 18),
+    Fault("no usage", Misbehavior("usage", reshape=_with(usage=None)), "safe", 18),
+    Fault("choices an object", Misbehavior("{}", reshape=_with(choices={"a": 1})), "safe", 18),
+    Fault("no choices", Misbehavior("[]", reshape=_with(choices=[])), "safe", 18),
+    Fault("choices null", Misbehavior("null", reshape=_with(choices=None)), "safe", 18),
+    Fault("a list", Misbehavior("list", reshape=lambda completion: [completion]), "safe", 18),
+    *(
+        Fault(f"{levels} levels", bad.mutated("deep", _nested(levels)), "safe", 18)
+        for levels in (300, 490, 700, 990, 20_000)
+    ),
+    # What a provider says is wrong. Another form of the request would be refused, too.
+    Fault("400, context", _error(400, "context_length_exceeded"), "failed", 2),
+    Fault("400, filter", _error(400, "content_filter"), "failed", 2),
+    Fault("400, option", _error(400, "unsupported_parameter", param="top_k"), "failed", 6),
+    Fault("429, quota", _error(429, "insufficient_quota"), "failed", _NEVER),
 )

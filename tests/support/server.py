@@ -190,7 +190,7 @@ class ScriptedServer:
         if fault.cut == "mid":
             await _reply(writer, status, body, fault.headers, only=len(body) // 2)
             return False
-        await _reply(writer, status, body, fault.headers)
+        await _reply(writer, status, body, fault.headers, drip=fault.drip)
         return True
 
     def _answer(
@@ -214,7 +214,8 @@ class ScriptedServer:
         if fault.mutate is not None:
             text = fault.mutate(text)
         request.completion = text
-        return 200, json.dumps(completion(asked, request.index, request.prompt, text, fault))
+        reply = completion(asked, request.index, request.prompt, text, fault)
+        return 200, json.dumps(fault.reshape(reply) if fault.reshape else reply)
 
 
 async def _went_away(reader: asyncio.StreamReader, seconds: float) -> bool:
@@ -232,6 +233,7 @@ async def _reply(
     headers: Any = None,
     *,
     only: int | None = None,
+    drip: float = 0.0,
 ) -> None:
     payload = body.encode()
     lines = [
@@ -240,7 +242,13 @@ async def _reply(
         f"content-length: {len(payload)}",
         *(f"{name}: {value}" for name, value in (headers or {}).items()),
     ]
-    writer.write("\r\n".join([*lines, "", ""]).encode() + payload[:only])
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    for start in range(0, len(payload[:only]), 1) if drip else ():
+        writer.write(payload[start : start + 1])
+        await writer.drain()
+        await asyncio.sleep(drip)
+    if not drip:
+        writer.write(payload[:only])
     await writer.drain()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +23,7 @@ from support.mind import Mind
 from support.server import ScriptedServer
 
 TIMEOUT = 0.5
-Make = Callable[[ScriptedServer], StructuredLLM]
+Make = Callable[..., StructuredLLM]
 
 
 class InWords(ChatOpenAI):
@@ -32,18 +33,18 @@ class InWords(ChatOpenAI):
         raise NotImplementedError
 
 
-def _openai(server: ScriptedServer) -> StructuredLLM:
+def _openai(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
     return OpenAILLM(
-        "m", base_url=server.base_url, api_key="k", timeout=TIMEOUT, max_retries=RETRIES
+        "m", base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
     )
 
 
-def _langchain(server: ScriptedServer) -> StructuredLLM:
-    return LangChainLLM(chat_openai(server, timeout=TIMEOUT, max_retries=RETRIES))
+def _langchain(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
+    return LangChainLLM(chat_openai(server, timeout=timeout, max_retries=RETRIES))
 
 
-def _in_words(server: ScriptedServer) -> StructuredLLM:
-    return LangChainLLM(chat_openai(server, InWords, timeout=TIMEOUT, max_retries=RETRIES))
+def _in_words(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
+    return LangChainLLM(chat_openai(server, InWords, timeout=timeout, max_retries=RETRIES))
 
 
 BRIDGES: dict[str, Make] = {"openai": _openai, "langchain": _langchain, "in words": _in_words}
@@ -72,7 +73,7 @@ def _name(sample: Sample) -> str:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_fault(fault: Fault, make: Make) -> None:
     with ScriptedServer(mind(), script=fault.script()) as server:
-        judge = LLMJudge(make(server))
+        judge = LLMJudge(make(server, TIMEOUT if fault.misbehavior.hang else 60))
         results = _judge_all(judge)
         struck = results.pop(STRUCK)
         for name, result in results.items():
@@ -80,6 +81,8 @@ def test_fault(fault: Fault, make: Make) -> None:
             assert _values(result) == (TRUTH, TRUTH), name
             assert result.unanswered == 0
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests
+    if fault.outcome == "safe" and isinstance(struck, JudgeError):
+        return
     if fault.outcome == "failed":
         assert isinstance(struck, JudgeError)
         assert not isinstance(struck, ReplyError)
@@ -87,7 +90,7 @@ def test_fault(fault: Fault, make: Make) -> None:
         assert isinstance(struck, ReplyError)
     else:
         assert isinstance(struck, Judgement), struck
-        assert (struck.unanswered == 0) is (fault.outcome == "exact")
+        assert fault.outcome == "safe" or (struck.unanswered == 0) is (fault.outcome == "exact")
         if fault.outcome == "exact":
             assert _values(struck) == (TRUTH, TRUTH)
         if fault.outcome == "undefined":
@@ -101,6 +104,39 @@ def test_fault(fault: Fault, make: Make) -> None:
 def _values(judgement: Judgement) -> tuple[float | None, float | None]:
     found = score(judgement.verdicts)
     return found.relevant, found.irrelevant
+
+
+@each_bridge
+def test_a_timeout_is_for_the_whole_request(make: Make) -> None:
+    """Byte by byte, the reply would take minutes, and each byte comes in time."""
+    with ScriptedServer(mind(), script=bad.always(bad.DRIP)) as server:
+        result = _judge_all(LLMJudge(make(server, 0.3)))[STRUCK]
+    assert isinstance(result, JudgeError)
+    assert "gave no reply in time" in str(result)
+
+
+@each_bridge
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        ({"code": "context_length_exceeded"}, "longer than the model's context"),
+        ({"message": "maximum context length is 8192, sk-canary"}, "longer than the model's"),
+        ({"code": "content_filter"}, "content filter refused the prompt"),
+        ({"code": "insufficient_quota"}, "no quota left"),
+        ({"code": "unsupported_value", "param": "temperature"}, "value, temperature). Hint: rem"),
+        ({"message": "Unsupported parameter: 'sk-canary'"}, "not take one of the options sent"),
+        ({"code": "model_not_found"}, "does not know the model"),
+        ({"type": "server_overloaded"}, "HTTP 400, server_overloaded"),
+        ({"message": "sk-canary"}, "HTTP 400. Hint"),
+    ],
+)
+def test_a_provider_says_the_cause(make: Make, error: dict[str, str], says: str) -> None:
+    refusal = bad.http_error(400, message=json.dumps({"error": error}))
+    with ScriptedServer(mind(), script=bad.always(refusal)) as server:
+        result = _judge_all(LLMJudge(make(server)))[STRUCK]
+    assert type(result) is JudgeError
+    assert says in str(result)
+    assert "canary" not in str(result)
 
 
 @each_bridge

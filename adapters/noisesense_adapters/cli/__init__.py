@@ -6,6 +6,7 @@ import sys
 from typing import NoReturn
 
 from noisesense.errors import NoiseSenseError, PairingError
+from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, visible
 from noisesense_adapters.toolbox.extras import needs_extra
 
 __all__ = ["main"]
@@ -16,28 +17,33 @@ _ERROR, _UNPAIRED = 2, 6
 def main() -> NoReturn:
     """Run the command line and exit.
 
-    An error is one line on stderr, never a traceback. The statuses:
-
-    - 0: done, and every requested check passed;
-    - 1: a check failed (a mean is above ``--fail-above``, B is worse, the demo disagrees);
-    - 2: an error;
-    - 3: done, but some samples failed or some lines could not be read;
-    - 4: a check cannot be decided: it depends on open verdicts, or there is no mean;
-    - 5: more than ``--max-unanswered`` of the verdicts that the score needs have no answer, or a
-      model found no claim in any response;
-    - 6: too few samples are in both runs (``--min-paired``);
-    - 130: interrupted.
-
-    If several apply, the first of 1, 4, 5, 3.
+    An error is one line on stderr, never a traceback. ``noisesense --help`` names the statuses.
     """
+    prepare_streams()
+    try:
+        status = _run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pipe_closed()
+    sys.exit(status)
+
+
+def _run() -> str | int | None:
+    stdout = sys.stdout
     try:
         with needs_extra("cli", "typer", "rich"):
             from noisesense_adapters.cli.app import app
 
             app(prog_name="noisesense")
+    except BrokenPipeError:
+        raise
     except (NoiseSenseError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(_UNPAIRED if isinstance(error, PairingError) else _ERROR)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
+        return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
-        sys.exit(130)
-    sys.exit(0)
+        return 130
+    except SystemExit as end:
+        if sys.stdout is not stdout:  # Typer replaces it when nobody reads it any more
+            pipe_closed()
+        return end.code
+    return 0

@@ -14,21 +14,9 @@ from noisesense import agreement as compare_with_people
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.stats.pairing import Named, name_of, pair
 from noisesense.stats.summary import counted
+from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import DefinitionOption, JsonOption, Reading, definition_in
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    extent,
-    figure,
-    numeric,
-    short,
-    show_json,
-    show_lines,
-    show_table,
-    signed,
-    span,
-    tell,
-)
+from noisesense_adapters.cli.output import extent, figure, short, signed, span
 from noisesense_adapters.datasets.results import choices
 
 _CELLS = {
@@ -65,9 +53,9 @@ def agreement(
     }
     if as_json:
         means = {mode: mean and mean.to_dict() for mode, mean in powered.items()}
-        show_json({"definition": name, **result.to_dict(), "prediction_powered": means})
+        output.show_json({"definition": name, **result.to_dict(), "prediction_powered": means})
     else:
-        _show(console(), result, powered, name)
+        _show(output.console(), result, powered, name)
     raise typer.Exit(reading.status)
 
 
@@ -77,7 +65,6 @@ class _NamedResult(NamedTuple):
 
 
 def _labels(judged: Sequence[Result], labeled: Sequence[Result]) -> list[Result]:
-    """People's results on the samples that the judge scored."""
     ours, theirs = (
         [_NamedResult(name_of(result), result) for result in run] for run in (judged, labeled)
     )
@@ -90,7 +77,7 @@ def _powered(judged: list[Result], labels: list[Result], mode: Mode) -> PoweredM
     try:
         return prediction_powered(judged, labels, mode=mode)
     except InputError as error:
-        tell(f"note: {mode}: no mean corrected by the labels: {error}")
+        output.tell(f"note: {mode}: no mean corrected by the labels: {error}")
         return None
 
 
@@ -100,29 +87,29 @@ def _show(
     powered: dict[Mode, PoweredMean | None],
     definition: DefinitionName,
 ) -> None:
-    show_lines(
+    output.show_lines(
         out,
         f"{counted(result.samples, 'sample')} judged by both, "
         f"{result.only_judge:,} only by the judge, {result.only_human:,} only by people; "
         f"definition {definition}",
         "",
     )
-    tell(*(f"note: {warning}" for warning in result.warnings))
+    output.tell(*(f"note: {warning}" for warning in result.warnings))
     _show_cells(out, result)
     if result.unmatched_claims:
         claims = "claims that only one side has; their verdicts cannot be compared"
-        show_lines(out, f"{result.unmatched_claims:,} {claims}")
+        output.show_lines(out, f"{result.unmatched_claims:,} {claims}")
     out.print()
     _show_scores(out, result)
     for mode, mean in powered.items():
         if mean is not None:
-            show_lines(
+            output.show_lines(
                 out,
                 "",
                 f"{mode} mean of all samples: {extent(mean.judge_bounds)} by the judge, "
                 f"corrected by the labels {extent(mean.bounds)} (interval {span(mean.interval)})",
             )
-            tell(*(f"note: {mode}: {warning}" for warning in mean.warnings))
+            output.tell(*(f"note: {mode}: {warning}" for warning in mean.warnings))
     worst = [
         f"  {short(sample.name)}: {mode}, judge {extent(sample.judge_bounds)}, "
         f"people {extent(sample.human_bounds)}"
@@ -131,15 +118,15 @@ def _show(
         if sample.absolute_bounds[0]
     ]
     if worst:
-        show_lines(out, "", "samples with the largest errors:", *worst)
+        output.show_lines(out, "", "samples with the largest errors:", *worst)
 
 
 def _show_cells(out: Console, result: Agreement) -> None:
     counts = ("yes/yes", "missed", "false yes", "no/no", "judge open", "people open")
     columns = [
-        Column("verdict"),
-        *numeric(*counts, "accuracy", "kappa"),
-        Column("interval"),
+        output.Column("verdict"),
+        *output.numeric(*counts, "accuracy", "kappa"),
+        output.Column("interval"),
     ]
     rows = [
         [
@@ -151,15 +138,15 @@ def _show_cells(out: Console, result: Agreement) -> None:
         ]
         for kind, cells in result.cells.items()
     ]
-    show_table(out, columns, rows)
+    output.show_table(out, columns, rows)
 
 
 def _show_scores(out: Console, result: Agreement) -> None:
     columns = [
-        Column("score"),
-        *numeric("samples", "undetermined", "undefined", "bias"),
-        Column("interval"),
-        *numeric("mean error"),
+        output.Column("score"),
+        *output.numeric("samples", "undetermined", "undefined", "bias"),
+        output.Column("interval"),
+        *output.numeric("mean error"),
     ]
     rows = [
         [
@@ -173,4 +160,4 @@ def _show_scores(out: Console, result: Agreement) -> None:
         ]
         for mode, errors in result.errors.items()
     ]
-    show_table(out, columns, rows)
+    output.show_table(out, columns, rows)

@@ -13,13 +13,12 @@ import typer
 
 import noisesense
 from noisesense.verdicts.schema import SchemaName, json_schema
-from noisesense_adapters.cli import store
+from noisesense_adapters.cli import output, store
 from noisesense_adapters.cli.agreement import agreement
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
 from noisesense_adapters.cli.offenders import offenders
 from noisesense_adapters.cli.options import ForceOption
-from noisesense_adapters.cli.output import show_json
 from noisesense_adapters.cli.score import score
 from noisesense_adapters.cli.sensitivity import sensitivity
 from noisesense_adapters.promptfoo.init import write_example
@@ -64,7 +63,7 @@ def schema(
 
     Of verdicts, of a sample, or of one line of a recording.
     """
-    show_json(json_schema(cast("SchemaName", name)))
+    output.show_json(json_schema(cast("SchemaName", name)))
 
 
 def promptfoo_init(
@@ -76,10 +75,10 @@ def promptfoo_init(
     A config, the one-line file that imports our assertion, and verdicts.
     """
     for path in write_example(folder, force=force):
-        print(f"wrote {path}")
-    print("\nRun it, without a key:\n")
+        output.say(f"wrote {path}")
+    output.say("", "Run it, without a key:", "")
     for line in _promptfoo_commands(folder):
-        print(f"  {line}")
+        output.say(f"  {line}")
 
 
 def _promptfoo_commands(folder: Path) -> list[str]:

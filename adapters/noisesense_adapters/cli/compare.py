@@ -16,59 +16,33 @@ from noisesense.scoring.definitions import MODES, Mode
 from noisesense.stats.compare import ModeComparison, SampleChange
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli.options import (
-    ABOVE,
-    SOME_FAILED,
-    UNDECIDED,
-    DefinitionOption,
-    EmptyOption,
-    FailAbove,
-    JsonOption,
-    MaxUnanswered,
-    ModeOption,
-    Reading,
-    UndeterminedOption,
-    as_mode,
-    check_answers,
-    check_gate,
-    check_limit,
-    worst,
-)
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    extent,
-    kind,
-    numeric,
-    one_line,
-    short,
-    show_json,
-    show_lines,
-    show_table,
-    signed,
-    span,
-    tell,
-)
+from noisesense_adapters.cli import options, output
+from noisesense_adapters.cli.output import extent, kind, one_line, short, signed, span
+from noisesense_adapters.cli.score import check_pictures
+from noisesense_adapters.datasets.results import choices, results_of
 
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Results of the version before.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Results of the version after.")],
-    definition: DefinitionOption = None,
-    empty: EmptyOption = None,
-    undetermined: UndeterminedOption = None,
+    definition: options.DefinitionOption = None,
+    empty: options.EmptyOption = None,
+    undetermined: options.UndeterminedOption = None,
     pair_by: Annotated[
         str | None,
         typer.Option(
             metavar="id|question",
             help="What identifies a sample in both runs.  [default: its id if it was given one, "
             "else question and reference]",
-            show_default=False,
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,
-    as_json: JsonOption = False,
-    fail_above: FailAbove = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a report of B that says what changed: .html."),
+    ] = None,
+    as_json: options.JsonOption = False,
+    fail_above: options.FailAbove = None,
     fail_if_worse: Annotated[
         bool,
         typer.Option(
@@ -77,7 +51,7 @@ def compare(
             "that the judge left open.",
         ),
     ] = False,
-    mode: ModeOption = None,
+    mode: options.ModeOption = None,
     min_paired: Annotated[
         float,
         typer.Option(
@@ -88,7 +62,7 @@ def compare(
             "in the other run.",
         ),
     ] = 0.9,
-    max_unanswered: MaxUnanswered = 0.05,
+    max_unanswered: options.MaxUnanswered = 0.05,
 ) -> None:
     """Compare two versions over the same samples.
 
@@ -102,9 +76,10 @@ def compare(
     --max-unanswered of B's verdicts have no answer; 6 fewer than --min-paired of the samples are
     in both runs. If several apply, the first of 1, 4, 5, 3.
     """
-    checked = as_mode(mode)
-    check_limit(fail_above)
-    reading, tally = Reading(definition, empty, undetermined), Tally()
+    checked = options.as_mode(mode)
+    options.check_limit(fail_above)
+    check_pictures(report, None, b)
+    reading, tally = options.Reading(definition, empty, undetermined), Tally()
 
     def tallied() -> Iterator[Result]:
         for result in reading.results(b):
@@ -118,16 +93,23 @@ def compare(
         min_paired=min_paired,
     )
     if as_json:
-        show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
+        output.show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
     else:
-        _show(console(), comparison, top)
+        _show(output.console(), comparison, top)
+    if report is not None:
+        from noisesense_adapters.report import write_report
+
+        chosen = choices(definition, empty, undetermined)
+        title = f"Noise sensitivity: {b.name}, since {a.name}"
+        write_report(results_of(b, **chosen), report, title=title, baseline=comparison)
+        output.tell(f"wrote {report}")
     summary, of_b = tally.summary(), f" of {b.name}"
     raise typer.Exit(
-        worst(
-            check_gate(summary, fail_above, checked, of_b),
+        options.worst(
+            options.check_gate(summary, fail_above, checked, of_b),
             _check_worse(comparison, checked, b.name) if fail_if_worse else 0,
-            check_answers(summary, max_unanswered, judged=False, name=of_b),
-            SOME_FAILED if comparison.failed else reading.status,
+            options.check_answers(summary, max_unanswered, judged=False, name=of_b),
+            options.SOME_FAILED if comparison.failed else reading.status,
         )
     )
 
@@ -139,18 +121,18 @@ def _check_worse(comparison: Comparison, mode: Mode | None, b: str) -> int:
         figures = comparison.mode(each)
         if figures is None:
             if mode is not None or not comparison.definition:
-                tell(f"cannot be decided: there is nothing to compare in the {each} mode")
-                statuses.append(UNDECIDED)
+                output.tell(f"cannot be decided: there is nothing to compare in the {each} mode")
+                statuses.append(options.UNDECIDED)
         elif figures.decision == "worse":
-            tell(f"check failed: {b} is worse in the {each} mode")
-            statuses.append(ABOVE)
+            output.tell(f"check failed: {b} is worse in the {each} mode")
+            statuses.append(options.ABOVE)
         elif _may_be_worse(figures):
-            tell(
+            output.tell(
                 f"cannot be decided: whether {b} is worse in the {each} mode depends on verdicts "
                 "that the judge left open"
             )
-            statuses.append(UNDECIDED)
-    return worst(*statuses)
+            statuses.append(options.UNDECIDED)
+    return options.worst(*statuses)
 
 
 def _may_be_worse(mode: ModeComparison) -> bool:
@@ -167,7 +149,7 @@ def _may_be_worse(mode: ModeComparison) -> bool:
 
 def _show(out: Console, comparison: Comparison, top: int) -> None:
     by = "id" if comparison.paired_by == "id" else "question and reference"
-    show_lines(
+    output.show_lines(
         out,
         f"{counted(comparison.pairs, 'sample')} in both, paired by {by}; "
         f"definition {comparison.definition}, lower is better",
@@ -183,32 +165,32 @@ def _show(out: Console, comparison: Comparison, top: int) -> None:
     }
     lines = [f"{where}: {_first_ids(ids)}" for where, ids in unpaired.items() if ids]
     if lines:
-        show_lines(out, "", *lines)
+        output.show_lines(out, "", *lines)
     moved = [
         f"{count:,} {kind(before)} → {kind(after)}"
         for (before, after), count in comparison.transitions.items()
         if before != after
     ]
     if moved:
-        show_lines(out, "", f"claims whose kind changed: {', '.join(moved)}")
+        output.show_lines(out, "", f"claims whose kind changed: {', '.join(moved)}")
     changes = comparison.changes[:top]
     if changes:
         counts = f"({len(changes)} of {len(comparison.changes):,})"
-        show_lines(out, "", f"samples that changed, largest change first {counts}:")
+        output.show_lines(out, "", f"samples that changed, largest change first {counts}:")
     for change in changes:
-        show_lines(out, f"  {short(change.id)}: {_values(comparison, change)}")
+        output.show_lines(out, f"  {short(change.id)}: {_values(comparison, change)}")
         for claim in change.claims:
             before, after = kind(claim.before), kind(claim.after)
-            show_lines(out, f'    {before} → {after}: "{one_line(claim.text)}"')
-    tell(*(f"note: {warning}" for warning in comparison.warnings))
+            output.show_lines(out, f'    {before} → {after}: "{one_line(claim.text)}"')
+    output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
 def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
     columns = [
-        Column("mode"),
-        *numeric("pairs", "undetermined", "undefined", "mean A", "mean B", "difference"),
-        Column("interval"),
-        Column("B is"),
+        output.Column("mode"),
+        *output.numeric("pairs", "undetermined", "undefined", "mean A", "mean B", "difference"),
+        output.Column("interval"),
+        output.Column("B is"),
     ]
     styles = {"worse": "bold red", "better": "green"}
     rows: list[list[str | Text]] = [
@@ -225,7 +207,7 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
         ]
         for mode in modes
     ]
-    show_table(out, columns, rows)
+    output.show_table(out, columns, rows)
 
 
 def _values(comparison: Comparison, change: SampleChange) -> str:

@@ -12,17 +12,9 @@ from noisesense import ClaimOutcome, Offender, Result
 from noisesense import offenders as rank_offenders
 from noisesense.stats.offenders import GroupBy
 from noisesense.stats.summary import counted
+from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    numeric,
-    one_line,
-    short,
-    show_json,
-    show_lines,
-    show_table,
-)
+from noisesense_adapters.cli.output import one_line, short
 
 _WIDTH = 60
 
@@ -38,8 +30,9 @@ def offenders(
 ) -> None:
     """Rank the documents that mislead.
 
-    By the incorrect claims they entail; "alone" counts those that no other retrieved chunk
-    entails.
+    By how often they entail an incorrect claim when they are retrieved, with an interval; those
+    that were retrieved a few times count for less. "alone" counts the claims that no other
+    retrieved chunk entails.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
@@ -54,32 +47,42 @@ def offenders(
 
     ranking = rank_offenders(counting(), group_by=cast("GroupBy", by), top=top, examples=examples)
     if as_json:
-        show_json([offender.to_dict() for offender in ranking])
+        output.show_json([offender.to_dict() for offender in ranking])
     elif ranking:
-        _show(console(), ranking)
+        _show(output.console(), ranking)
         if open_claims:
             line = (
                 f"for {counted(open_claims, 'claim')} the judge left open whether it is incorrect "
                 "or which documents entail it; it is undetermined under each of those documents"
             )
-            show_lines(console(), "", line)
+            output.show_lines(output.console(), "", line)
     else:
-        show_lines(console(), "no retrieved document entails an incorrect claim")
+        output.show_lines(output.console(), "no retrieved document entails an incorrect claim")
     raise typer.Exit(reading.status)
 
 
 def _show(out: Console, ranking: tuple[Offender, ...]) -> None:
     counts = ("claims", "undetermined", "alone", "relevant", "irrelevant", "samples", "retrieved")
     rows = [
-        [*(f"{getattr(offender, count):,}" for count in counts), _name(offender)]
+        [
+            *(f"{getattr(offender, count):,}" for count in counts),
+            output.figure(offender.rate),
+            output.span(offender.interval),
+            _name(offender),
+        ]
         for offender in ranking
     ]
-    show_table(out, [*numeric(*counts), Column("document")], rows)
+    columns = [
+        *output.numeric(*counts, "rate"),
+        output.Column("interval"),
+        output.Column("document"),
+    ]
+    output.show_table(out, columns, rows)
     for offender in ranking:
         if offender.offences:
-            show_lines(out, "", f"{_name(offender)}:")
+            output.show_lines(out, "", f"{_name(offender)}:")
             for offence in offender.offences:
-                show_lines(out, f'  "{one_line(offence.claim)}" ({short(offence.sample)})')
+                output.show_lines(out, f'  "{one_line(offence.claim)}" ({short(offence.sample)})')
 
 
 def _is_open(claim: ClaimOutcome) -> bool:

@@ -19,7 +19,6 @@ DefinitionOption = Annotated[
     typer.Option(
         metavar="ragas|paper|promptfoo|validmind",
         help="Which claims count as noise.  [default: as in the file, else ragas]",
-        show_default=False,
     ),
 ]
 EmptyOption = Annotated[
@@ -27,7 +26,6 @@ EmptyOption = Annotated[
     typer.Option(
         metavar="undefined|zero|error",
         help="The score of a response without claims.  [default: as in the file, else undefined]",
-        show_default=False,
     ),
 ]
 UndeterminedOption = Annotated[
@@ -36,7 +34,6 @@ UndeterminedOption = Annotated[
         metavar="none|low|high",
         help="The score of a sample with open verdicts: no value, or the lowest or highest that "
         "is possible. Checks use the range in any case.  [default: as in the file, else none]",
-        show_default=False,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -47,7 +44,6 @@ FailAbove = Annotated[
         metavar="X",
         help="Exit with status 1 if a mean is above X, and with 4 if that cannot be decided: X "
         "lies inside the mean's range, or there is no mean.",
-        show_default=False,
     ),
 ]
 MaxUnanswered = Annotated[
@@ -62,11 +58,7 @@ MaxUnanswered = Annotated[
 ]
 ModeOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="relevant|irrelevant",
-        help="Check only this mode.  [default: both]",
-        show_default=False,
-    ),
+    typer.Option(metavar="relevant|irrelevant", help="Check only this mode.  [default: both]"),
 ]
 ResultsPath = Annotated[
     Path,
@@ -75,7 +67,6 @@ ResultsPath = Annotated[
 
 
 def as_mode(name: str | None) -> Mode | None:
-    """The mode of that name, if one is given. Raises `InputError`."""
     return None if name is None else check_mode(name)
 
 
@@ -183,12 +174,10 @@ class Reading:
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:
-        """The results in the file, one by one."""
         return results_of(path, **self._choices, on_error=self._tell)
 
     @property
     def status(self) -> int:
-        """The exit status, if nothing else decides it."""
         return SOME_FAILED if self._errors else 0
 
     def _tell(self, error: InputError) -> None:

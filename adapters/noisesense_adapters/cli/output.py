@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from noisesense import Interval
 from noisesense.scoring.definitions import Category
+from noisesense_adapters.cli.terminal import pipe_closed, visible
 
 _GAP = "  "
 
@@ -28,29 +29,44 @@ class Column(NamedTuple):
 
 
 def numeric(*titles: str) -> list[Column]:
-    """Columns of numbers."""
     return [Column(title, numeric=True) for title in titles]
 
 
 def console(*, stderr: bool = False) -> Console:
     """A console on stdout or stderr. It honors NO_COLOR and TERM=dumb."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, highlight=False, emoji=False, soft_wrap=False)
+    return _Console(file=stream, highlight=False, emoji=False, soft_wrap=False)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        pipe_closed()
 
 
 def show_json(data: Any) -> None:
     """Data on stdout. ASCII, so that no console's encoding spoils a redirected file."""
-    print(json.dumps(data, indent=2))
+    _print(json.dumps(data, indent=2).replace("\x7f", "\\u007f"))
+
+
+def say(*lines: str) -> None:
+    """Lines on stdout that are never wrapped."""
+    _print(*map(visible, lines))
+
+
+def _print(*lines: str) -> None:
+    try:
+        print(*lines, sep="\n")
+    except BrokenPipeError:
+        pipe_closed()
 
 
 def show_lines(out: Console, *lines: str, style: str = "") -> None:
     """Lines of text, wrapped at words in a terminal only."""
     for line in lines:
-        out.print(Text(line, style=style), soft_wrap=not out.is_terminal)
+        out.print(Text(visible(line), style=style), soft_wrap=not out.is_terminal)
 
 
 def tell(*lines: str) -> None:
-    """Lines on stderr."""
     show_lines(console(stderr=True), *lines)
 
 
@@ -70,12 +86,13 @@ def show_table(out: Console, columns: Sequence[Column], rows: Iterable[Cells]) -
 
 
 def table_width(columns: Sequence[Column], rows: Iterable[Cells]) -> int:
-    """How wide the table is, unwrapped."""
     return sum(_widths(columns, _texts(rows))) + len(_GAP) * (len(columns) - 1)
 
 
 def _texts(rows: Iterable[Cells]) -> list[list[Text]]:
-    return [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    return [
+        [Text(visible(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows
+    ]
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> list[int]:
@@ -118,7 +135,6 @@ def extent(bounds: tuple[float, float] | None) -> str:
 
 
 def signed(bounds: tuple[float, float] | None) -> str:
-    """As `extent`, of a difference."""
     if bounds is None:
         return "-"
     low, high = bounds
@@ -126,7 +142,6 @@ def signed(bounds: tuple[float, float] | None) -> str:
 
 
 def kind(category: Category | None) -> str:
-    """A kind of claim in words."""
     return "absent" if category is None else _KINDS.get(category, category)
 
 

@@ -6,35 +6,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import cast
 
 from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from noisesense import ModeSummary, Result, Summary, Usage
 from noisesense.scoring.definitions import MODES, Category
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    extent,
-    figure,
-    kind,
-    numeric,
-    one_line,
-    show_lines,
-    show_table,
-    span,
-    tell,
-)
+from noisesense_adapters.cli import output
+from noisesense_adapters.cli.output import extent, figure, kind, one_line, span
+from noisesense_adapters.cli.terminal import visible
 from noisesense_adapters.datasets.read import count_rows
 
 _SHOWN_FAILURES = 20
@@ -53,12 +36,10 @@ class Pace:
         self._times = deque([clock()], maxlen=_LAST)
 
     def add(self) -> None:
-        """A result came."""
         self._times.append(self._clock())
 
     @property
     def rate(self) -> float | None:
-        """Results a second; None before there are any."""
         seconds = self._times[-1] - self._times[0]
         return (len(self._times) - 1) / seconds if seconds > 0 else None
 
@@ -93,7 +74,7 @@ class RunProgress:
     """
 
     def __init__(self, dataset: Path) -> None:
-        self._console = console(stderr=True)
+        self._console = output.console(stderr=True)
         self._bar: Progress | None = None
         self.done = self.failed = 0
         self.usage = Usage()
@@ -115,12 +96,7 @@ class RunProgress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         hidden = self.failed - _SHOWN_FAILURES
@@ -128,7 +104,6 @@ class RunProgress:
             self.say(f"{hidden:,} more failed")
 
     def add(self, result: Result | None) -> None:
-        """Count a result; None: one of an earlier run."""
         self.done += 1
         if result is not None:
             self._pace.add()
@@ -145,11 +120,10 @@ class RunProgress:
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
-        self._console.print(Text(one_line(line)), soft_wrap=True)
+        self._console.print(Text(visible(one_line(line))), soft_wrap=True)
 
 
 def _usage(usage: Usage) -> str:
-    """Calls, tokens and cost, as far as there are any."""
     tokens = usage.input_tokens + usage.output_tokens
     parts = (
         f"{usage.calls:,} calls" if usage.calls else "",
@@ -164,7 +138,7 @@ def show_summary(
     out: Console, name: str, summary: Summary, aggregates: Mapping[str, float | None] | None
 ) -> None:
     """Print a run's figures; warnings go to stderr."""
-    show_lines(out, _headline(name, summary))
+    output.show_lines(out, _headline(name, summary))
     modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
     if modes:
         out.print()
@@ -174,19 +148,21 @@ def show_summary(
         rows = [
             [label, *(column.get(label, figure(None)) for column in figures)] for label in labels
         ]
-        show_table(out, [Column(""), *numeric(*(mode.mode for mode in modes))], rows)
+        output.show_table(
+            out, [output.Column(""), *output.numeric(*(mode.mode for mode in modes))], rows
+        )
         out.print()
-        show_lines(out, _partition(summary), *_signs(modes))
+        output.show_lines(out, _partition(summary), *_signs(modes))
     if aggregates is not None:
         shown = ", ".join(
             f"{name} {'undetermined' if value is None else value}"
             for name, value in aggregates.items()
         )
-        show_lines(out, f"as RAGChecker prints it, in percent: {shown}")
+        output.show_lines(out, f"as RAGChecker prints it, in percent: {shown}")
     spent = _usage(summary.usage)
     if spent:
-        show_lines(out, f"judged with {spent}")
-    tell(*(f"note: {warning}" for warning in summary.warnings))
+        output.show_lines(out, f"judged with {spent}")
+    output.tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
 def _headline(name: str, summary: Summary) -> str:

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from noisesense import ragchecker_aggregates
+from noisesense import compare, ragchecker_aggregates
 from noisesense.errors import InputError, describe
-from noisesense_adapters.cli.options import (
-    SOME_FAILED,
-    DefinitionOption,
-    EmptyOption,
-    FailAbove,
-    JsonOption,
-    MaxUnanswered,
-    ModeOption,
-    UndeterminedOption,
-    as_mode,
-    check_answers,
-    check_gate,
-    check_limit,
-    worst,
-)
+from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.datasets.results import choices, results_of
-from noisesense_adapters.datasets.write import check_folder
+from noisesense_adapters.datasets.rows import FIELDS
+from noisesense_adapters.datasets.write import check_folder, scratch_folder
 
-_JUDGE = "Judge"
-_OUTPUT = "Output"
+_judge = partial(typer.Option, rich_help_panel="Judge")
+_output = partial(typer.Option, rich_help_panel="Output")
 
 
 def score(
@@ -49,15 +37,19 @@ def score(
         typer.Option(
             "--map",
             metavar="FIELD=COLUMN",
-            help="The column that holds FIELD, or a dotted path into one. Repeatable.",
-            show_default=False,
+            help="The column that holds FIELD, or a dotted path into one. Repeatable. Fields: "
+            f"{', '.join(FIELDS)}.",
+        ),
+    ] = None,
+    split_contexts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEP", help="What stands between the contexts in a cell that holds no list."
         ),
     ] = None,
     id_column: Annotated[
         str | None,
-        typer.Option(
-            "--id", metavar="COLUMN", help="The column with the samples' ids.", show_default=False
-        ),
+        typer.Option("--id", metavar="COLUMN", help="The column with the samples' ids."),
     ] = None,
     cluster: Annotated[
         str | None,
@@ -65,116 +57,67 @@ def score(
             metavar="COLUMN",
             help="The column with what samples share (a document, a user). Intervals resample "
             "these groups.",
-            show_default=False,
         ),
     ] = None,
-    definition: DefinitionOption = None,
-    empty: EmptyOption = None,
-    undetermined: UndeterminedOption = None,
+    definition: options.DefinitionOption = None,
+    empty: options.EmptyOption = None,
+    undetermined: options.UndeterminedOption = None,
     verdicts: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RECORDING", help="Take the verdicts from this recording.", show_default=False
-        ),
+        typer.Option(metavar="RECORDING", help="Take the verdicts from this recording."),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROVIDER:MODEL",
-            help="The model that judges, e.g. openai:gpt-4.1-mini.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
-        ),
+        _judge(metavar="PROVIDER:MODEL", help="The model that judges, e.g. openai:gpt-4.1-mini."),
     ] = None,
     base_url: Annotated[
-        str | None,
-        typer.Option(
-            help="The endpoint, if not the provider's own.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
-        ),
+        str | None, _judge(help="The endpoint, if not the provider's own.")
     ] = None,
     api_key_env: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The environment variable that holds the key.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
-        ),
+        str | None, _judge(metavar="NAME", help="The environment variable that holds the key.")
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Store every call in this file, so that none is paid for twice.",
-            show_default=False,
-            rich_help_panel=_JUDGE,
+        _judge(
+            metavar="FILE", help="Store every call in this file, so that none is paid for twice."
         ),
     ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="How many calls to make at once.", rich_help_panel=_JUDGE)
-    ] = 16,
+    concurrency: Annotated[int, _judge(min=1, help="How many calls to make at once.")] = 16,
     plan: Annotated[
         str,
-        typer.Option(
+        _judge(
             metavar="lazy|full",
             help="Ask for the verdicts that the score needs, or for every one.",
-            rich_help_panel=_JUDGE,
         ),
     ] = "lazy",
-    votes: Annotated[
-        int,
-        typer.Option(min=1, help="Ask for each verdict this many times.", rich_help_panel=_JUDGE),
-    ] = 1,
+    votes: Annotated[int, _judge(min=1, help="Ask for each verdict this many times.")] = 1,
     temperature: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="The model's temperature.  [default: the model's own]",
-            show_default=False,
-            rich_help_panel=_JUDGE,
-        ),
+        float | None, _judge(min=0, help="The model's temperature.  [default: the model's own]")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the results: .jsonl or .parquet.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
-        ),
+        Path | None, _output(metavar="FILE", help="Write the results: .jsonl or .parquet.")
     ] = None,
     report: Annotated[
+        Path | None, _output(metavar="FILE", help="Write a report: one .html file.")
+    ] = None,
+    baseline: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a report: one .html file.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
-        ),
+        _output(metavar="FILE", help="Earlier results: the report says what is worse since."),
     ] = None,
     png: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the plots: one .png file.",
-            show_default=False,
-            rich_help_panel=_OUTPUT,
-        ),
+        Path | None, _output(metavar="FILE", help="Write the plots: one .png file.")
     ] = None,
     ragchecker: Annotated[
         bool,
-        typer.Option(
+        _output(
             "--ragchecker-aggregates",
             help="Also show the means as RAGChecker prints them: in percent, undefined as 0.",
-            rich_help_panel=_OUTPUT,
         ),
     ] = False,
-    as_json: JsonOption = False,
-    fail_above: FailAbove = None,
-    mode: ModeOption = None,
-    max_unanswered: MaxUnanswered = 0.05,
+    as_json: options.JsonOption = False,
+    fail_above: options.FailAbove = None,
+    mode: options.ModeOption = None,
+    max_unanswered: options.MaxUnanswered = 0.05,
 ) -> None:
     """Score a dataset.
 
@@ -192,9 +135,13 @@ def score(
     from noisesense_adapters.datasets.model import model_judge
     from noisesense_adapters.datasets.score import score_dataset
 
-    checked, chosen = as_mode(mode), choices(definition, empty, undetermined)
-    check_limit(fail_above)
-    _check_pictures(report, png, dataset)
+    checked, chosen = options.as_mode(mode), choices(definition, empty, undetermined)
+    options.check_limit(fail_above)
+    check_pictures(report, png, dataset)
+    if baseline is not None:
+        if report is None:
+            raise InputError("--report as well", "only --baseline", where="score")
+        next(results_of(baseline), None)  # before anything is judged
     if ragchecker and chosen["definition"] not in (None, "ragas"):
         got = repr(definition)
         raise InputError("definition 'ragas'", got, where="--ragchecker-aggregates")
@@ -215,15 +162,16 @@ def score(
         )
     aggregates = None
     progress = RunProgress(dataset)
-    with TemporaryDirectory(prefix="noisesense-") as scratch:
-        # What reads the results again reads them from a file.
-        read_again = report or png or ragchecker
-        results = out or (Path(scratch, "results.jsonl") if read_again else None)
+    # What reads the results again reads them from a file.
+    needs_file = out is None and (report or png or ragchecker)
+    with scratch_folder() if needs_file else nullcontext() as scratch:
+        results = out if scratch is None else scratch / "results.jsonl"
         try:
             with progress:
                 summary = score_dataset(
                     dataset,
                     columns=columns,
+                    split_contexts=split_contexts,
                     verdicts=verdicts,
                     judge=model,
                     **chosen,
@@ -239,7 +187,7 @@ def score(
         if without_claims > 0:
             progress.say(f"failed: {without_claims:,} responses without claims (--empty error)")
         if results is not None:
-            _write_pictures(results, report, png, dataset.name)
+            _write_pictures(results, report, png, dataset.name, baseline)
             if ragchecker:
                 aggregates = ragchecker_aggregates(results_of(results))
     if as_json:
@@ -250,16 +198,15 @@ def score(
         written = [f"wrote {path}" for path in (out, report, png) if path]
         show_lines(console(), *([""] if written else []), *written)
     raise typer.Exit(
-        worst(
-            check_gate(summary, fail_above, checked),
-            check_answers(summary, max_unanswered, judged=model is not None),
-            SOME_FAILED if summary.failed else 0,
+        options.worst(
+            options.check_gate(summary, fail_above, checked),
+            options.check_answers(summary, max_unanswered, judged=model is not None),
+            options.SOME_FAILED if summary.failed else 0,
         )
     )
 
 
 def _columns(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
-    """The column of each field. Raises `InputError`."""
     columns = {field: column for field, column in named.items() if column is not None}
     for pair in mapping:
         field, equals, column = pair.partition("=")
@@ -278,7 +225,7 @@ def _refuse_without_judge(*options: object) -> None:
             raise InputError("--judge as well", f"only {name}", where="score")
 
 
-def _check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
+def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
     """Raise before anything is judged if a report or a picture could not be written.
 
     Raises:
@@ -299,21 +246,29 @@ def _check_pictures(report: Path | None, png: Path | None, dataset: Path) -> Non
 def _tell_interrupted(progress: RunProgress, out: Path | None) -> None:
     from noisesense_adapters.datasets.score import partial_of
 
-    partial = out and partial_of(out)
-    if partial and partial.exists():
+    if out is None:
+        progress.say("interrupted: without --out no result is saved (a --store keeps the calls)")
+    elif (partial := partial_of(out)).exists():
         done = progress.done - progress.failed
         progress.say(f"interrupted: {done:,} samples are done and saved in {partial};")
         progress.say("the same command continues from there")
     else:
-        progress.say("interrupted: without --out no result is saved (a --store keeps the calls)")
+        progress.say(f"interrupted before a sample was done: {out} is as it was")
 
 
-def _write_pictures(results: Path, report: Path | None, png: Path | None, name: str) -> None:
+def _write_pictures(
+    results: Path, report: Path | None, png: Path | None, name: str, baseline: Path | None
+) -> None:
     if report is None and png is None:
         return
     from noisesense_adapters.report import write_png, write_report
 
     if report is not None:
-        write_report(results_of(results), report, title=f"Noise sensitivity: {name}")
+        title = f"Noise sensitivity: {name}"
+        if baseline is None:
+            write_report(results_of(results), report, title=title)
+        else:
+            comparison = compare(results_of(baseline), results_of(results))
+            write_report(results_of(results), report, title=title, baseline=comparison)
     if png is not None:
         write_png(results_of(results), png)

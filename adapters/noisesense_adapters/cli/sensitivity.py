@@ -11,29 +11,13 @@ from noisesense.scoring.definitions import MODES
 from noisesense.stats.cells import CellKind
 from noisesense.stats.sensitivity import CELLS
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli.options import (
-    DefinitionOption,
-    JsonOption,
-    Reading,
-    ResultsPath,
-    definition_in,
-)
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    extent,
-    numeric,
-    show_json,
-    show_lines,
-    show_table,
-    span,
-    tell,
-)
+from noisesense_adapters.cli import options, output
+from noisesense_adapters.cli.output import extent, span
 from noisesense_adapters.datasets.results import choices
 
 
 def sensitivity(
-    results: ResultsPath,
+    results: options.ResultsPath,
     false_yes: Annotated[
         float,
         typer.Option(
@@ -51,12 +35,11 @@ def sensitivity(
         typer.Option(
             metavar="correct|response|reference",
             help="Which verdicts to change. Repeatable.  [default: all]",
-            show_default=False,
         ),
     ] = None,
-    definition: DefinitionOption = None,
+    definition: options.DefinitionOption = None,
     simulations: Annotated[int, typer.Option(min=1, help="How many simulations to run.")] = 200,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Show how the means would move if the judge were wrong.
 
@@ -64,8 +47,8 @@ def sensitivity(
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
-    name = choices(definition)["definition"] or definition_in(results)
-    reading = Reading(name)
+    name = choices(definition)["definition"] or options.definition_in(results)
+    reading = options.Reading(name)
     band = sensitivity_band(
         reading.results(results),
         false_yes=false_yes,
@@ -75,12 +58,12 @@ def sensitivity(
         simulations=simulations,
     )
     if as_json:
-        show_json({"definition": name, **band.to_dict()})
+        output.show_json({"definition": name, **band.to_dict()})
         raise typer.Exit(reading.status)
-    out = console()
+    out = output.console()
     failed = f" ({band.failed:,} more failed)" if band.failed else ""
     where = "all verdicts" if len(band.cells) == len(CELLS) else " and ".join(band.cells)
-    show_lines(
+    output.show_lines(
         out,
         f"{counted(band.samples, 'sample')}{failed}, "
         f"{counted(band.simulations, 'simulation')}: {false_yes:.1%} of the no turned into yes, "
@@ -88,9 +71,9 @@ def sensitivity(
         "",
     )
     columns = [
-        Column("mode"),
-        *numeric("undetermined", "undefined", "mean", "moves to"),
-        Column("95% of the simulations"),
+        output.Column("mode"),
+        *output.numeric("undetermined", "undefined", "mean", "moves to"),
+        output.Column("95% of the simulations"),
     ]
     rows = [
         [
@@ -104,9 +87,9 @@ def sensitivity(
         for mode in map(band.mode, MODES)
         if mode is not None
     ]
-    show_table(out, columns, rows)
+    output.show_table(out, columns, rows)
     if band.open_cells:
-        tell(
+        output.tell(
             f"note: {band.open_cells:,} verdicts are missing, and errors in them do not show. If "
             "they are many, judge with --plan full."
         )

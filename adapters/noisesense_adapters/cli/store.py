@@ -15,25 +15,17 @@ import typer
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import Usage
 from noisesense.stats.summary import counted
+from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
-from noisesense_adapters.cli.output import (
-    Column,
-    console,
-    numeric,
-    show_json,
-    show_lines,
-    show_table,
-)
+from noisesense_adapters.cli.terminal import visible
 
 if TYPE_CHECKING:
-    from noisesense.judging.store import StoredCall, StoredSample, StoreStats, VerdictStore
+    from noisesense.judging.store import StoredCall, StoredSample, VerdictStore
 
 app = typer.Typer(help="Show, export or prune a store of judged calls.", no_args_is_help=True)
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The store's file.")]
-Model = Annotated[
-    str | None, typer.Option(help="Only what this model judged.", show_default=False)
-]
+Model = Annotated[str | None, typer.Option(help="Only what this model judged.")]
 
 
 def _opened(path: Path) -> VerdictStore:
@@ -58,10 +50,12 @@ class Line:
 
 
 _COLUMNS = (
-    Column("model"),
-    Column("prompts"),
-    *numeric("calls", "unusable\nreplies", "input\ntokens", "output\ntokens", "cost", "samples"),
-    *numeric("undetermined\nverdicts"),
+    output.Column("model"),
+    output.Column("prompts"),
+    *output.numeric(
+        "calls", "unusable\nreplies", "input\ntokens", "output\ntokens", "cost", "samples"
+    ),
+    *output.numeric("undetermined\nverdicts"),
 )
 
 
@@ -77,7 +71,7 @@ def show(store: StorePath, as_json: JsonOption = False) -> None:
         stats = opened.stats()
         lines = _lines(opened.calls(), opened.samples())
     if as_json:
-        show_json(
+        output.show_json(
             {
                 "path": str(store),
                 "bytes": stats.bytes,
@@ -87,11 +81,13 @@ def show(store: StorePath, as_json: JsonOption = False) -> None:
             }
         )
         return
-    out = console()
-    show_lines(out, _headline(store, stats))
+    out = output.console()
+    span = f"judged from {_time(stats.oldest)} to {_time(stats.newest)}"
+    about = "empty" if stats.oldest is None else span
+    output.show_lines(out, f"{store}: {stats.bytes / 1024:,.0f} KiB, {about}")
     if lines:
         out.print()
-        show_table(
+        output.show_table(
             out, _COLUMNS, [[_cell(value) for value in asdict(each).values()] for each in lines]
         )
 
@@ -125,13 +121,6 @@ def _lines(calls: Sequence[StoredCall], samples: Sequence[StoredSample]) -> list
     return lines
 
 
-def _headline(path: Path, stats: StoreStats) -> str:
-    size = f"{stats.bytes / 1024:,.0f} KiB"
-    if stats.oldest is None:
-        return f"{path}: {size}, empty"
-    return f"{path}: {size}, judged from {_time(stats.oldest)} to {_time(stats.newest)}"
-
-
 def _time(seconds: float | None) -> str | None:
     if seconds is None:
         return None
@@ -154,7 +143,7 @@ def export(
     check_new(recording, force=force)
     with _opened(store) as opened:
         count = opened.export(recording, model=model)
-    print(f"wrote {counted(count, 'sample')} to {recording}")
+    output.say(f"wrote {counted(count, 'sample')} to {recording}")
 
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -208,6 +197,7 @@ def prune(
                 )
 
             calls, samples = sum(map(fits, opened.calls())), sum(map(fits, opened.samples()))
-            typer.confirm(f"Remove {calls} calls and {samples} samples from {store}?", abort=True)
+            what = f"{calls} calls and {samples} samples from {visible(str(store))}"
+            typer.confirm(f"Remove {what}?", abort=True)
         removed = opened.prune(older_than=age, model=model, unanswered=unanswered)
-    print(f"removed {removed.calls} calls and {removed.samples} samples from {store}")
+    output.say(f"removed {removed.calls} calls and {removed.samples} samples from {store}")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import codecs
 import csv
-import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
-from noisesense.errors import InputError, describe
-from noisesense_adapters.datasets.rows import Raw
+from noisesense.errors import InputError, NoiseSenseError, describe
+from noisesense.jsonl import parse_line
+from noisesense.utf8 import encodable
+from noisesense_adapters.datasets.rows import Raw, named
+from noisesense_adapters.promptfoo.sample import as_object
 from noisesense_adapters.toolbox.documents import read_json
 from noisesense_adapters.toolbox.extras import needs_extra
 
@@ -31,7 +33,6 @@ _HINT = "save the file as UTF-8"
 
 
 def bad_byte(byte: int) -> InputError:
-    """The error for a byte that is not valid UTF-8."""
     return InputError("UTF-8 text", f"the byte {byte:#04x}", hint=_HINT)
 
 
@@ -42,42 +43,65 @@ def refuse_other_encodings(start: bytes, path: Path) -> None:
             raise InputError("UTF-8 text", what, where=str(path), hint=_HINT)
 
 
+LARGEST = 1 << 25
+"""The largest line, cell or row, in bytes: what is larger is no sample, and would fill memory."""
+
 _BLOCK = 1 << 20
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
     """One JSON object per line; a broken line does not end the file."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+    with _opened(path) as file:
+        for number, line in enumerate(_lines(file), start=1):
             if number == 1:
                 refuse_other_encodings(line, path)
             if line.strip():
                 yield Raw(f"{path.name}, line {number}", _value(line, first=number == 1))
 
 
-def _value(line: bytes, *, first: bool) -> object:
+@contextmanager
+def _opened(path: Path) -> Generator[IO[bytes], None, None]:
+    """The file, with the system's refusals as `InputError`."""
     try:
-        return json.loads(line.decode("utf-8-sig" if first else "utf-8"))
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        got = error.strerror or type(error).__name__
+        raise InputError("a readable file", got, where=str(path)) from error
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines; of one above `LARGEST` its beginning, which is longer than that."""
+    while line := file.readline(LARGEST + 1):
+        yield line
+        while len(line) > LARGEST and not line.endswith(b"\n"):
+            line = file.readline(LARGEST + 1)
+
+
+def _too_large(what: str) -> InputError:
+    return InputError(f"{what} of at most {LARGEST >> 20} MiB", "a larger one")
+
+
+def _value(line: bytes, *, first: bool) -> object:
+    if len(line) > LARGEST:
+        return _too_large("a line")
+    try:
+        return parse_line(line.decode("utf-8-sig" if first else "utf-8"))
     except UnicodeDecodeError as error:
         return bad_byte(line[error.start])
-    except json.JSONDecodeError as error:
-        got = f"{error.msg.removesuffix(' at')} at column {error.colno}"
-        return InputError("one JSON object a line", got, hint="the line may be cut off")
-    except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits
-        return InputError("one JSON object a line", str(error))
+    except InputError as error:
+        return error
 
 
 def count_lines(path: Path) -> int:
-    """The number of lines, blank ones included."""
     count, last = 0, b"\n"
-    with path.open("rb") as file:
+    with _opened(path) as file:
         while block := file.read(_BLOCK):
             count += block.count(b"\n")
             last = block
     return count + (not last.endswith(b"\n"))
 
 
-_LONGEST_CELL = 2**31 - 1  # a chunk may be longer than the csv module's default
 _DELIMITERS = (",", ";", "\t")
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
@@ -90,12 +114,13 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     Raises:
         InputError: the header cannot be read.
     """
-    csv.field_size_limit(_LONGEST_CELL)
-    with path.open("rb") as file:
-        first = file.readline()
+    csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
+    with _opened(path) as file:
+        raw = map(_whole, _lines(file))
+        first = next(raw, b"")
         refuse_other_encodings(first, path)
         # Bytes that are not UTF-8 pass as surrogates, so that only their rows are lost.
-        lines = (line.decode("utf-8", "surrogateescape") for line in file)
+        lines = (line.decode("utf-8", "surrogateescape") for line in raw)
         header = first.decode("utf-8-sig", "surrogateescape")
         tabs = path.suffix.lower() == ".tsv"
         delimiter = "\t" if tabs else max(_DELIMITERS, key=header.count)
@@ -108,6 +133,8 @@ def csv_rows(path: Path) -> Iterator[Raw]:
             except csv.Error as error:
                 yield Raw(place, InputError("a row of CSV", str(error)))
                 continue
+            except InputError as error:
+                raise error.within(place) from None
             if cells is None:
                 return
             if cells:
@@ -120,12 +147,20 @@ def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
         names = next(reader, empty)
     except csv.Error as error:
         raise InputError("a header", str(error), where=str(path)) from None
+    known: set[str] = set()
     for name in names:
         if _ESCAPED.search(name):
             raise _not_utf8(name).within(f"{path}, header")
-        if names.count(name) > 1:
+        if name in known:
             raise InputError("each column once", f"{name!r} twice", where=f"{path}, header")
+        known.add(name)
     return names
+
+
+def _whole(line: bytes) -> bytes:
+    if len(line) > LARGEST:
+        raise _too_large("a line")
+    return line
 
 
 def _row(names: list[str], cells: list[str]) -> dict[str, str] | InputError:
@@ -159,7 +194,7 @@ def _rows_of(data: Any, path: Path) -> list[object]:
         document = cast("Mapping[str, Any]", data)
         rows = next((document[name] for name in _LISTS if name in document), None)
         if rows is None:
-            names = ", ".join(map(repr, document)) or "nothing"
+            names = named(document) or "nothing"
             raise InputError("a list of rows", f"an object with {names}", where=str(path))
         data = rows
     if not isinstance(data, list):
@@ -181,12 +216,31 @@ def pyarrow(name: str = "pyarrow") -> Any:
 
 def parquet_rows(path: Path) -> Iterator[Raw]:
     """The rows of a Parquet file, in batches."""
-    with _readable("a Parquet file", path), pyarrow("pyarrow.parquet").ParquetFile(path) as file:
-        yield from _rows(path, file.iter_batches(batch_size=_BATCH))
+    parquet = pyarrow("pyarrow.parquet")
+    with _readable("a Parquet file", path):
+        metadata = parquet.read_metadata(path)
+        _check_sizes(path, metadata)
+        columns = map(metadata.schema.column, range(metadata.num_columns))
+        texts = [each.path for each in columns if each.physical_type == "BYTE_ARRAY"]
+        # As dictionaries, a text that a small file repeats a million times stays small.
+        with parquet.ParquetFile(path, read_dictionary=texts) as file:
+            yield from _rows(path, file.iter_batches(batch_size=_BATCH))
+
+
+_SUSPECT, _MOST_EXPANSION = 1 << 28, 1000
+
+
+def _check_sizes(path: Path, metadata: Any) -> None:
+    """Raise `InputError` for what a small file expands to."""
+    # Of the groups only: in pyarrow, asking for their columns ends the process if one is damaged.
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    largest = max((group.total_byte_size for group in groups), default=0)
+    if largest > max(_SUSPECT, _MOST_EXPANSION * path.stat().st_size):
+        expected = f"row groups that expand to at most {_MOST_EXPANSION:,} times the file's size"
+        raise InputError(expected, f"{largest >> 20:,} MiB")
 
 
 def count_parquet(path: Path) -> int:
-    """The number of rows."""
     with _readable("a Parquet file", path):
         return int(pyarrow("pyarrow.parquet").read_metadata(path).num_rows)
 
@@ -194,7 +248,7 @@ def count_parquet(path: Path) -> int:
 def arrow_rows(path: Path) -> Iterator[Raw]:
     """The rows of an Arrow file, or of an Arrow stream, as `datasets` writes them."""
     pa = pyarrow()
-    with _readable("an Arrow file", path), pa.memory_map(str(path)) as file:
+    with _readable("an Arrow file", path), pa.OSFile(str(path)) as file:
         if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
             with pa.ipc.open_file(file) as reader:
                 batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
@@ -208,20 +262,63 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
 def _rows(path: Path, batches: Any) -> Iterator[Raw]:
     number = 0
     for batch in batches:
+        batch.validate(full=True)  # a damaged one can end the process otherwise
         for start in range(0, batch.num_rows, _BATCH):
-            for row in batch.slice(start, _BATCH).to_pylist():
+            for row in _values(batch.slice(start, _BATCH)):
                 yield Raw(f"{path.name}, row {number}", row)
                 number += 1
 
 
+def _values(batch: Any) -> Iterator[Any]:
+    """The rows, in parts that fit into memory; the error in the place of one that does not."""
+    try:
+        small = sum(map(_weight, batch.columns)) <= LARGEST
+        rows = batch.to_pylist() if small else None
+    except Exception as error:  # noqa: BLE001 - a value that Python has no form for, bad UTF-8
+        rows, problem = None, InputError("a row that can be read", str(error) or repr(error))
+    else:
+        problem = _too_large("a row")
+    if rows is not None:
+        yield from rows
+    elif batch.num_rows == 1:
+        yield problem
+    else:
+        half = batch.num_rows // 2
+        yield from _values(batch.slice(0, half))
+        yield from _values(batch.slice(half))
+
+
+_OBJECT = 64
+"""About what a value takes in Python beside its bytes."""
+
+
+def _weight(array: Any) -> int:
+    """How many bytes the values take in Python, texts that are stored once counted each time."""
+    types, weight = pyarrow("pyarrow.types"), _OBJECT * len(array)
+    if types.is_dictionary(array.type) and types.is_string(array.type.value_type):
+        compute = pyarrow("pyarrow.compute")
+        lengths = compute.binary_length(array.dictionary).cast("int64").take(array.indices)
+        return weight + int(compute.sum(lengths).as_py() or 0)
+    if types.is_struct(array.type):
+        return weight + sum(map(_weight, array.flatten()))
+    if types.is_list(array.type) or types.is_large_list(array.type):
+        return weight + _weight(array.flatten())
+    return weight + int(array.nbytes)
+
+
 @contextmanager
 def _readable(expected: str, path: Path) -> Generator[None, None, None]:
-    """Arrow's own errors as ours, with the file's name."""
+    """Whatever Arrow raises of a damaged file as ours, with the file's name."""
     try:
         yield
-    except pyarrow().ArrowException as error:
-        got = str(error).splitlines()[0]
-        raise InputError(expected, got, where=str(path)) from None
+    except InputError as error:
+        raise error.within(str(path)) from None
+    except NoiseSenseError:
+        raise
+    except Exception as error:  # noqa: BLE001 - OSError, UnicodeDecodeError, …
+        got = encodable((str(error).splitlines() or [type(error).__name__])[0])
+        hint = "the file may be damaged or cut off"
+        raise InputError(expected, got, where=str(path), hint=hint) from None
 
 
 def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Raw]]]:
@@ -233,11 +330,11 @@ def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Ra
         InputError: another kind of folder, or one with several splits.
     """
     if (folder / "dataset_dict.json").exists():
-        splits = read_json(folder / "dataset_dict.json").get("splits", [])
+        splits = _entry(folder / "dataset_dict.json", "splits")
         raise _several_splits(folder, [f"{folder}/{split}" for split in splits])
     if (folder / "state.json").exists():
-        parts = read_json(folder / "state.json").get("_data_files", [])
-        files = [folder / part["filename"] for part in parts]
+        parts = _entry(folder / "state.json", "_data_files")
+        files = [folder / str(as_object(part).get("filename")) for part in parts]
         missing = next((file for file in files if not file.is_file()), None)
         if missing is not None:
             raise InputError("all files of the dataset", f"no {missing.name}", where=str(folder))
@@ -251,6 +348,13 @@ def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Ra
     if len(splits) > 1:
         raise _several_splits(folder, [str(file) for file in files])
     return files, parquet_rows
+
+
+def _entry(path: Path, name: str) -> list[Any]:
+    found = as_object(read_json(path)).get(name)
+    if not isinstance(found, list):
+        raise InputError(f"a list as {name!r}", describe(found), where=str(path))
+    return found
 
 
 def _several_splits(folder: Path, choices: list[str]) -> InputError:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
@@ -35,7 +37,7 @@ def model_judge(
         model: e.g. ``"openai:gpt-4.1-mini"`` or ``"anthropic:claude-sonnet-4-5"``.
         base_url: the endpoint, if it is not the provider's own.
         api_key_env: the name of the environment variable with the key; by default the
-            provider's own variable.
+            provider's own variable. An endpoint on this machine or its network needs none.
         temperature: by default the model's own.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
@@ -47,20 +49,18 @@ def model_judge(
         JudgeError: the key's variable is not set, or the provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed.
     """
-    provider, colon, name = model.partition(":")
-    if not (provider and colon and name):
-        hint = "for example openai:gpt-4.1-mini"
-        raise InputError("provider:model", describe(model), where="judge", hint=hint)
-    key = None if api_key_env is None else _key(api_key_env)
-    settings = {"base_url": base_url, "api_key": key, "temperature": temperature}
-    settings = {name: value for name, value in settings.items() if value is not None}
+    key = None if api_key_env is None else os.environ.get(api_key_env, "")
+    if key == "":
+        # Do not show the name: somebody may have put the key itself there.
+        raise JudgeError("the environment variable that api_key_env names is not set")
+    llm = structured_llm(model, base_url=base_url, api_key=key, temperature=temperature)
     verdict_store = None
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
 
         verdict_store = VerdictStore(store)
     return LLMJudge(
-        _openai(name, settings) if provider == "openai" else _langchain(provider, name, settings),
+        llm,
         plan=cast("Plan", plan),
         votes=votes,
         max_concurrency=concurrency,
@@ -68,19 +68,52 @@ def model_judge(
     )
 
 
-def _key(variable: str) -> str:
-    key = os.environ.get(variable)
-    if not key:
-        # Do not show the name: somebody may have put the key itself there.
-        raise JudgeError("the environment variable that api_key_env names is not set")
-    return key
+def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
+    """A model by its name ``provider:model``, or what a user has of one.
+
+    Args:
+        model: a name, a `StructuredLLM`, or a LangChain chat model.
+        settings: of a model by name: ``base_url``, ``api_key`` and ``temperature``; None for the
+            provider's own.
+
+    Raises:
+        InputError: none of these, or an unknown provider.
+        JudgeError: the provider's client refuses its settings.
+        MissingExtraError: the provider's package is not installed.
+    """
+    if callable(getattr(model, "generate", None)) and not hasattr(model, "ainvoke"):
+        return cast("StructuredLLM", model)
+    if hasattr(model, "ainvoke"):
+        from noisesense_adapters.langchain import LangChainLLM
+
+        return LangChainLLM(model)
+    provider, colon, name = model.partition(":") if isinstance(model, str) else ("", "", "")
+    if not (provider and colon and name):
+        hint = "for example openai:gpt-4.1-mini"
+        raise InputError("provider:model", describe(model), where="judge", hint=hint)
+    settings = {name: value for name, value in settings.items() if value is not None}
+    return (
+        _openai(name, settings) if provider == "openai" else _langchain(provider, name, settings)
+    )
 
 
 def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     with needs_extra("openai"):
         from noisesense_adapters.openai import OpenAILLM
+    if _is_local(settings.get("base_url", "")) and not os.environ.get("OPENAI_API_KEY"):
+        settings.setdefault("api_key", "none")  # the client wants one, the server does not
     params = {"temperature": settings.pop("temperature")} if "temperature" in settings else {}
     return OpenAILLM(model, params=params, **settings)
+
+
+def _is_local(url: str) -> bool:
+    """Is the endpoint on this machine or its own network (Ollama, vLLM, a container)?"""
+    host = ""
+    try:
+        host = urlsplit(url).hostname or ""
+        return ip_address(host).is_private
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
 
 
 def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:
@@ -97,9 +130,9 @@ def _langchain(provider: str, model: str, settings: dict[str, Any]) -> Structure
         if isinstance(error, ValueError) and str(error).startswith("Unsupported provider"):
             failure = InputError("a provider LangChain knows", describe(provider), where="judge")
         else:
-            problem = f"no client for {provider}:{model} ({type(error).__name__})"
             failure = JudgeError(
-                f"{problem}. Hint: is the environment variable of its API key set?"
+                f"no client for {provider}:{model} ({type(error).__name__}). "
+                "Hint: is the environment variable of its API key set?"
             )
     else:
         return LangChainLLM(chat)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -13,20 +14,12 @@ from noisesense import RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import ResultLine
-from noisesense_adapters.datasets.files import (
-    arrow_rows,
-    count_lines,
-    count_parquet,
-    csv_rows,
-    document_rows,
-    folder_files,
-    jsonl_rows,
-    parquet_rows,
-)
+from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.rows import (
     FIELDS,
     BadRow,
     Column,
+    ColumnReader,
     Raw,
     Read,
     Row,
@@ -43,12 +36,11 @@ _FIELDS = frozenset(ResultLine.model_fields)
 
 
 def is_result(row: Mapping[str, Any]) -> bool:
-    """Is this a line of a results file or of a recording?"""
-    return row.keys() <= _FIELDS and ("sample" in row or "verdicts" in row)
+    known = "sample" in row or "verdicts" in row or {"id", "error"} <= row.keys()
+    return known and row.keys() <= _FIELDS
 
 
 def read_result_line(row: Mapping[str, Any], place: str) -> Row:
-    """One line. Raises `InputError`."""
     line = ResultLine.model_validate(without_nulls(row))
     sample, verdicts = line.sample, line.verdicts
     name = line.id if sample is None or line.id is not None else sample.key
@@ -60,12 +52,10 @@ def read_result_line(row: Mapping[str, Any], place: str) -> Row:
 
 
 def is_checked(row: Mapping[str, Any]) -> bool:
-    """Is this a result of RAGChecker's checker?"""
     return {"response_claims", "gt_answer"} <= row.keys()
 
 
 def read_checked(row: Mapping[str, Any], place: str) -> Row:
-    """One result. Raises `InputError`."""
     number = int(place.rpartition(" ")[2])
     result = read_result(row, number=number)
     return Row(place, result.query_id, sample=result.sample, verdicts=result.verdicts)
@@ -75,7 +65,6 @@ _Json = dict[str, Any]
 
 
 def is_promptfoo(row: Mapping[str, Any]) -> bool:
-    """Is this one of the results that ``promptfoo eval -o`` writes?"""
     return {"testCase", "testIdx", "promptIdx", "vars"} <= row.keys()
 
 
@@ -127,8 +116,11 @@ def _id(result: _Json) -> str:
 
 
 def _components(result: _Json) -> Iterator[_Json]:
-    components = as_object(result.get("gradingResult")).get("componentResults")
-    return map(as_object, components or ())
+    return _objects(as_object(result.get("gradingResult")).get("componentResults"))
+
+
+def _objects(value: Any) -> Iterator[_Json]:
+    return map(as_object, cast("list[object]", value) if isinstance(value, list) else ())
 
 
 def _ours(result: _Json) -> Iterator[_Json]:
@@ -140,8 +132,8 @@ def _ours(result: _Json) -> Iterator[_Json]:
 def _config(result: _Json) -> _Json:
     """The config of our assertion; if it gave no score, of the first Python one with a config."""
     scored = (c for c in _components(result) if "noiseSensitivity" in as_object(c.get("metadata")))
-    asserted = as_object(result.get("testCase")).get("assert") or ()
-    python = (a for a in map(as_object, asserted) if a.get("type") == "python")
+    asserted = _objects(as_object(result.get("testCase")).get("assert"))
+    python = (each for each in asserted if each.get("type") == "python")
     candidates = [*(as_object(c.get("assertion")) for c in scored), *python]
     configs = [as_object(candidate.get("config")) for candidate in candidates]
     return next((config for config in configs if config), as_object(None))
@@ -150,13 +142,13 @@ def _config(result: _Json) -> _Json:
 _FIRST_ROWS = 20
 _NAMES = ("id", "cluster")
 _KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
-    ".jsonl": jsonl_rows,
-    ".ndjson": jsonl_rows,
-    ".csv": csv_rows,
-    ".tsv": csv_rows,
-    ".parquet": parquet_rows,
-    ".arrow": arrow_rows,
-    ".json": document_rows,
+    ".jsonl": files.jsonl_rows,
+    ".ndjson": files.jsonl_rows,
+    ".csv": files.csv_rows,
+    ".tsv": files.csv_rows,
+    ".parquet": files.parquet_rows,
+    ".arrow": files.arrow_rows,
+    ".json": files.document_rows,
 }
 
 
@@ -165,6 +157,7 @@ def read_rows(
     columns: Mapping[str, Column] | None = None,
     *,
     verdicts: bool = True,
+    split_contexts: str | None = None,
 ) -> Iterator[Row | BadRow]:
     """The samples of a dataset, one by one.
 
@@ -183,6 +176,7 @@ def read_rows(
             ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` a column's
             name, a dotted path into a column of objects, or a function of the row.
         verdicts: whether to read the verdicts in the file; if not, broken ones do no harm.
+        split_contexts: what stands between the chunks in a cell that holds no list.
 
     Raises:
         InputError: no such file, an empty file, an unknown kind, another encoding, or unknown
@@ -198,7 +192,11 @@ def read_rows(
         raise InputError("at least one row", "an empty file", where=str(path))
     if not verdicts:
         columns.pop("verdicts", None)
+    if split_contexts == "":
+        raise InputError("a text between chunks", "an empty one", where="split_contexts")
     read = _reader(path, first, columns, verdicts=verdicts)
+    if split_contexts is not None and isinstance(read, ColumnReader):
+        read = replace(read, schema=read.schema._replace(separator=split_contexts))
     return (_row(raw, read, columns, verdicts=verdicts) for raw in chain(first, rows))
 
 
@@ -206,22 +204,22 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
     """The approximate number of rows; None if the whole file would have to be read."""
     path = as_path(path)
     if path.is_dir():
-        files, read = folder_files(path)
-        return sum(map(count_parquet, files)) if read is parquet_rows else None
+        parts, read = files.folder_files(path)
+        return sum(map(files.count_parquet, parts)) if read is files.parquet_rows else None
     if not path.is_file():
         return None
     kind = _KINDS.get(path.suffix.lower())
-    if kind is jsonl_rows:
-        return count_lines(path)
-    if kind is csv_rows:
-        return sum(1 for _ in csv_rows(path))
-    return count_parquet(path) if kind is parquet_rows else None
+    if kind is files.jsonl_rows:
+        return files.count_lines(path)
+    if kind is files.csv_rows:
+        return sum(1 for _ in files.csv_rows(path))
+    return files.count_parquet(path) if kind is files.parquet_rows else None
 
 
 def _raw_rows(path: Path) -> Iterator[Raw]:
     if path.is_dir():
-        files, read = folder_files(path)
-        return chain.from_iterable(map(read, files))
+        parts, read = files.folder_files(path)
+        return chain.from_iterable(map(read, parts))
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
         raise InputError(f"a file ending in {', '.join(_KINDS)}", repr(path.name), where="input")
@@ -233,7 +231,6 @@ def _raw_rows(path: Path) -> Iterator[Raw]:
 def _reader(
     path: Path, first: list[Raw], columns: Mapping[str, Column], *, verdicts: bool
 ) -> Read:
-    """How to read the rows. Raises `InputError`."""
     objects = [row for row in map(_object, first) if row is not None]
     if not objects:
         place, data = first[0]
@@ -298,6 +295,9 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool)
         row = read(fields, place)
     except InputError as error:
         return BadRow(place, name, error.within(place))
+    except RecursionError:
+        got = "one that is nested too deep"
+        return BadRow(place, name, InputError("a sample", got, where=place))
     return row._replace(
         id=mapped.get("id") or row.id, cluster=mapped.get("cluster") or row.cluster
     )

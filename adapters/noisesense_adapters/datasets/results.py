@@ -65,19 +65,14 @@ def results_of(
         InputError: as `read_rows`, an argument, or no verdicts in the file.
     """
     chosen = choices(definition, empty, undetermined)
-    rows = read_rows(path, columns)
-    if on_error is not None:
-        rows = _reported(rows, on_error)
-    return recorded_results(rows, chosen)
 
+    def reported() -> Iterator[Row | BadRow]:
+        for row in read_rows(path, columns):
+            if isinstance(row, BadRow) and on_error is not None:
+                on_error(row.error)
+            yield row
 
-def _reported(
-    rows: Iterator[Row | BadRow], on_error: Callable[[InputError], None]
-) -> Iterator[Row | BadRow]:
-    for row in rows:
-        if isinstance(row, BadRow):
-            on_error(row.error)
-        yield row
+    return recorded_results(reported(), chosen)
 
 
 def recorded_results(

@@ -9,7 +9,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, cast
 
 from noisesense import Sample, Verdicts
@@ -61,6 +61,10 @@ _NULLABLE = "correct"
 """The one required field of verdicts that may be null."""
 
 
+_LONGEST_LITERAL, _MOST_CHUNKS = 1_000_000, 10_000
+# Python's parser takes some hundred times a text's size.
+
+
 def parsed(text: str) -> Any:
     """The value that a cell's text represents: JSON, or Python's notation (pandas' CSV files).
 
@@ -71,6 +75,9 @@ def parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
+    if len(text) > _LONGEST_LITERAL:
+        expected = f"JSON, in a cell of more than {_LONGEST_LITERAL:,} characters"
+        raise InputError(expected, describe(text))
     try:
         if _joins_texts(text):
             hint = "numpy prints arrays without them; write lists, or JSON"
@@ -86,7 +93,7 @@ def _joins_texts(text: str) -> bool:
     """Are two texts side by side with nothing between them? Python would join them."""
     spaces = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    kinds = [token.type for token in tokens if token.type not in spaces]
+    kinds = (token.type for token in tokens if token.type not in spaces)
     return (tokenize.STRING, tokenize.STRING) in pairwise(kinds)
 
 
@@ -104,12 +111,22 @@ def chunks_of(value: Any, separator: str = "") -> list[Any]:
         if separator and not value.lstrip().startswith("["):
             value = value.split(separator)
         else:
-            value = parsed(value)
+            value = _listed(value)
     elif hasattr(value, "tolist"):  # an array of numpy's
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         raise InputError("a list of chunks", describe(value))
+    if len(cast("list[object]", value)) > _MOST_CHUNKS:
+        raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(value):,}")
     return [_chunk(item) for item in cast("list[object]", value)]
+
+
+def _listed(text: str) -> Any:
+    try:
+        return parsed(text)
+    except InputError as error:
+        hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
+        raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
 
 def _chunk(item: Any) -> Any:
@@ -123,7 +140,9 @@ def _chunk(item: Any) -> Any:
     text = next((name for name in _TEXTS if chunk.get(name) is not None), None)
     if text is None:
         known = ", ".join(map(repr, _TEXTS))
-        raise InputError(f"a chunk's text as one of {known}", f"only {', '.join(chunk)}")
+        raise InputError(
+            f"a chunk's text as one of {known}", f"only {', '.join(islice(chunk, _MOST_NAMES))}"
+        )
     name = next((chunk[name] for name in _IDS if chunk.get(name) is not None), None)
     return {
         "text": chunk[text],
@@ -222,6 +241,16 @@ def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
     return read_verdicts(without_nulls(data), sample, "verdicts")
 
 
+_MOST_NAMES = 30
+
+
+def named(names: Iterable[str]) -> str:
+    """The names as an error lists them."""
+    listed = list(names)
+    more = f" and {len(listed) - _MOST_NAMES:,} more" if len(listed) > _MOST_NAMES else ""
+    return ", ".join(map(describe, listed[:_MOST_NAMES])) + more
+
+
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
     """The first of the columns with a value, as text."""
     values = (row.get(column) for column in columns)
@@ -235,16 +264,17 @@ def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnRe
         InputError: columns are missing from every known schema and not overridden.
     """
     present = list(names)
+    known = set(present)
 
     def missing(schema: Schema) -> list[str]:
         return [
             field
             for field in _NEEDED
-            if field not in overrides and getattr(schema, field) not in present
+            if field not in overrides and getattr(schema, field) not in known
         ]
 
     # If several fit, the one whose question column is also there.
-    best = min(_SCHEMAS, key=lambda s: (len(missing(s)), s.user_input not in present))
+    best = min(_SCHEMAS, key=lambda s: (len(missing(s)), s.user_input not in known))
     absent = missing(best)
     if not absent:
         return ColumnReader(best, overrides)
@@ -256,7 +286,7 @@ def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnRe
     field = absent[0]
     raise InputError(
         expected,
-        f"only {', '.join(map(repr, present))}" if present else "no columns",
+        f"only {named(present)}" if present else "no columns",
         hint=f"name the column: --map {field}=COLUMN, in Python columns={{{field!r}: …}}",
     )
 
@@ -287,7 +317,7 @@ def _contents(value: Any, column: str) -> str:
     contents = describe(value)
     if isinstance(value, Mapping):
         names = cast("Mapping[str, Any]", value)
-        contents = f"only {', '.join(map(repr, names))}" if names else "nothing"
+        contents = f"only {named(names)}" if names else "nothing"
     return f"{contents} in {column!r}" if column else contents
 
 
@@ -306,7 +336,7 @@ def _step(value: Any, part: str) -> tuple[Any] | None:
     if isinstance(value, Mapping):
         inner = cast("Mapping[str, Any]", value)
         return (inner[part],) if part in inner else None
-    if isinstance(value, list) and part.isdecimal():
+    if isinstance(value, list) and part.isdecimal() and len(part) < 10:
         items = cast("list[object]", value)
         return (items[int(part)],) if int(part) < len(items) else None
     return None

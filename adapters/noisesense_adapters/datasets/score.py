@@ -5,27 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from noisesense import Judge, RecordedJudge, Summary, Tally, score
-from noisesense.errors import (
-    InputError,
-    JudgeError,
-    MissingExtraError,
-    NoiseSenseError,
-    StoreError,
-    UndefinedScoreError,
-)
+from noisesense import Judge, RecordedJudge, Summary, Tally, errors, score
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import gather_all
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Empty, Undetermined
-from noisesense_adapters.datasets.journal import Journal, check_paid
+from noisesense_adapters.datasets.journal import Journal, check_paid, check_partial, only_writer
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import (
     Choices,
@@ -35,7 +27,12 @@ from noisesense_adapters.datasets.results import (
     unscored,
 )
 from noisesense_adapters.datasets.rows import BadRow, Column, Row
-from noisesense_adapters.datasets.write import check_output, holds_something, write_file
+from noisesense_adapters.datasets.write import (
+    check_output,
+    holds_something,
+    scratch_folder,
+    write_file,
+)
 from noisesense_adapters.toolbox.running import run_blocking
 
 GIVE_UP = 20
@@ -48,7 +45,6 @@ async def _judge_rows(
     rows: Iterator[Row | BadRow],
     judge: Judge,
     journal: Journal,
-    *,
     concurrency: int,
     on_done: OnDone,
 ) -> None:
@@ -76,13 +72,13 @@ async def _judge_rows(
             try:
                 result = await _judged(row, judge)
                 judged += result.score is not None
-            except JudgeError as error:
+            except errors.JudgeError as error:
                 result = unscored(row, error)
                 failed += 1
             journal.add(position, result)
             on_done(result)
             if failed == GIVE_UP and not judged:
-                raise JudgeError(
+                raise errors.JudgeError(
                     f"the judge failed on the first {failed} samples, so the run ends. "
                     f"The last: {result.error}"
                 )
@@ -96,13 +92,13 @@ async def _judged(row: Row | BadRow, judge: Judge) -> Result:
         return unscored(row, row.error)
     try:
         if row.sample is None:
-            raise InputError("texts to judge", "only verdicts")
+            raise errors.InputError("texts to judge", "only verdicts")
         judgement = await judge_once(judge, row.sample, metric="score", share=False)
-    except (JudgeError, StoreError, MissingExtraError):
+    except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
         raise
-    except InputError as error:
+    except errors.InputError as error:
         return unscored(row, error.within(row.place))
-    except NoiseSenseError as error:
+    except errors.NoiseSenseError as error:
         return unscored(row, error)
     return Result(
         id=row.id,
@@ -127,6 +123,7 @@ def score_dataset(
     out: str | os.PathLike[str] | None = None,
     concurrency: int = 16,
     on_done: OnDone | None = None,
+    split_contexts: str | None = None,
 ) -> Summary:
     """Score every sample of a dataset, write the results, and summarize them.
 
@@ -134,7 +131,8 @@ def score_dataset(
     judged or scored becomes a result with an error, and the run goes on.
 
     With a judge and ``out``, each result is saved to ``OUT.partial`` as soon as it is there. An
-    interrupted run leaves that file, and the same call continues from it. A finished run leaves
+    interrupted run leaves that file, and the same call continues from it. One run at a time writes
+    ``out``; while it does, it holds the lock ``OUT.lock``. A finished run leaves
     the results, and the same call retries only what failed. A result is reused if the judge's
     ``name``, the sample with its labels, the id and the cluster are the same. (A judge of your
     own without a ``name`` starts afresh each time.)
@@ -154,32 +152,41 @@ def score_dataset(
             those of another judge or of other samples.
         concurrency: how many samples to judge at once.
         on_done: called with each result as it arrives, and with None for one of an earlier run.
+        split_contexts: as `read_rows` takes it.
 
     Raises:
-        InputError: the dataset, the recording or an argument.
+        InputError: the dataset, the recording or an argument; another run is writing ``out``; a
+            file cannot be written (what is judged by then stays in ``OUT.partial``).
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
     if verdicts is not None and judge is not None:
-        raise InputError("verdicts or a judge", "both", where="score_dataset")
-    if type(concurrency) is not int or concurrency < 1:
-        raise InputError("a whole number of 1 or more", repr(concurrency), where="concurrency")
+        raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
+    errors.check_whole(concurrency, 1, "concurrency")
     chosen = choices(definition, empty, undetermined)
     on_done = on_done or (lambda _: None)
+    read = partial(read_rows, path, columns, split_contexts=split_contexts)
     target = None if out is None else check_output(as_path(out), as_path(path))
-    if target is not None:
-        rows = read_rows(path, columns, verdicts=False)
-        check_paid(target, partial_of(target), _name_of(judge), rows)
-    if judge is None:
-        recording = None if verdicts is None else RecordedJudge(verdicts)
-        rows = read_rows(path, columns, verdicts=recording is None)
-        return _write(target, _reported(recorded_results(rows, chosen, recording), on_done))
-    rows = read_rows(path, columns, verdicts=False)
-    with _journal(target, judge) as journal:
-        run_blocking(_judge_rows(rows, judge, journal, concurrency=concurrency, on_done=on_done))
-        summary = _write(target, _rescored(journal, chosen))
-        journal.remove()
-    return summary
+    with nullcontext() if target is None else only_writer(target):
+        if target is not None:
+            check_partial(partial_of(target))
+            check_paid(target, partial_of(target), _name_of(judge), read(verdicts=False))
+        if judge is None:
+            recording = None if verdicts is None else RecordedJudge(verdicts)
+            rows = read(verdicts=recording is None)
+            return _write(target, _reported(recorded_results(rows, chosen, recording), on_done))
+        rows = read(verdicts=False)
+        with _journal(target, judge) as journal:
+            run_blocking(_judge_rows(rows, judge, journal, concurrency, on_done))
+            try:
+                summary = _write(target, _rescored(journal, chosen))
+            except errors.InputError as error:
+                hint = error.hint or f"what was judged is kept in {journal.path}"
+                raise errors.InputError(
+                    error.expected, error.got, where=error.where, hint=hint
+                ) from error
+            journal.remove()
+        return summary
 
 
 def score_rows(
@@ -200,11 +207,7 @@ def score_rows(
     """
     chosen = choices(definition, empty, undetermined)
     with _journal(None, judge) as journal:
-        run_blocking(
-            _judge_rows(
-                iter(rows), judge, journal, concurrency=concurrency, on_done=lambda _: None
-            )
-        )
+        run_blocking(_judge_rows(iter(rows), judge, journal, concurrency, lambda _: None))
         return list(_rescored(journal, chosen))
 
 
@@ -216,15 +219,16 @@ def partial_of(out: str | os.PathLike[str]) -> Path:
 @contextmanager
 def _journal(target: Path | None, judge: Judge) -> Generator[Journal, None, None]:
     name = _name_of(judge)
-    with TemporaryDirectory(prefix="noisesense-") as scratch:
-        path = Path(scratch, "results.partial") if target is None else partial_of(target)
+    with ExitStack() as stack:
+        if target is None:
+            path = Path(stack.enter_context(scratch_folder()), "results.partial")
+        else:
+            path = partial_of(target)
         journal = Journal(path, name)
-        try:
-            if target is not None and name is not None and holds_something(target):
-                journal.adopt(results_of(target))
-            yield journal
-        finally:
-            journal.close()
+        stack.callback(journal.close)
+        if target is not None and name is not None and holds_something(target):
+            journal.adopt(results_of(target))
+        yield journal
 
 
 def _name_of(judge: Judge | None) -> str | None:
@@ -243,7 +247,7 @@ def _rescored(journal: Journal, chosen: Choices) -> Iterator[Result]:
     for line in journal.lines():
         try:
             yield Result.from_json(line, **chosen)
-        except UndefinedScoreError as error:
+        except errors.UndefinedScoreError as error:
             result = Result.from_json(line)
             yield replace(result, score=None, error=str(error), unanswered=0, judge=None)
 

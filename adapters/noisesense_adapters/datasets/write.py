@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from noisesense.errors import InputError
@@ -33,6 +35,9 @@ def write_parquet(path: Path, results: Iterator[Result]) -> None:
             while batch := [result.to_dict() for result in islice(results, _BATCH)]:
                 writer.write_table(_table(pa, batch, schema))
         temporary.replace(path)
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise InputError("a file that can be written", got, where=str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -85,13 +90,24 @@ _KINDS: dict[str, Callable[[Path, Iterator[Result]], object]] = {
 
 
 def write_file(path: Path, results: Iterator[Result]) -> None:
-    """Write the results; the file appears whole or not at all."""
     _KINDS[path.suffix.lower()](path, results)
 
 
 def holds_something(path: Path) -> bool:
-    """Does the file exist, and is it not empty?"""
     return path.exists() and path.stat().st_size > 0
+
+
+@contextmanager
+def scratch_folder() -> Generator[Path, None, None]:
+    """A folder for what one run needs and nobody keeps. Raises `InputError`."""
+    try:
+        folder = TemporaryDirectory(prefix="noisesense-")
+    except OSError as error:
+        got, hint = error.strerror or str(error), "TMPDIR names another folder"
+        where = "temporary files"
+        raise InputError("a folder that can be written to", got, where=where, hint=hint) from error
+    with folder as path:
+        yield Path(path)
 
 
 def check_folder(folder: Path, where: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
 
 from deepeval.config.settings import get_settings
@@ -21,6 +21,7 @@ from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.replies import (
     NOT_JSON,
     fitted,
+    read,
     read_reply,
     spelled_out,
     usage_of,
@@ -66,7 +67,10 @@ class DeepEvalLLM:
         self._blocking = blocking
         self._enforces_schema = self._native and self._llm.supports_structured_outputs() is True
         method = self._llm.generate if blocking else self._llm.a_generate
-        self._takes_schema = _may_take_schema(method)
+        # Else a model of DeepEval's own reads its text by itself: of a key given twice it takes
+        # the last, and in a reply that is cut short a draft.
+        by_itself = self._native and not self._enforces_schema
+        self._takes_schema = not by_itself and _may_take_schema(method)
         self._in_threads = False
         self.name: str = str(self._llm.get_model_name() or type(self._llm).__name__)
         self.identity = identity(model=self._llm)
@@ -80,7 +84,8 @@ class DeepEvalLLM:
         return await call_model(self._reply(text, schema), self.name, self._explain)
 
     async def _reply(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        return _read(await self._ask(prompt, schema), schema)
+        form = _reading(schema) if self._enforces_schema else schema
+        return await _read(await self._ask(prompt, form), schema)
 
     def _explain(self, error: BaseException) -> JudgeError | None:
         if any(_INVALID_JSON in str(each) for each in (error, error.__cause__)):
@@ -122,7 +127,18 @@ def _may_take_schema(method: Callable[..., Any]) -> bool:
     return any(p.name == "schema" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
+@lru_cache(maxsize=64)
+def _reading(schema: type[S]) -> type[S]:
+    """The form for clients that read the reply's text by it: it reads as `read_reply` does."""
+
+    def validate(cls: type[Any], /, json_data: str, **options: Any) -> Any:
+        return read_reply(json_data, schema, Usage(calls=1))
+
+    name = schema.__name__
+    return type(name, (schema,), {"model_validate_json": classmethod(validate)})
+
+
+async def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
     """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
     content, usage = returned, Usage(calls=1)
     if isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2:
@@ -135,7 +151,7 @@ def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
     if isinstance(content, schema):
         return content, usage
     if content is None or isinstance(content, str):
-        return read_reply(content or "", schema, usage), usage
+        return await read(content or "", schema, usage), usage
     if isinstance(content, BaseModel):
         content = content.model_dump()
     if isinstance(content, Mapping):

@@ -36,7 +36,6 @@ class Pair(NamedTuple):
     irrelevant: float | None
 
     def value(self, mode: Mode) -> float | None:
-        """The figure of one mode."""
         return self.relevant if mode == "relevant" else self.irrelevant
 
 
@@ -70,15 +69,13 @@ def example_runs(examples: Sequence[ReferenceExample]) -> tuple[ExampleRun, ...]
     )
 
 
-def by_definition(runs: Sequence[ExampleRun]) -> dict[DefinitionName, list[ExampleRun]]:
+def by_definition(runs: Sequence[ExampleRun]) -> list[list[ExampleRun]]:
     """The runs in groups that a framework can evaluate at once."""
-    groups: dict[DefinitionName, list[ExampleRun]] = {}
-    for run in runs:
-        groups.setdefault(run.definition, []).append(run)
-    return groups
+    names = dict.fromkeys(run.definition for run in runs)
+    return [[run for run in runs if run.definition == name] for name in names]
 
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-12
 
 State = Literal["compared", "not installed", "failed"]
 
@@ -138,8 +135,6 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything the demo found."""
-
     places: Sequence[Place]
     rows: Sequence[Row]
     missing: Sequence[str]
@@ -196,13 +191,9 @@ def _cell(place: Place, run: ExampleRun, mode: Mode, expected: float | None) -> 
         return Cell(None, None)
     # A run that a place silently left out is a disagreement, not a gap.
     value = figures.value(mode) if figures else None
-    return Cell(value, figures is not None and _equal(value, expected))
-
-
-def _equal(value: float | None, expected: float | None) -> bool:
     if value is None or expected is None:
-        return value is expected
-    return abs(value - expected) <= TOLERANCE
+        return Cell(value, figures is not None and value is expected)
+    return Cell(value, abs(value - expected) <= TOLERANCE)
 
 
 def _prints_as(value: float | None, documented: float) -> bool:
@@ -218,7 +209,6 @@ def _decimals(figure: float) -> int:
 
 
 def as_printed(value: float | None) -> str:
-    """A figure with four decimals."""
     return "undefined" if value is None else f"{value:.4f}"
 
 
@@ -242,22 +232,19 @@ def verdict(report: Report) -> str:
     total = len(report.checks)
     wrong = sum(not agrees for _, agrees in report.checks)
     failed = [place.name for place in report.places if place.state == "failed"]
-    trouble = (
-        [f"{wrong} of {total} comparisons {'differs' if wrong == 1 else 'differ'}"]
-        if wrong
-        else []
-    )
-    trouble += [f"{' and '.join(failed)} failed"] if failed else []
-    trouble += [f"required but not installed: {', '.join(report.missing)}"] * bool(report.missing)
-    if trouble:
-        return "; ".join(trouble)
+    trouble = {
+        f"{wrong} of {total} comparisons {'differs' if wrong == 1 else 'differ'}": wrong,
+        f"{' and '.join(failed)} failed": failed,
+        f"required but not installed: {', '.join(report.missing)}": report.missing,
+    }
+    if any(trouble.values()):
+        return "; ".join(text for text, is_so in trouble.items() if is_so)
     absent = [place.name for place in report.places if place.state == "not installed"]
     rest = f" (not installed, so not compared: {', '.join(absent)})" if absent else ""
     return f"all {total} comparisons agree{rest}"
 
 
 def to_dict(report: Report) -> dict[str, Any]:
-    """The report as plain JSON-ready data."""
     return {
         "agrees": report.agrees,
         "verdict": verdict(report),

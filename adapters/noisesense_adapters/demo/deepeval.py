@@ -21,7 +21,7 @@ def run_deepeval(runs: Sequence[ExampleRun], recording: Path) -> Results:
         deepeval = import_module("deepeval")
     judge = RecordedJudge(recording)
     figures: dict[str, Pair] = {}
-    for group in by_definition(runs).values():
+    for group in by_definition(runs):
         figures.update(_evaluate(deepeval, group, judge))
     return Results(deepeval.__version__, {DEEPEVAL: figures})
 

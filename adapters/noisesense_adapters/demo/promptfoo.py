@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import noisesense
 import noisesense_adapters
@@ -67,19 +67,33 @@ class PromptfooEval:
         (folder / "noise.py").write_text(_SHIM, encoding="utf-8")
         (folder / "no_network.cjs").write_text(_NO_NETWORK, encoding="utf-8")
         config = folder / "promptfooconfig.json"
-        config.write_text(json.dumps(_config(runs, recording)), encoding="utf-8")
+        tests = [_test(run, recording) for run in runs]
+        settings = {"prompts": ["{{response}}"], "providers": ["echo"], "tests": tests}
+        config.write_text(json.dumps(settings), encoding="utf-8")
         arguments = ["eval", "-c", str(config), "-o", str(self._output)]
         arguments += ["--no-cache", "--no-progress-bar", "--no-table", "--no-write"]
         with self._log.open("wb") as log:
-            self._process = _start(
-                [str(command), *arguments], folder, _environment(command, folder), log
+            self._process = subprocess.Popen(
+                [str(command), *arguments],
+                cwd=folder,
+                env=_environment(command, folder),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # A group of its own: Promptfoo starts Python workers, and they end with it.
+                start_new_session=True,
             )
 
     def __enter__(self) -> PromptfooEval:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _stop(self._process)
+        if self._process.poll() is None:
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
 
     def results(self) -> Results:
         """Wait for the figures. Raises `NoiseSenseError` if Promptfoo gave none."""
@@ -101,23 +115,13 @@ class PromptfooEval:
         return Results(version, {PROMPTFOO: figures})
 
 
-def _config(runs: Sequence[ExampleRun], recording: Path) -> dict[str, Any]:
-    return {
-        "description": "NoiseSense demo",
-        "prompts": ["{{response}}"],
-        "providers": ["echo"],
-        "tests": [_test(run, recording) for run in runs],
-    }
-
-
 def _test(run: ExampleRun, recording: Path) -> dict[str, Any]:
     sample = run.example.sample
     chunks = [
-        {"text": chunk.text}
-        if chunk.relevant is None
-        else {"text": chunk.text, "relevant": chunk.relevant}
+        chunk.model_dump(include={"text", "relevant"}, exclude_none=True)
         for chunk in sample.retrieved_contexts
     ]
+    config = {"verdicts": str(recording), "definition": run.definition, "maxNoise": 1}
     return {
         "description": run.key,
         "vars": {
@@ -126,17 +130,7 @@ def _test(run: ExampleRun, recording: Path) -> dict[str, Any]:
             "reference": sample.reference,
             "contextChunks": chunks,
         },
-        "assert": [
-            {
-                "type": "python",
-                "value": "file://noise.py",
-                "config": {
-                    "verdicts": str(recording),
-                    "definition": run.definition,
-                    "maxNoise": 1,
-                },
-            }
-        ],
+        "assert": [{"type": "python", "value": "file://noise.py", "config": config}],
     }
 
 
@@ -170,27 +164,3 @@ def _environment(command: Path, folder: Path) -> dict[str, str]:
 
 def _joined(separator: str, *parts: str | None) -> str:
     return separator.join(part for part in parts if part)
-
-
-def _start(
-    command: list[str], folder: Path, environment: dict[str, str], log: IO[bytes]
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        # A group of its own: Promptfoo starts Python workers, and they end with it.
-        start_new_session=True,
-    )
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

@@ -11,14 +11,8 @@ from typing import Any
 
 from noisesense import RecordedJudge
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.compare import (
-    ExampleRun,
-    Figures,
-    NotComparable,
-    Pair,
-    Results,
-    by_definition,
-)
+from noisesense_adapters.demo import compare
+from noisesense_adapters.demo.compare import ExampleRun, Figures, NotComparable, Pair, Results
 from noisesense_adapters.toolbox.extras import needs_extra
 
 EVALUATE = "ragas evaluate"
@@ -33,16 +27,11 @@ def run_ragas(runs: Sequence[ExampleRun], recording: Path) -> Results:
         ragas = import_module("ragas")
     judge = RecordedJudge(recording)
     evaluated: dict[str, Pair] = {}
-    for group in by_definition(runs).values():
+    for group in compare.by_definition(runs):
         evaluated.update(_evaluate(ragas, group, judge))
-    return Results(
-        ragas.__version__,
-        {
-            EVALUATE: evaluated,
-            ASCORE: asyncio.run(_ascore(runs, judge)),
-            OWN: _own(runs, judge),
-        },
-    )
+    scored = asyncio.run(_ascore(runs, judge))
+    places = {EVALUATE: evaluated, ASCORE: scored, OWN: _own(runs, judge)}
+    return Results(ragas.__version__, places)
 
 
 def _evaluate(ragas: Any, group: Sequence[ExampleRun], judge: RecordedJudge) -> dict[str, Pair]:

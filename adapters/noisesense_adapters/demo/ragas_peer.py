@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Mode
@@ -19,9 +19,6 @@ from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 from noisesense_adapters.demo.ragas_mind import RagasMind, why_not_comparable
 from noisesense_adapters.toolbox.extras import needs_extra
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 # Scripted runs are no use of ragas: they shall neither be counted nor touch the network.
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
@@ -40,9 +37,7 @@ Pairs = Iterable[tuple[Sample, Verdicts]]
 class Mind(Protocol):
     """Whatever answers prompts, as `RagasMind` does."""
 
-    def answer(self, prompt: str) -> str:
-        """The reply."""
-        ...
+    def answer(self, prompt: str) -> str: ...
 
 
 def legacy_scores(pairs: Pairs, mode: Mode, *, mind: Mind | None = None) -> list[float]:
@@ -97,12 +92,8 @@ def _truthful(pairs: Pairs) -> RagasMind:
 
 def ragas_row(sample: Sample) -> dict[str, Any]:
     """The sample as ragas' columns."""
-    return {
-        "user_input": sample.user_input,
-        "response": sample.response,
-        "reference": sample.reference,
-        "retrieved_contexts": [chunk.text for chunk in sample.retrieved_contexts],
-    }
+    texts = [chunk.text for chunk in sample.retrieved_contexts]
+    return {**sample.model_dump(), "retrieved_contexts": texts}
 
 
 class _Llm(BaseRagasLLM):

@@ -13,22 +13,23 @@ from noisesense import RecordedJudge, score
 from noisesense.errors import MissingExtraError, NoiseSenseError
 from noisesense.fixtures import ReferenceExample, reference_examples
 from noisesense.verdicts.recording import write_recording
-from noisesense_adapters.demo.compare import (
-    ExampleRun,
-    Framework,
-    Pair,
-    Place,
-    Report,
-    Results,
-    compare,
-    example_runs,
-)
+from noisesense_adapters.demo import compare
+from noisesense_adapters.demo.compare import ExampleRun, Framework, Pair, Place, Report, Results
 from noisesense_adapters.demo.deepeval import DEEPEVAL, run_deepeval
+from noisesense_adapters.demo.evaluators import (
+    LANGFUSE,
+    LANGSMITH,
+    MLFLOW,
+    PYDANTIC_EVALS,
+    run_langfuse,
+    run_langsmith,
+    run_mlflow,
+    run_pydantic_evals,
+)
 from noisesense_adapters.demo.promptfoo import PROMPTFOO, PromptfooEval, find_promptfoo
 from noisesense_adapters.demo.quiet import quiet
 from noisesense_adapters.demo.ragas import ASCORE, EVALUATE, OWN, run_ragas
 
-FRAMEWORKS = ("ragas", "deepeval", "promptfoo")
 _CORE = "core"
 
 
@@ -46,7 +47,14 @@ _IN_PROCESS: dict[str, tuple[Framework, tuple[str, ...]]] = {
     "": (_run_core, (_CORE,)),
     "ragas": (run_ragas, (EVALUATE, ASCORE, OWN)),
     "deepeval": (run_deepeval, (DEEPEVAL,)),
+    "langsmith": (run_langsmith, (LANGSMITH,)),
+    "langfuse": (run_langfuse, (LANGFUSE,)),
+    "pydantic-evals": (run_pydantic_evals, (PYDANTIC_EVALS,)),
+    "mlflow": (run_mlflow, (MLFLOW,)),
 }
+
+
+FRAMEWORKS = (*filter(None, _IN_PROCESS), "promptfoo")
 
 
 def run_demo(
@@ -67,7 +75,7 @@ def run_demo(
     Raises:
         InputError: ``promptfoo`` is not a command.
     """
-    runs = example_runs(reference_examples() if examples is None else examples)
+    runs = compare.example_runs(reference_examples() if examples is None else examples)
     command = find_promptfoo(promptfoo)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="noisesense-")))
@@ -89,7 +97,7 @@ def run_demo(
             hint = "no promptfoo on PATH nor in ./node_modules/.bin (npm install promptfoo)"
             places.append(Place(PROMPTFOO, "promptfoo", "not installed", hint))
     absent = {place.framework for place in places if place.state == "not installed"}
-    return compare(runs, places, [name for name in require if name in absent])
+    return compare.compare(runs, places, [name for name in require if name in absent])
 
 
 def _places(framework: str, names: tuple[str, ...], compute: Callable[[], Results]) -> list[Place]:

@@ -17,11 +17,11 @@ from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     check_complete,
     json_form,
-    read_reply,
+    read,
     spelled_out,
     usage_of,
 )
-from noisesense_adapters.toolbox.running import ask_either
+from noisesense_adapters.toolbox.running import ask_either, with_deadline
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -32,19 +32,31 @@ S = TypeVar("S", bound=BaseModel)
 _REASONS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI, Anthropic, Ollama
 
 
-def _read(message: object, schema: type[S]) -> tuple[S, Usage]:
+async def _read(message: object, schema: type[S]) -> tuple[S, Usage]:
     """The message's tool call or text as an instance of ``schema``."""
     usage = usage_of(message)
     metadata = cast("Mapping[str, Any]", getattr(message, "response_metadata", None) or {})
     extra = cast("Mapping[str, Any]", getattr(message, "additional_kwargs", None) or {})
     reasons = [metadata.get(name) for name in _REASONS]
     check_complete(usage, *reasons, refusal=extra.get("refusal"))
-    return read_reply(_text_of(message), schema, usage), usage
+    return await read(_text_of(message), schema, usage), usage
 
 
 def _text_of(message: object) -> str:
-    """Arguments of tool calls, one call after another, or else the text."""
-    calls = _arguments(message, "tool_calls") + _arguments(message, "invalid_tool_calls")
+    """Arguments of tool calls, one call after another, or else the text.
+
+    As the model wrote them, where LangChain keeps that: of a key given twice its own parser takes
+    the last.
+    """
+    extra: Mapping[str, Any] = getattr(message, "additional_kwargs", None) or {}
+    raw = [call.get("function", {}).get("arguments") for call in extra.get("tool_calls") or ()]
+    if raw and all(isinstance(each, str) for each in raw):
+        return "\n".join(raw)
+    calls = [
+        call.get("args")
+        for field in ("tool_calls", "invalid_tool_calls")
+        for call in getattr(message, field, None) or ()
+    ]
     if calls:
         return "\n".join(
             args if isinstance(args, str) else json.dumps(args, default=str) for args in calls
@@ -56,11 +68,6 @@ def _text_of(message: object) -> str:
     return "".join(_text_in(block) for block in blocks)
 
 
-def _arguments(message: object, field: str) -> list[object]:
-    calls = cast("Sequence[Mapping[str, object]]", getattr(message, field, None) or ())
-    return [call.get("args") for call in calls]
-
-
 def _text_in(block: object) -> str:
     if isinstance(block, Mapping):
         part = cast("Mapping[str, object]", block)
@@ -69,15 +76,15 @@ def _text_in(block: object) -> str:
 
 
 _NAMES = ("model_name", "model", "model_id")
-_NO_SUCH_FORM = (NotImplementedError, AttributeError, TypeError, ValueError)
 
 
 class LangChainLLM:
     """A `StructuredLLM` over a ``BaseChatModel`` (or what ``.bind()`` or ``.with_retry()`` made).
 
     Structured output is used where the model has it; else, or if its endpoint refuses it, the
-    form is spelled out in the prompt. Retries and timeouts are the model's own; the one call
-    repeated here is that of a prompt whose form was refused (400 or 422).
+    form is spelled out in the prompt. Retries and timeouts are the model's own; a timeout of
+    ``ChatOpenAI`` is for each whole request. The one call repeated here is that of a prompt whose
+    form was refused (400 or 422).
 
     Args:
         model: the chat model. A sync-only one is called in threads.
@@ -101,7 +108,7 @@ class LangChainLLM:
                 where="model",
                 hint="langchain.chat_models.init_chat_model(name) makes one of a name",
             )
-        self._model, self._config = model, config
+        self._model, self._config = _with_deadlines(model), config
         self._in_words = False
         self.name = " or ".join(dict.fromkeys(map(_named, innermost(model) or [model])))
         choices = (config or {}).get("configurable")
@@ -111,31 +118,27 @@ class LangChainLLM:
         return f"LangChainLLM({self.name!r})"
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply as an instance of ``schema``, and what it cost.
-
-        Raises:
-            ReplyError: a reply that is empty, refused, cut short, or does not fit.
-            JudgeError: the model could not be called.
-        """
+        """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         structured = None if self._in_words else _structured(self._model, schema)
         if structured is not None:
             try:
-                result = await self._call(structured, prompt, has_other_form=True)
-                return _read(_raw_of(result), schema)
+                reply = self._reply(structured, prompt, schema)
+                return await call_model(reply, self.name, has_other_form=True)
             except RequestRefusedError:
                 pass
-        message = await self._call(self._model, spelled_out(prompt, schema))
-        self._in_words = True
-        return _read(message, schema)
+        reply = self._reply(self._model, spelled_out(prompt, schema), schema, in_words=True)
+        return await call_model(reply, self.name)
 
-    async def _call(
-        self, model: Runnable[Any, Any], prompt: str, *, has_other_form: bool = False
-    ) -> object:
-        call = ask_either(
+    async def _reply(
+        self, model: Runnable[Any, Any], prompt: str, schema: type[S], *, in_words: bool = False
+    ) -> tuple[S, Usage]:
+        result = await ask_either(
             partial(model.ainvoke, prompt, config=self._config),
             partial(model.invoke, prompt, config=self._config),
         )
-        return await call_model(call, self.name, has_other_form=has_other_form)
+        self._in_words = self._in_words or in_words
+        whole = cast("dict[str, object]", result) if isinstance(result, dict) else {"raw": result}
+        return await _read(whole.get("raw"), schema)
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
@@ -155,11 +158,28 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, 
         parameters = inspect.signature(bind).parameters
         strict = "strict" in parameters and parameters["method"].default == "json_schema"
         bound = bind(form, include_raw=True, **({"strict": True} if strict else {}))
-    except _NO_SUCH_FORM:
+    except Exception:  # noqa: BLE001 - wrappers evaluate a user's annotations, and raise anything
         return None
     # LangChain's idiom is RunnableParallel(raw=model) | parser; another one is run whole.
     steps = getattr(getattr(bound, "first", None), "steps__", {})
     return cast("Runnable[Any, Any]", steps.get("raw", bound))
+
+
+def _with_deadlines(model: Any) -> Any:
+    """The model, where it is OpenAI's with a timeout that is for each whole request."""
+    # Not by getattr: wrappers answer for what they wrap.
+    fields: dict[str, Any] = getattr(model, "__dict__", {})
+    changed: dict[str, Any] = {}
+    for name in ("bound", "runnable"):
+        if name in fields:
+            changed[name] = _with_deadlines(fields[name])
+    if "fallbacks" in fields:
+        changed["fallbacks"] = [_with_deadlines(each) for each in fields["fallbacks"]]
+    for root, name in (("root_client", "client"), ("root_async_client", "async_client")):
+        if fields.get(root) is not None and fields.get(name) is not None:
+            changed[root] = with_deadline(fields[root])
+            changed[name] = changed[root].chat.completions
+    return model.model_copy(update=changed) if changed else model
 
 
 def innermost(model: object) -> list[object]:
@@ -184,7 +204,3 @@ def _named(model: object) -> str:
     values = (default.get(field) or getattr(model, field, None) for field in _NAMES)
     name = next((value for value in values if isinstance(value, str) and value), "")
     return f"{type(model).__name__} {name}".strip()
-
-
-def _raw_of(result: object) -> object:
-    return cast("dict[str, object]", result).get("raw") if isinstance(result, dict) else result

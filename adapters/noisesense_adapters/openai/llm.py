@@ -12,19 +12,13 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import endpoint, identity
-from noisesense_adapters.toolbox.replies import (
-    check_complete,
-    json_form,
-    read_reply,
-    spelled_out,
-    usage_of,
-)
-from noisesense_adapters.toolbox.running import in_thread
+from noisesense_adapters.toolbox.replies import json_form, read_completion, spelled_out
+from noisesense_adapters.toolbox.running import in_thread, limit_requests, with_deadline
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -48,11 +42,14 @@ def sender(client: AsyncOpenAI | OpenAI | None, **settings: Any) -> Send:
     with needs_extra("openai"):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     if not isinstance(client, AsyncOpenAI):
-        create: Callable[..., object] = client.chat.completions.create
+        create: Callable[..., object] = with_deadline(client).chat.completions.create
         return lambda request: in_thread(partial(create, **request))
     if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
-        return _through_one(client)
-    return _through(lambda: client, lambda: client.copy(http_client=DefaultAsyncHttpxClient()))
+        return _through_one(with_deadline(client))
+    return _through(
+        lambda: client,
+        lambda: client.copy(http_client=limit_requests(DefaultAsyncHttpxClient())),
+    )
 
 
 def _through(what: Callable[[], Hashable], make: Callable[[], AsyncOpenAI]) -> Send:
@@ -120,7 +117,7 @@ def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
     try:
         # The client's own, once collected, would close itself in whichever loop runs by then.
-        return AsyncOpenAI(**settings, http_client=DefaultAsyncHttpxClient())
+        return AsyncOpenAI(**settings, http_client=limit_requests(DefaultAsyncHttpxClient()))
     except OpenAIError:
         pass
     raise JudgeError(
@@ -148,13 +145,14 @@ class OpenAILLM:
             place of those below; a sync one is called in threads. You close it yourself.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: default ``OPENAI_API_KEY``.
-        timeout: seconds a request may take, default 60.
+        timeout: seconds a whole request may take, default 60; of a client of your own, its
+            read timeout.
         max_retries: further requests after a 408, 409, 429, 5xx, a timeout or a lost
             connection, default 2.
         params: sent with every request: ``{"temperature": 0}``, ``{"extra_body": …}``.
 
     Raises:
-        InputError: no name, or both a client and what makes one.
+        InputError: no name, an address without http://, or both a client and what makes one.
     """
 
     def __init__(
@@ -171,6 +169,13 @@ class OpenAILLM:
         if not isinstance(model, str) or not model.strip():
             got = "an empty text" if isinstance(model, str) else type(model).__name__
             raise InputError("a model's name", got, where="model")
+        if base_url is not None and not str(base_url).startswith(("http://", "https://")):
+            raise InputError(
+                "an address that begins with http:// or https://",
+                "one without",
+                where="base_url",
+                hint="such as http://localhost:8000/v1",
+            )
         settings = (base_url, api_key, timeout, max_retries)
         if client is not None and settings != (None, None, None, None):
             raise InputError(
@@ -214,23 +219,21 @@ class OpenAILLM:
         )
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply as an instance of ``schema``, and what it cost.
-
-        Raises:
-            ReplyError: a reply that is empty, refused, cut short, or does not fit.
-            JudgeError: no key, the key or the request refused, no reply after the retries.
-            MissingExtraError: the package ``openai`` is not installed.
-        """
+        """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         for form in range(self._form, len(_FORMS)):
-            call = self._send(self._request(prompt, schema, _FORMS[form]))
+            request = self._request(prompt, schema, _FORMS[form])
             has_other_form = form + 1 < len(_FORMS)
             try:
-                completion = await call_model(call, self.name, has_other_form=has_other_form)
+                reply = self._reply(request, form, schema)
+                return await call_model(reply, self.name, has_other_form=has_other_form)
             except RequestRefusedError:
                 continue
-            self._form = max(self._form, form)
-            return _read(completion, schema)
         raise AssertionError("the last form returns or raises")
+
+    async def _reply(self, request: dict[str, Any], form: int, schema: type[S]) -> tuple[S, Usage]:
+        completion = await self._send(request)
+        self._form = max(self._form, form)
+        return await read_completion(completion, schema)
 
     def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, **self._params}
@@ -243,15 +246,3 @@ class OpenAILLM:
                 request["response_format"] = {"type": form}
         request["messages"] = [{"role": "user", "content": prompt}]
         return request
-
-
-def _read(completion: Any, schema: type[S]) -> tuple[S, Usage]:
-    usage = usage_of(completion)
-    choices: Any = getattr(completion, "choices", None)
-    message = getattr(choices[0], "message", None) if choices else None
-    if message is None:
-        raise ReplyError("the reply is not a chat completion", usage)
-    reason = getattr(choices[0], "finish_reason", None)
-    check_complete(usage, reason, refusal=getattr(message, "refusal", None))
-    content = getattr(message, "content", None)
-    return read_reply(content if isinstance(content, str) else "", schema, usage), usage

@@ -60,30 +60,23 @@ def judge(
         JudgeError: the model could not be called, or gave no usable list of claims.
     """
     sample, endpoint = Sample.model_validate(fields), _endpoint(config, context)
+    bridge = partial(
+        OpenAILLM,
+        endpoint.model,
+        base_url=endpoint.base_url,
+        api_key=endpoint.api_key,
+        params={} if endpoint.temperature is None else {"temperature": endpoint.temperature},
+        **dict(endpoint.llm),
+    )
     try:
         llm_judge = judge_over(
-            "promptfoo",
-            partial(_bridge, endpoint),
-            endpoint,
-            store=endpoint.store,
-            options=dict(endpoint.judge),
+            "promptfoo", bridge, endpoint, store=endpoint.store, options=dict(endpoint.judge)
         )
     except InputError as error:
         name = next((key for key, name in _JUDGE.items() if name == error.where), error.where)
         own = InputError(error.expected, error.got, where=name, hint=error.hint)
         raise own.within("config.judge") from None
     return run_blocking(judge_once(llm_judge, sample, metric=metric))
-
-
-def _bridge(endpoint: _Endpoint) -> OpenAILLM:
-    params = {} if endpoint.temperature is None else {"temperature": endpoint.temperature}
-    return OpenAILLM(
-        endpoint.model,
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key,
-        params=params,
-        **dict(endpoint.llm),
-    )
 
 
 def _endpoint(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:

@@ -32,12 +32,13 @@ from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.langchain.llm import innermost
 from noisesense_adapters.ragas.run import call_slot, current_callbacks, report_tokens
-from noisesense_adapters.toolbox.failures import call_model
+from noisesense_adapters.toolbox.failures import call_model, completion_in
 from noisesense_adapters.toolbox.identity import described, identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     check_complete,
-    read_reply,
+    read,
+    read_completion,
     spelled_out,
     usage_of,
 )
@@ -135,6 +136,10 @@ class RagasLLM:
                         reply = await in_thread(partial(llm.generate, prompt, schema))
                     break
                 except Exception as error:
+                    completion = completion_in(error)
+                    if completion is not None:
+                        report_tokens(usage_of(completion), str(getattr(llm, "model", "")))
+                        return await _read_again(completion, schema, lost)
                     lost += 1
                     if lost > most or not is_about_loops(error):
                         raise
@@ -143,6 +148,8 @@ class RagasLLM:
         cached = raw is None and getattr(llm, "cache", None) is not None
         usage = Usage(cached_calls=1) if cached else usage_of(raw)
         report_tokens(usage, str(getattr(raw, "model", None) or getattr(llm, "model", "")))
+        if hasattr(raw, "choices"):
+            return await _read_again(raw, schema, lost)
         return reply, usage + Usage(calls=lost)
 
     async def _text(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
@@ -154,7 +161,13 @@ class RagasLLM:
             raise ReplyError("the model gave no reply", usage)
         extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
         check_complete(usage, refusal=extra.get("refusal") if extra else None)
-        return read_reply(str(generation.text), schema, usage), usage
+        return await read(str(generation.text), schema, usage), usage
+
+
+async def _read_again(completion: object, schema: type[S], lost: int) -> tuple[S, Usage]:
+    """What instructor has read, or could not: it takes a draft in a reply that is cut short."""
+    reply, usage = await read_completion(completion, schema)
+    return reply, usage + Usage(calls=lost)
 
 
 def _usage_of_texts(result: LLMResult) -> Usage:
@@ -187,14 +200,21 @@ async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLM
 def _generated_blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     """As ``llm.generate``, which ragas has for event loops only."""
 
-    def call() -> LLMResult:  # a function, since ragas logs retries under its name
-        if llm.bypass_temperature:  # generate_text ignores it
-            by_model: LLMResult = llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)
-            return by_model
-        by_ragas: LLMResult = llm.generate_text(prompt, callbacks=callbacks)
-        return by_ragas
+    def call() -> LLMResult | None:  # a function, since ragas logs retries under its name
+        try:
+            if llm.bypass_temperature:  # generate_text ignores it
+                by_model: LLMResult = llm.langchain_llm.generate_prompt(
+                    [prompt], callbacks=callbacks
+                )
+                return by_model
+            by_ragas: LLMResult = llm.generate_text(prompt, callbacks=callbacks)
+            return by_ragas
+        except NotImplementedError:  # an async model; to try again would not help
+            return None
 
-    result: LLMResult = add_retry(call, llm.run_config)()
+    result: LLMResult | None = add_retry(call, llm.run_config)()
+    if result is None:
+        raise NotImplementedError
     if not llm.is_finished(result):
         raise ReplyError(CUT_SHORT, _usage_of_texts(result))
     return result

@@ -21,8 +21,7 @@ def column(value: object, claims: int, field: str) -> list[Cell]:
     Raises:
         InputError: an unknown label, or more labels than claims.
     """
-    cells = [_cell(label, f"{field}, label {i}") for i, label in enumerate(_labels(value, field))]
-    return _padded(cells, claims, "claim", field)
+    return _cells(value, claims, "claim", field)
 
 
 def table(value: object, claims: int, chunks: int, field: str) -> list[list[Cell]]:
@@ -37,9 +36,8 @@ def table(value: object, claims: int, chunks: int, field: str) -> list[list[Cell
         found = found[:-1]
     if len(found) > claims:
         raise InputError(f"{claims} rows, one for each claim", str(len(found)), where=field)
-    rows = [_row(row, chunks, f"{field}, row {i}") for i, row in enumerate(found)]
-    unlabelled: list[Cell] = [None] * chunks
-    return rows + [list(unlabelled) for _ in range(claims - len(rows))]
+    found = found + [None] * (claims - len(found))
+    return [_cells(row, chunks, "chunk", f"{field}, row {i}") for i, row in enumerate(found)]
 
 
 def as_list(value: object, field: str) -> list[object]:
@@ -53,12 +51,8 @@ def _labels(value: object, field: str) -> list[object]:
     return [] if value is None else as_list(value, field)
 
 
-def _row(value: object, chunks: int, where: str) -> list[Cell]:
-    cells = [_cell(label, f"{where}, label {j}") for j, label in enumerate(_labels(value, where))]
-    return _padded(cells, chunks, "chunk", where)
-
-
-def _padded(cells: list[Cell], count: int, what: str, where: str) -> list[Cell]:
+def _cells(value: object, count: int, what: str, where: str) -> list[Cell]:
+    cells = [_cell(label, f"{where}, label {i}") for i, label in enumerate(_labels(value, where))]
     if len(cells) > count:
         raise InputError(f"{count} labels, one for each {what}", str(len(cells)), where=where)
     return cells + [None] * (count - len(cells))
@@ -253,17 +247,13 @@ def read_checking_outputs(path: str | os.PathLike[str]) -> CheckingOutputs:
         InputError: names the file, the result, the field, the row and the label.
     """
     data = read_json(Path(path))
-    results = [
-        _located(raw, number, str(path)) for number, raw in enumerate(_results(data, str(path)))
-    ]
+    results: list[CheckedResult] = []
+    for number, raw in enumerate(_results(data, str(path))):
+        try:
+            results.append(read_result(raw, number=number))
+        except InputError as error:
+            raise error.within(f"{path}, result {number}") from None
     return CheckingOutputs(tuple(results), _groups(data))
-
-
-def _located(raw: Any, number: int, path: str) -> CheckedResult:
-    try:
-        return read_result(raw, number=number)
-    except InputError as error:
-        raise error.within(f"{path}, result {number}") from None
 
 
 def _results(data: Any, path: str) -> Iterator[Any]:

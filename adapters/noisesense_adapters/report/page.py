@@ -6,40 +6,22 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from noisesense import Offender, Result, Summary, Tally, __version__, offenders, read_results
-from noisesense.jsonl import as_path, to_json, write_whole
+from noisesense import Comparison, Result, Tally, __version__, compare, offenders, read_results
+from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.utf8 import encodable
+from noisesense_adapters.report import words
 from noisesense_adapters.report.plots import plots
 from noisesense_adapters.report.samples import Samples
-from noisesense_adapters.report.words import (
-    KINDS,
-    MODE_WORDS,
-    NO_VALUES,
-    extent,
-    headline,
-    left_out,
-)
 
 Results = Iterable[Result] | str | os.PathLike[str]
 
 _DOCUMENTS, _CLAIMS_EACH = 25, 20
-
-
-@dataclass(frozen=True)
-class Collected:
-    """A run as the page shows it."""
-
-    summary: Summary
-    samples: Samples
-    offenders: tuple[Offender, ...]
-    judges: tuple[str, ...]
 
 
 def opened(results: Results) -> Iterable[Result]:
@@ -49,29 +31,12 @@ def opened(results: Results) -> Iterable[Result]:
 
 def source_name(results: Results) -> str:
     """The name of the file that the results come from, if there is one."""
-    if not isinstance(results, (str, os.PathLike)):
-        return ""
-    return os.path.basename(os.fspath(results))  # noqa: PTH119
-
-
-def collect(results: Results, *, confidence: float) -> Collected:
-    """Read the results once, and keep each sample's row and detail as JSON text."""
-    tally, samples, judges = Tally(), Samples(), dict[str, None]()
-
-    def collecting() -> Iterator[Result]:
-        for result in opened(results):
-            tally.add(result)
-            samples.add(result)
-            if result.judge is not None:
-                judges[result.judge] = None
-            yield result
-
-    ranked = offenders(collecting(), top=_DOCUMENTS, examples=_CLAIMS_EACH)
-    return Collected(tally.summary(confidence=confidence), samples, ranked, tuple(judges))
+    return as_path(results).name if isinstance(results, (str, os.PathLike)) else ""
 
 
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("detail.js", "table.js")
+_DATA = ("rows-here", "details-here", "texts-here")
 
 
 def write_report(
@@ -80,6 +45,7 @@ def write_report(
     *,
     title: str | None = None,
     confidence: float = 0.95,
+    baseline: Results | Comparison | None = None,
 ) -> Path:
     """Write the report: one HTML file with everything in it, which needs no network.
 
@@ -94,6 +60,9 @@ def write_report(
         path: the file to write; it appears whole or not at all.
         title: the heading; by default ``Noise sensitivity``.
         confidence: of the intervals.
+        baseline: an earlier run over the same samples, or the comparison with it; the report
+            says what is worse since. With a run, the results must be a file or a list: they are
+            read twice.
 
     Returns:
         The path.
@@ -101,10 +70,28 @@ def write_report(
     Raises:
         InputError: results of several definitions, a number out of range, or a report that
             cannot be written.
+        PairingError: fewer than 90% of the samples are in the baseline, too.
         RecordingError: a file that cannot be read.
     """
-    run = collect(results, confidence=confidence)
-    summary, samples = run.summary, run.samples
+    earlier = None
+    if baseline is not None:
+        name = "" if isinstance(baseline, Comparison) else source_name(baseline)
+        if not isinstance(baseline, Comparison):
+            baseline = compare(opened(baseline), opened(results), confidence=confidence)
+        modes = [each for mode in MODES if (each := baseline.mode(mode))]
+        earlier = words.since(name or "the earlier run", modes)
+    tally, samples, judges = Tally(), Samples(), dict[str, None]()
+
+    def collecting() -> Iterator[Result]:
+        for result in opened(results):
+            tally.add(result)
+            samples.add(result)
+            if result.judge is not None:
+                judges[result.judge] = None
+            yield result
+
+    ranked = offenders(collecting(), top=_DOCUMENTS, examples=_CLAIMS_EACH)
+    summary = tally.summary(confidence=confidence)
     style = _source("report.css")
     scripts = [_source(name) for name in _SCRIPTS]
     environment = Environment(
@@ -117,28 +104,44 @@ def write_report(
     page = environment.get_template("report.html").render(
         title=title or "Noise sensitivity",
         source=source_name(results),
+        earlier=earlier,
         version=__version__,
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
-        mode_words=MODE_WORDS,
+        mode_words=words.MODE_WORDS,
         definition=DEFINITIONS[summary.definition] if summary.definition else None,
-        headline=headline(summary),
-        kinds=KINDS,
-        no_values=NO_VALUES,
-        extent=extent,
-        left_out=left_out,
+        headline=words.headline(summary),
+        kinds=words.KINDS,
+        no_values=words.NO_VALUES,
+        extent=words.extent,
+        left_out=words.left_out,
         plots=plots(summary),
-        offenders=run.offenders,
-        judges=run.judges,
+        offenders=ranked,
+        judges=judges,
         policy=_policy(style, scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
-        rows=_data([to_json(samples.rows)]),
-        details=_data(samples.details),
-        texts=_data(map(to_json, samples.texts)),
+        # Too large to be copied: they are written where these elements stand.
+        **{name.removesuffix("-here"): Markup(f"<{name}>") for name in _DATA},
     )
-    write_whole(as_path(path), [encodable(page).rstrip("\n")])
+    write_whole(as_path(path), _pieces(encodable(page).rstrip("\n"), samples))
     return Path(path)
+
+
+def _pieces(page: str, samples: Samples) -> Iterator[str]:
+    """The page with its data. What a user wrote is escaped, and holds no such element."""
+    before, page = page.split(f"<{_DATA[0]}>")
+    yield before + "["
+    last = len(samples.rows) - 1
+    for i, row in enumerate(samples.rows):
+        yield row.translate(_ESCAPES) + ("," if i < last else "")
+    between, page = page.split(f"<{_DATA[1]}>")
+    yield "]" + between
+    yield from samples.details.packs()
+    between, after = page.split(f"<{_DATA[2]}>")
+    yield between
+    yield from samples.texts.packs()
+    yield after
 
 
 def _source(name: str) -> str:
@@ -160,9 +163,5 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
+# No character of the data may end or alter the block that it is in.
 _ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
-
-
-def _data(lines: Iterable[str]) -> Markup:
-    """JSON lines without any character that could end or alter the block they are in."""
-    return Markup("\n".join(lines).translate(_ESCAPES))

@@ -12,15 +12,8 @@ from matplotlib.patches import Patch
 from noisesense import Partition, Summary, summarize
 from noisesense.errors import InputError
 from noisesense.jsonl import as_path
+from noisesense_adapters.report import plots
 from noisesense_adapters.report.page import Results, opened
-from noisesense_adapters.report.plots import (
-    PAPER,
-    box_plot,
-    drawing,
-    histogram,
-    partition_bar,
-    shown,
-)
 from noisesense_adapters.report.words import KINDS, NO_VALUES, boxes_caption, extent
 
 if TYPE_CHECKING:
@@ -56,7 +49,7 @@ def write_png(
     """
     target = as_path(path)
     summary = summarize(opened(results), confidence=confidence)
-    with drawing():
+    with plots.drawing():
         figure = _figure(summary, title)
         try:
             figure.savefig(target, format="png", dpi=dpi, metadata={"Software": None})
@@ -67,46 +60,46 @@ def write_png(
 
 
 def _figure(summary: Summary, title: str | None) -> Figure:
-    modes = list(shown(summary))
+    modes = list(plots.shown(summary))
     figure = Figure(figsize=(8, 6.2 if modes else 2.2), layout="constrained", facecolor="white")
     if title:
-        figure.suptitle(title, color=PAPER.ink, weight="bold", parse_math=False)
+        figure.suptitle(title, color=plots.PAPER.ink, weight="bold", parse_math=False)
     if not modes:
-        figure.text(0.5, 0.5, NO_VALUES, ha="center", color=PAPER.ink)
+        figure.text(0.5, 0.5, NO_VALUES, ha="center", color=plots.PAPER.ink)
         return figure
     top, middle, bottom = figure.subfigures(3, 1, squeeze=False, height_ratios=[3, 1.9, 1.3])[:, 0]
     axes = top.subplots(1, len(modes), squeeze=False)[0]
     for ax, mode in zip(axes, modes, strict=True):
-        histogram(ax, mode, PAPER)
+        plots.histogram(ax, mode, plots.PAPER)
         about = f"mean {extent(mode.bounds)}" if mode.bounds else "no mean"
         if mode.interval:
             low, high, level, *_ = mode.interval
             about += f", {level:.0%} interval {low:.3f} to {high:.3f}"
-        ax.set_title(f"{mode.mode}\n{about}", color=PAPER.ink, fontsize=10)
+        ax.set_title(f"{mode.mode}\n{about}", color=plots.PAPER.ink, fontsize=10)
     boxed = [mode for mode in modes if mode.distribution]
     if boxed:
         boxes = middle.subplots()
-        box_plot(boxes, boxed, PAPER)
-        boxes.set_title(boxes_caption(boxed), color=PAPER.ink, fontsize=10, wrap=True)
+        plots.box_plot(boxes, boxed, plots.PAPER)
+        boxes.set_title(boxes_caption(boxed), color=plots.PAPER.ink, fontsize=10, wrap=True)
     else:
-        middle.text(0.5, 0.5, NO_VALUES, ha="center", color=PAPER.ink)
+        middle.text(0.5, 0.5, NO_VALUES, ha="center", color=plots.PAPER.ink)
     _with_legend(bottom.subplots(), summary.partition)
     return figure
 
 
 def _with_legend(ax: Axes, partition: Partition) -> None:
-    partition_bar(ax, partition, PAPER)
+    plots.partition_bar(ax, partition, plots.PAPER)
     handles = [
         Patch(
-            facecolor="none" if kind == "undetermined" else getattr(PAPER, kind),
-            edgecolor=getattr(PAPER, kind),
+            facecolor="none" if kind == "undetermined" else getattr(plots.PAPER, kind),
+            edgecolor=getattr(plots.PAPER, kind),
             hatch="////" if kind == "undetermined" else None,
             label=f"{KINDS[kind].name} {count:,}",
         )
         for kind, count in partition._asdict().items()
         if count
     ]
-    ax.set_title(f"{partition.total:,} response claims", color=PAPER.ink, fontsize=10)
+    ax.set_title(f"{partition.total:,} response claims", color=plots.PAPER.ink, fontsize=10)
     ax.legend(
         handles=handles,
         loc="upper center",

@@ -19,13 +19,8 @@ from matplotlib.ticker import MaxNLocator
 
 from noisesense import ModeSummary, Partition, Summary
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense_adapters.report.words import (
-    KINDS,
-    box_words,
-    boxes_caption,
-    histogram_words,
-    left_out,
-)
+from noisesense_adapters.report import words
+from noisesense_adapters.report.words import left_out
 
 # matplotlib's own types leave its keyword arguments open:
 # pyright: reportUnknownMemberType=false
@@ -53,7 +48,6 @@ class Colors:
     undetermined: str
 
     def mode(self, mode: Mode) -> str:
-        """The color of one mode."""
         return self.relevant if mode == "relevant" else self.irrelevant
 
 
@@ -238,8 +232,7 @@ def inline_svg(figure: Figure, name: str, label: str, *, stretched: bool = False
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     figure.savefig(file, format="svg", transparent=True, metadata=nothing)
     root = ElementTree.fromstring(file.getvalue())
-    linked = {link for node in root.iter() for link in _links(node)}
-    _clean(root, f"{name}-", linked)
+    _clean(root, f"{name}-")
     for attribute in ("height", "width", "version"):
         root.attrib.pop(attribute, None)
     root.attrib |= {"class": "plot", "role": "img", "aria-label": label}
@@ -251,36 +244,24 @@ def inline_svg(figure: Figure, name: str, label: str, *, stretched: bool = False
     return Markup(re.sub(r">\s+<", "><", text))  # matplotlib's, and escaped by ElementTree
 
 
-def _links(node: ElementTree.Element) -> set[str]:
-    return {
-        link
-        for name, value in node.attrib.items()
-        if name == _HREF or "url(#" in value
-        for link in _LINK.findall(value)
-    }
-
-
-def _clean(node: ElementTree.Element, prefix: str, linked: set[str]) -> None:
+def _clean(node: ElementTree.Element, prefix: str) -> None:
     node.tag = node.tag.removeprefix(_SVG)
     for child in list(node):
         if child.tag in _LEFT_OUT:
             node.remove(child)
         else:
-            _clean(child, prefix, linked)
+            _clean(child, prefix)
     old = dict(node.attrib)
     node.attrib.clear()
     style = dict(part.split(":", 1) for part in old.pop("style", "").split(";") if ":" in part)
     for name, value in {**old, **style}.items():
         name, value = name.strip(), value.strip()
         if name == "id":
-            if value in linked:
-                node.set("id", prefix + value)
+            node.set("id", prefix + value)
+        elif name == _HREF or "url(#" in value:
+            node.set("href" if name == _HREF else name, _LINK.sub(rf"#{prefix}\1", value))
         elif name != "font":  # the page's own
-            is_link = name == _HREF or "url(#" in value
-            node.set(
-                "href" if name == _HREF else name,
-                _LINK.sub(rf"#{prefix}\1", value) if is_link else value,
-            )
+            node.set(name, value)
 
 
 # In inches of 72 points: drawn for a phone's width, where text must stay readable.
@@ -308,34 +289,33 @@ class Plots:
 
 
 def plots(summary: Summary) -> Plots:
-    """Draw them."""
     with drawing():
         modes = list(shown(summary))
         boxed = [mode for mode in modes if mode.distribution]
         boxes = _boxes(boxed) if boxed else None
         partition = _partition(summary) if summary.partition.total else None
         histograms = [_histogram(mode) for mode in modes]
-        return Plots(histograms, boxes, boxes_caption(boxed), partition)
+        return Plots(histograms, boxes, words.boxes_caption(boxed), partition)
 
 
 def _histogram(mode: ModeSummary) -> Histogram:
     figure = Figure(figsize=(_WIDTH, 3.2), layout="constrained")
     counts = histogram(figure.subplots(), mode, VARIABLES)
-    svg = inline_svg(figure, f"histogram-{mode.mode}", histogram_words(mode, counts))
+    svg = inline_svg(figure, f"histogram-{mode.mode}", words.histogram_words(mode, counts))
     return Histogram(mode, svg, counts)
 
 
 def _boxes(modes: list[ModeSummary]) -> Markup:
     figure = Figure(figsize=(_WIDTH, 0.75 + 0.75 * len(modes)), layout="constrained")
     box_plot(figure.subplots(), modes, VARIABLES)
-    return inline_svg(figure, "boxes", box_words(modes))
+    return inline_svg(figure, "boxes", words.box_words(modes))
 
 
 def _partition(summary: Summary) -> Markup:
     figure = Figure(figsize=(_WIDTH, 0.62))
     partition_bar(figure.add_axes((0, 0, 1, 1)), summary.partition, VARIABLES, percent=False)
     parts = (
-        f"{KINDS[kind].name} {count}"
+        f"{words.KINDS[kind].name} {count}"
         for kind, count in summary.partition._asdict().items()
         if count
     )

@@ -1,12 +1,16 @@
 """The samples as the page's script reads them: rows of the table, and a detail for each.
 
-Rows are one JSON document, read when the page opens. Details are JSON lines; one is read when its
-sample is opened. A text that several samples share is stored once.
+Rows are one JSON document, read when the page opens. Details and texts are packed: each line is
+the base64 of some compressed JSON lines, unpacked when a sample among them is opened. A text that
+several samples share is stored once.
 """
 
 from __future__ import annotations
 
+import base64
+import zlib
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 from noisesense import Chunk, ClaimOutcome, Result, Score
@@ -18,23 +22,47 @@ _DIGITS = 6
 """Of values: more than the page shows, and few enough to keep the file small."""
 
 
-class Samples:
-    """Collects results. ``rows[i]`` and ``details[i]`` are of sample *i*, ``texts`` of all."""
+PACKED = 64
+"""How many lines are packed together: `detail.js` has the same number."""
+
+
+class Packed:
+    """JSON lines, compressed as they come."""
 
     def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-        self.details: list[str] = []
-        self._texts: dict[str, int] = {}
+        self._packs: list[str] = []
+        self._waiting: list[str] = []
+        self.count = 0
 
-    @property
-    def texts(self) -> list[str]:
-        """The chunks' distinct texts; details name them by position."""
-        return list(self._texts)
+    def add(self, data: Any) -> None:
+        self._waiting.append(to_json(data))
+        self.count += 1
+        if len(self._waiting) == PACKED:
+            self._pack()
+
+    def packs(self) -> list[str]:
+        """All packs."""
+        if self._waiting:
+            self._pack()
+        return self._packs
+
+    def _pack(self) -> None:
+        text = zlib.compress("\n".join(self._waiting).encode())
+        self._packs.append(base64.b64encode(text).decode())
+        self._waiting.clear()
+
+
+class Samples:
+    """Collects results. Row *i* and detail *i* are of sample *i*; details name texts by number."""
+
+    def __init__(self) -> None:
+        self.rows: list[str] = []
+        self.details, self.texts = Packed(), Packed()
+        self._numbers: dict[bytes, int] = {}
 
     def add(self, result: Result) -> None:
-        """Add one result."""
-        self.rows.append(_row(result))
-        self.details.append(to_json(self._detail(result)))
+        self.rows.append(to_json(_row(result)))
+        self.details.add(self._detail(result))
 
     def _detail(self, result: Result) -> dict[str, Any]:
         detail: dict[str, Any] = {}
@@ -66,10 +94,11 @@ class Samples:
         }
 
     def _chunk(self, chunk: ChunkForm, relevant: bool | None) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "text": self._texts.setdefault(chunk.text, len(self._texts)),
-            "relevant": relevant,
-        }
+        key = blake2b(chunk.text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        number = self._numbers.setdefault(key, self.texts.count)
+        if number == self.texts.count:
+            self.texts.add(chunk.text)
+        data: dict[str, Any] = {"text": number, "relevant": relevant}
         if chunk.id is not None:
             data["id"] = chunk.id
         if chunk.relevant is not None:

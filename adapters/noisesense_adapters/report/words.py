@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from noisesense import ModeSummary, Partition, Summary
 from noisesense.scoring.definitions import Mode
-from noisesense.stats.interval import quantile_of_counts
+from noisesense.stats.compare import ModeComparison
+from noisesense.stats.quantiles import quantile_of_counts
 
 NO_VALUES = "No sample has a value: there is nothing to draw."
 
@@ -20,8 +21,6 @@ MODE_WORDS: dict[Mode, str] = {
 
 
 class Kind(NamedTuple):
-    """A part of the partition."""
-
     name: str
     words: str
 
@@ -62,13 +61,27 @@ def headline(summary: Summary) -> Headline:
     return Headline(message, "; ".join(rest) + ".")
 
 
+_CHANGE = {"worse": ", worse", "better": ", better", "undecided": ", which may be chance"}
+
+
+def since(name: str, modes: list[ModeComparison]) -> str:
+    """What changed since an earlier run."""
+    parts = [
+        f"{mode.mode} {extent(mode.bounds_a)} → {extent(mode.bounds_b)} "
+        f"({extent(mode.difference_bounds, sign='+')}{_CHANGE[mode.decision]})"
+        for mode in modes
+        if mode.bounds_a and mode.bounds_b and mode.difference_bounds
+    ]
+    return f"Since {name}: {', '.join(parts) or 'nothing to compare'}."
+
+
 def _claims(kinds: Partition) -> str:
     return f"{kinds.total:,} claim" if kinds.total == 1 else f"{kinds.total:,} claims"
 
 
-def extent(bounds: tuple[float, float], digits: int = 3) -> str:
+def extent(bounds: tuple[float, float], digits: int = 3, sign: str = "") -> str:
     """A figure between two bounds: one number where they meet."""
-    low, high = (f"{end:.{digits}f}" for end in bounds)
+    low, high = (f"{end:{sign}.{digits}f}" for end in bounds)
     return low if bounds[0] == bounds[1] else f"{low} to {high}"
 
 
@@ -88,7 +101,6 @@ def left_out(mode: ModeSummary) -> int:
 
 
 def box_words(modes: list[ModeSummary]) -> str:
-    """The text alternative of the box plots."""
     return f"Box plots. {'; '.join(map(_box, modes))}."
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
 from noisesense_adapters.toolbox.replies import CUT_SHORT, FILTERED, MISFIT, NOT_JSON, usage_of
 
 T = TypeVar("T")
 
-_CODE = re.compile(r"[a-z]+(_[a-z]+)*")  # a word like rate_limit_exceeded, never a key
+_CODE = re.compile(r"[a-z]+([_.][a-z]+)*")  # a word like rate_limit_exceeded, never a key
 _HINTS = {
     400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
@@ -24,6 +24,59 @@ _HINTS = {
     404: "check the model's name and the base URL",
     429: "the rate limit or the quota is reached; lower max_concurrency or try again later",
 }
+
+
+class _Cause(NamedTuple):
+    """Why a provider refuses a request.
+
+    Attributes:
+        in_any_form: it would refuse the request in another form, too.
+    """
+
+    pattern: re.Pattern[str]
+    problem: str
+    hint: str
+    in_any_form: bool = True
+
+
+def _cause_of(pattern: str, *rest: Any) -> _Cause:
+    return _Cause(re.compile(pattern, re.IGNORECASE), *rest)
+
+
+# By the error's code or type. Where it has none, its message is searched for the same, and never
+# shown: it may hold the prompt or a key.
+_CAUSES = (
+    _cause_of(
+        r"context_length|context_window|maximum context|string_above_max|prompt is too long"
+        r"|too many (input )?tokens",
+        "the prompt is longer than the model's context",
+        "lower budget=Budget(text_chars=…), or choose a model with a longer context",
+    ),
+    _cause_of(
+        r"content_filter|content_policy|content management policy|responsible_?ai",
+        "the provider's content filter refused the prompt",
+        "another provider or a milder filter may take this sample",
+    ),
+    _cause_of(
+        r"insufficient_quota|billing_(hard_limit|not_active)|exceeded your current quota"
+        r"|credit balance",
+        "the account has no quota left",
+        "check the provider's plan and billing",
+    ),
+    _cause_of(
+        r"model_not_found|deployment_?not_?found|(model|deployment).{0,80}does not exist",
+        "the endpoint does not know the model",
+        "check the model's name and the base URL",
+    ),
+    _cause_of(
+        r"unsupported_(parameter|value)|unknown_parameter|unsupported (parameter|value)"
+        r"|unrecognized request argument|unexpected keyword argument",
+        "the model does not take one of the options sent",
+        "remove the option from params, or from the model's own settings",
+        False,  # it may be the form
+    ),
+)
+
 _WRAPPERS = ("RetryError", "InstructorRetryException")  # of tenacity and instructor
 # What clients and parsers raise over a reply that they have received. LangChain, ragas and
 # instructor each have their own class for the same event.
@@ -36,6 +89,7 @@ _REPLY_PROBLEMS = {
     "UnicodeDecodeError": NOT_JSON,
     "OutputParserException": MISFIT,
     "ValidationError": MISFIT,
+    "RecursionError": MISFIT,  # nested more deeply than a client can read
 }
 _UNFIT_REPLY = "json_validate_failed"  # Groq's 400 for a reply that does not fit the form
 
@@ -70,7 +124,8 @@ async def call_model(
         raise
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
         failure: Exception | None = _reply_error(error)
-        if failure is None and has_other_form and _status(error) in (400, 422):
+        refused = _status(error) in (400, 422) and not _cause(error, in_any_form=True)
+        if failure is None and has_other_form and refused:
             failure = RequestRefusedError()
         if failure is None and explain:
             failure = explain(next(_chain(error)))
@@ -83,10 +138,17 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     """Why the model could not be called, without a word of the exception's own text."""
     links, status = list(_chain(error)), _status(error)
     if status is not None:
-        code = next((code for link in links if (code := _code_of(link))), "")
+        codes = [code for link in links for code in _codes_of(link)]
+        cause = _cause(error)
         hint = _HINTS.get(status, "the endpoint itself failed" if status >= 500 else "")
-        details = f"{status}, {code}" if code else f"{status}"
-        message = f"{model} could not be called: HTTP {details}"
+        message = f"{model} could not be called: "
+        if cause is not None:
+            message += f"{cause.problem} "
+            hint = cause.hint
+        options = [getattr(link, "param", None) for link in links]
+        codes = codes[:1] + [name for name in options if _is_word(name)]
+        details = ", ".join([f"HTTP {status}", *codes])
+        message += f"({details})" if cause is not None else details
         return JudgeError(f"{message}. Hint: {hint}" if hint else message)
     names = [type(link).__name__ for link in links]
     if any("Timeout" in name for name in names):
@@ -97,16 +159,21 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     return JudgeError(f"{model} could not be called: {names[0]}{_place(links[0])}")
 
 
+def completion_in(error: BaseException) -> object:
+    """The reply that a client could not use, as its exception carries it; else None."""
+    for link in (error, *_chain(error, contexts=False)):
+        for name in ("completion", "last_completion"):
+            if (reply := getattr(link, name, None)) is not None:
+                return reply
+    return None
+
+
 def _reply_error(error: Exception) -> ReplyError | None:
-    links = list(_chain(error, contexts=False))
-    holders = [
-        (each, name) for each in (error, *links) for name in ("completion", "last_completion")
-    ]
-    replies = [reply for each, name in holders if (reply := getattr(each, name, None)) is not None]
-    problem = MISFIT if replies or _code_of(error) == _UNFIT_REPLY else ""
-    for link in links:
+    reply = completion_in(error)
+    problem = MISFIT if reply is not None or _UNFIT_REPLY in _codes_of(error) else ""
+    for link in _chain(error, contexts=False):
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
-    return ReplyError(problem, usage_of(next(iter(replies), None))) if problem else None
+    return ReplyError(problem, usage_of(reply)) if problem else None
 
 
 def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseException]:
@@ -132,10 +199,32 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _code_of(error: BaseException) -> str:
-    code = getattr(error, "code", None)
-    is_word = isinstance(code, str) and len(code) <= 40 and _CODE.fullmatch(code)
-    return str(code) if is_word else ""
+def _codes_of(error: BaseException) -> list[str]:
+    """The provider's words for what went wrong, the most exact first."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    named = inner if isinstance(inner, dict) else {}
+    values = [
+        *(getattr(error, name, None) for name in ("code", "type")),
+        *(named.get(name) for name in ("code", "type")),
+    ]
+    return list(dict.fromkeys(value for value in values if _is_word(value)))
+
+
+def _is_word(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) <= 40 and _CODE.fullmatch(value) is not None
+
+
+def _cause(error: BaseException, *, in_any_form: bool = False) -> _Cause | None:
+    """What the provider's code, or else its wording, says is wrong."""
+    links = list(_chain(error))
+    words = " ".join(code for link in links for code in _codes_of(link))
+    texts = " ".join(str(getattr(link, "message", link))[:2_000] for link in links)
+    for where in (words, texts):
+        for cause in _CAUSES:
+            if cause.pattern.search(where) and (cause.in_any_form or not in_any_form):
+                return cause
+    return None
 
 
 def _place(error: BaseException) -> str:

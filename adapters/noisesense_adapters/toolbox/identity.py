@@ -128,18 +128,11 @@ def _text(text: str) -> str | None:
 
 def _is_model(value: object) -> bool:
     """Or a step beside one; not a client, a cache or a logger."""
-    return (
-        isinstance(value, BaseModel)
-        or callable(getattr(value, "ainvoke", None))
-        or (hasattr(value, "__dict__") and _is_llm(value))
-    )
-
-
-def _is_llm(value: object) -> bool:
-    return any(
-        _of_framework(base) and not base.__module__.endswith(("client", "cache"))
-        for base in type(value).__mro__
-    )
+    if isinstance(value, BaseModel) or callable(getattr(value, "ainvoke", None)):
+        return True
+    bases = [base for base in type(value).__mro__ if _of_framework(base)]
+    others = [base for base in bases if not base.__module__.endswith(("client", "cache"))]
+    return hasattr(value, "__dict__") and bool(others)
 
 
 def _of_framework(kind: type) -> bool:

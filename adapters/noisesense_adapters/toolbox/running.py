@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import inspect
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -18,17 +20,21 @@ async def in_thread(call: Callable[[], T]) -> T:
     """As `asyncio.to_thread`, but for any number at once, and no exit waits for a thread."""
     done: Future[T] = Future()
     # With the context, in which frameworks keep the callbacks of whoever calls us.
-    context = contextvars.copy_context()
+    work = partial(contextvars.copy_context().run, call)
 
     def run() -> None:
         if done.set_running_or_notify_cancel():
-            try:
-                done.set_result(context.run(call))
-            except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-                done.set_exception(error)
+            _finish(done, work)
 
     threading.Thread(target=run, name="noisesense-ask", daemon=True).start()
     return await asyncio.wrap_future(done)
+
+
+def _finish(done: Future[T], work: Callable[[], T]) -> None:
+    try:
+        done.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+        done.set_exception(error)
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -48,13 +54,9 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         cancel.set_result((asyncio.get_running_loop(), task))
         return await task
 
-    def run() -> None:
-        try:
-            done.set_result(asyncio.run(cancellable()))
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-            done.set_exception(error)
-
-    thread = threading.Thread(target=run, name="noisesense-scoring")
+    thread = threading.Thread(
+        target=lambda: _finish(done, lambda: asyncio.run(cancellable())), name="noisesense-scoring"
+    )
     thread.start()
     try:
         return done.result()
@@ -66,6 +68,40 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         raise
     finally:
         thread.join()
+
+
+def with_deadline(client: Any) -> Any:
+    """A client of the openai package, over the same connections, whose timeout is for each whole
+    request: its own is for each piece of a reply, and a slow one comes in many."""
+    inner: Any = getattr(client, "_client", None)
+    kinds = [each for each in type(inner).__mro__ if each.__module__.startswith("httpx")]
+    if not kinds:
+        return client
+    # Not the package's subclass, which closes the connections when it is collected.
+    limited: Any = object.__new__(kinds[0])
+    limited.__dict__.update(inner.__dict__)
+    return client.copy(http_client=limit_requests(limited))
+
+
+def limit_requests(http_client: Any) -> Any:
+    """The HTTP client, which from now on ends a request when its read timeout is over."""
+    send = http_client.send
+
+    async def send_async(request: Any, **options: Any) -> Any:
+        return await asyncio.wait_for(send(request, **options), _seconds(request))
+
+    def send_blocking(request: Any, **options: Any) -> Any:
+        done: Future[Any] = Future()
+        work = partial(send, request, **options)
+        threading.Thread(target=_finish, args=(done, work), daemon=True).start()
+        return done.result(_seconds(request))
+
+    http_client.send = send_async if inspect.iscoroutinefunction(send) else send_blocking
+    return http_client
+
+
+def _seconds(request: Any) -> float | None:
+    return (request.extensions.get("timeout") or {}).get("read")
 
 
 # What asyncio says of another loop's connection. "no running event loop" is not one of them: as
@@ -83,21 +119,20 @@ async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]
     for good, but they belong to the loop that opened them: in another loop a request goes out,
     is paid for, and its reply is lost. Sync clients have no such bond.
     """
-    if _is_first(asyncio.get_running_loop()):
+    global _first
+    loop = asyncio.get_running_loop()
+    with _lock:
+        _first = _first or weakref.ref(loop)
+    if _first() is loop:
         try:
             return await call()
         except Exception as error:
             if not is_about_loops(error):
                 raise
-    return await in_thread(blocking)
-
-
-def _is_first(loop: asyncio.AbstractEventLoop) -> bool:
-    global _first
-    with _lock:
-        if _first is None:
-            _first = weakref.ref(loop)
-        return _first() is loop
+    try:
+        return await in_thread(blocking)
+    except NotImplementedError:
+        return await call()  # a model that has nothing else
 
 
 def is_about_loops(error: BaseException | None) -> bool:

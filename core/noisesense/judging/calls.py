@@ -7,12 +7,13 @@ import hashlib
 import json
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from noisesense.errors import InputError, JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError, ReplyError, StoreError
 from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense.judging.store import StoredCall
 
@@ -85,30 +86,25 @@ class Totals:
     failed: int = 0
     unanswered: int = 0
 
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            self.usage + other.usage,
+            self.samples + other.samples,
+            self.failed + other.failed,
+            self.unanswered + other.unanswered,
+        )
+
 
 class RunningTotals:
-    """`Totals` that several threads add to."""
+    """`Totals` that several threads add to; ``now`` holds them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._now = Totals()
+        self.now = Totals()
 
-    @property
-    def now(self) -> Totals:
-        """The totals at this moment."""
-        return self._now
-
-    def add(
-        self, usage: Usage | None = None, *, samples: int = 0, failed: int = 0, unanswered: int = 0
-    ) -> None:
+    def add(self, more: Totals) -> None:
         with self._lock:
-            now = self._now
-            self._now = Totals(
-                now.usage + (usage or Usage()),
-                now.samples + samples,
-                now.failed + failed,
-                now.unanswered + unanswered,
-            )
+            self.now += more
 
 
 S = TypeVar("S", bound=BaseModel)
@@ -150,9 +146,6 @@ class ModelCall(Generic[S, A]):
     read: Callable[[S], A | None]
     vote: int = 0
     attempt: int = 0
-
-    def answer(self, reply: S | None) -> A | None:
-        return None if reply is None else self.read(reply)
 
 
 @dataclass(frozen=True)
@@ -198,7 +191,8 @@ class CallRunner:
             return await self._through(self.store, run, first, attempts[1:], model_call)
         async with self.limit.slot():
             reply, _ = await self._ask(run, first)
-        return CallResult(first.answer(reply), first.attempt, from_model=True)
+        answer = None if reply is None else first.read(reply)
+        return CallResult(answer, first.attempt, from_model=True)
 
     def key(self, run: SampleRun, call: ModelCall[S, A]) -> str:
         """What a call is found by in the store: everything its reply depends on."""
@@ -246,7 +240,7 @@ class CallRunner:
             return None
         try:
             reply = call.schema.model_validate_json(stored.reply or "")
-        except ValidationError:
+        except (ValidationError, RecursionError):
             raise store.damaged(f"a {stored.step} reply that cannot be read") from None
         answer = call.read(reply)
         if answer is None:
@@ -260,25 +254,28 @@ class CallRunner:
         """The claim ends with it, whatever comes of it."""
         try:
             reply, usage = await self._ask(run, call)
-        except BaseException:
-            store.release(key)
-            raise
-        answer = call.answer(reply)
-        store.put(
-            StoredCall(
-                key=key,
-                model=self.model,
-                version=self.version,
-                step=call.step,
-                vote=call.vote,
-                sample_key=run.sample_key,
-                label=run.label,
-                reply=None if reply is None else reply.model_dump_json(),
-                usage=usage,
-                unanswered=answer is None,
-                identity=digest(run.identity),
+            answer = None if reply is None else call.read(reply)
+            # Not as pydantic writes it, which half of a surrogate pair would stop.
+            data = None if reply is None else reply.model_dump(mode="json")
+            store.put(
+                StoredCall(
+                    key=key,
+                    model=self.model,
+                    version=self.version,
+                    step=call.step,
+                    vote=call.vote,
+                    sample_key=run.sample_key,
+                    label=run.label,
+                    reply=None if reply is None else json.dumps(data, ensure_ascii=False),
+                    usage=usage,
+                    unanswered=answer is None,
+                    identity=digest(run.identity),
+                )
             )
-        )
+        except BaseException:
+            with suppress(StoreError):  # else it runs out
+                store.release(key)
+            raise
         return CallResult(answer, call.attempt, from_model=True)
 
     async def _ask(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[S | None, Usage]:
@@ -289,7 +286,9 @@ class CallRunner:
         except ReplyError as error:
             spent = error.usage
             run.problem = str(error)
-        usage = _at_least_one_call(spent)
+        usage = spent if isinstance(spent, Usage) else Usage()
+        if not usage.calls and not usage.cached_calls:
+            usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
         if call.attempt:
             usage = replace(usage, reasks=usage.reasks + 1)
         self._count(run, usage)
@@ -302,14 +301,7 @@ class CallRunner:
 
     def _count(self, run: SampleRun, usage: Usage) -> None:
         run.usage += usage
-        self.totals.add(usage)
-
-
-def _at_least_one_call(usage: object) -> Usage:
-    """A bridge that does not count its calls made one."""
-    if not isinstance(usage, Usage):
-        return Usage(calls=1)
-    return usage if usage.calls or usage.cached_calls else replace(usage, calls=1)
+        self.totals.add(Totals(usage))
 
 
 def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, check_whole, describe
@@ -155,10 +156,10 @@ class LLMJudge:
         try:
             pending = await self._fill(sample, run)
         except BaseException:
-            self._totals.add(failed=1)
+            self._totals.add(Totals(failed=1))
             raise
         verdicts = pending.verdicts()
-        self._totals.add(samples=1, unanswered=pending.unanswered)
+        self._totals.add(Totals(samples=1, unanswered=pending.unanswered))
         if self._store is not None:
             self._store.put_sample(
                 StoredSample(
@@ -176,50 +177,37 @@ class LLMJudge:
     async def _fill(self, sample: Sample, run: SampleRun) -> PendingVerdicts:
         """The plan, step by step."""
         pending = PendingVerdicts(sample, full=self.plan == "full")
-        if pending.full:
-            # Every cell is wanted, whatever is correct: the chunks need not wait to hear it.
-            await gather_all(
-                [self._response_side(pending, run), self._reference_side(pending, run)]
-            )
-            await gather_all([self._correctness(pending, run), self._chunks(pending, run)])
-            return pending
-        sides = [self._checked_response(pending, run)]
-        if pending.needs_reference_claims:
-            sides.append(self._reference_side(pending, run))
-        await gather_all(sides)
-        await self._chunks(pending, run)
+        decompose, verify = partial(self._decomposer.claims, run), self._verifier.verify
+
+        async def response() -> None:
+            pending.response = await decompose("response", sample.response, sample.user_input)
+            if not pending.full:
+                await correctness()
+
+        async def reference() -> None:
+            if not pending.needs_reference_claims:
+                return
+            try:
+                claims = await decompose("reference", sample.reference, sample.user_input)
+            except ReplyError:
+                pending.reference_failed = True
+            else:
+                pending.reference = claims
+
+        async def correctness() -> None:
+            premise = Premise(sample.reference, pending.response_claims)
+            (answers,) = await verify(run, "reference", [premise])
+            pending.add_correctness(answers)
+
+        async def chunks() -> None:
+            premises = pending.chunk_premises()
+            answers = await verify(run, "chunk", [*premises.values()])
+            pending.by_text = dict(zip(premises, answers, strict=True))
+
+        await gather_all([response(), reference()])
+        # Where every cell is wanted, the chunks need not wait to hear what is correct.
+        await gather_all([correctness(), chunks()] if pending.full else [chunks()])
         return pending
-
-    async def _checked_response(self, pending: PendingVerdicts, run: SampleRun) -> None:
-        await self._response_side(pending, run)
-        await self._correctness(pending, run)
-
-    async def _response_side(self, pending: PendingVerdicts, run: SampleRun) -> None:
-        sample = pending.sample
-        pending.add_response_claims(
-            await self._decomposer.claims(run, "response", sample.response, sample.user_input)
-        )
-
-    async def _correctness(self, pending: PendingVerdicts, run: SampleRun) -> None:
-        premise = Premise(pending.sample.reference, pending.response_claims)
-        (answers,) = await self._verifier.verify(run, "reference", [premise])
-        pending.add_correctness(answers)
-
-    async def _chunks(self, pending: PendingVerdicts, run: SampleRun) -> None:
-        premises = pending.chunk_premises()
-        answers = await self._verifier.verify(run, "chunk", [*premises.values()])
-        pending.add_chunks(dict(zip(premises, answers, strict=True)))
-
-    async def _reference_side(self, pending: PendingVerdicts, run: SampleRun) -> None:
-        sample = pending.sample
-        claims: list[str] | None
-        try:
-            claims = await self._decomposer.claims(
-                run, "reference", sample.reference, sample.user_input
-            )
-        except ReplyError:
-            claims = None
-        pending.add_reference_claims(claims)
 
 
 def _label(sample: Sample) -> str:

@@ -30,7 +30,7 @@ from noisesense.judging.prompts import (
     split_text,
 )
 from noisesense.verdicts.form import positions
-from noisesense.verdicts.sample import Chunk, Sample
+from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
 
 Id = TypeVar("Id", bound=Hashable)
@@ -96,11 +96,14 @@ class Decomposer:
 
 
 def _claims(text: str, reply: Claims) -> list[str] | None:
-    """None if all are blank, or run away: what a text says is bounded by its length."""
+    """None if all are blank, or run away: what a text says is bounded by its length.
+
+    The prompt's own example, "…", is blank, too.
+    """
     size = sum(map(len, reply.claims))
     if len(reply.claims) > 50 + len(text) or size > 5_000 + 20 * len(text):
         return None
-    claims = [claim for claim in reply.claims if claim.strip()]
+    claims = [claim for claim in reply.claims if claim.strip("….\"' \t\r\n")]
     return claims if claims or not reply.claims else None
 
 
@@ -262,15 +265,18 @@ def _read(
     missing: Collection[_Cell],
     reply: _Reply,
 ) -> _Cells | None:
-    """What the reply says of the cells that were missing; None if nothing."""
-    if isinstance(reply, VerdictList):
-        verdicts = [(1, each.id, each.entailed) for each in reply.verdicts]
-    else:
-        verdicts = [(each.premise, each.id, each.entailed) for each in reply.verdicts]
+    """What the reply says of the cells that were missing; None if nothing.
+
+    Nothing, too, if it goes on counting below or above the numbers in the prompt: claims numbered
+    0 to N, where 1 to N were asked, may all be off by one.
+    """
+    beside = {"premise": (0, len(part_of) + 1), "id": (0, len(claim_of) + 1)}
+    if any(getattr(each, axis, 1) in beside[axis] for each in reply.verdicts for axis in beside):
+        return None
     # A number that was not in the prompt stands for no part and no claim: -1.
     cells = [
-        ((part_of.get(premise, -1), claim_of.get(claim, -1)), entailed)
-        for premise, claim, entailed in verdicts
+        ((part_of.get(getattr(each, "premise", 1), -1), claim_of.get(each.id, -1)), each.entailed)
+        for each in reply.verdicts
     ]
     answers = align(list(product(part_of.values(), claim_of.values())), cells)
     return {cell: answers[cell] for cell in answers if cell in missing} or None
@@ -298,12 +304,13 @@ class PendingVerdicts:
     def __init__(self, sample: Sample, *, full: bool) -> None:
         self.sample = sample
         self.full = full
-        self._response: Sequence[str] = ()
-        self._reference: Sequence[str] = ()
+        self.response: Sequence[str] = ()
+        self.reference: Sequence[str] = ()
+        # Every reply with the reference's claims was unusable: relevance stays open.
+        self.reference_failed = False
+        self.by_text: Mapping[str, Answers] = {}
         self._correct: Mapping[int, bool | None] = {}
         self._checked = asyncio.Event()
-        self._by_text: Mapping[str, Answers] = {}
-        self._reference_failed = False
 
     @property
     def needs_reference_claims(self) -> bool:
@@ -313,19 +320,11 @@ class PendingVerdicts:
     @property
     def response_claims(self) -> dict[int, str]:
         """By id."""
-        return dict(enumerate(self._response, start=1))
+        return dict(enumerate(self.response, start=1))
 
     @property
     def _reference_claims(self) -> dict[int, str]:
-        return dict(enumerate(self._reference, start=len(self._response) + 1))
-
-    def add_response_claims(self, claims: Sequence[str]) -> None:
-        self._response = claims
-
-    def add_reference_claims(self, claims: Sequence[str] | None) -> None:
-        """None: every reply was unusable, so the unlabeled chunks' relevance stays open."""
-        self._reference = claims or ()
-        self._reference_failed = claims is None
+        return dict(enumerate(self.reference, start=len(self.response) + 1))
 
     def add_correctness(self, answers: Answers) -> None:
         self._correct = answers
@@ -373,16 +372,13 @@ class PendingVerdicts:
             claims.update(self._reference_claims)
         return claims
 
-    def add_chunks(self, answers: Mapping[str, Answers]) -> None:
-        self._by_text = answers
-
     @property
     def unanswered(self) -> int:
         """Cells that were asked and stayed open; an unusable list of claims counts as one."""
         correctness = sum(cell is None for cell in self._correct.values())
-        chunks = [self._by_text.get(chunk.text, {}) for chunk in self.sample.retrieved_contexts]
+        chunks = [self.by_text.get(chunk.text, {}) for chunk in self.sample.retrieved_contexts]
         cells = sum(cell is None for answers in chunks for cell in answers.values())
-        return correctness + cells + self._reference_failed
+        return correctness + cells + self.reference_failed
 
     def verdicts(self) -> Verdicts:
         """Everything that is known; cells without an answer, asked or not, are undetermined."""
@@ -400,9 +396,7 @@ class PendingVerdicts:
         )
 
     def _positions(self, claim: int) -> dict[str, tuple[int, ...]]:
-        return positions([self._cell(chunk, claim) for chunk in self.sample.retrieved_contexts])
-
-    def _cell(self, chunk: Chunk, claim: int) -> bool | None:
-        if not chunk.text.strip():
-            return False
-        return self._by_text.get(chunk.text, {}).get(claim)
+        texts = [chunk.text for chunk in self.sample.retrieved_contexts]
+        return positions(
+            [self.by_text.get(text, {}).get(claim) if text.strip() else False for text in texts]
+        )

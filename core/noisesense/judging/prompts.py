@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -74,29 +74,50 @@ class Prompts:
         self, premises: Mapping[int, str], claims: Mapping[int, str], *, attempt: int = 0
     ) -> str:
         """The prompt that asks which premises entail which claims."""
-        numbered = _by_id(claims)
         if len(premises) == 1:
             (premise,) = premises.values()
-            return self._prompt(self.verify, {"premise": premise, "claims": numbered}, attempt)
-        data = {"premises": _by_id(premises), "claims": numbered}
+            return self._prompt(self.verify, {"premise": premise, "claims": claims}, attempt)
+        data = {"premises": premises, "claims": claims}
         return self._prompt(self.verify_several, data, attempt)
 
-    def _prompt(self, instructions: str, data: object, attempt: int) -> str:
-        line = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        line = encodable(line)
+    def _prompt(self, instructions: str, data: Mapping[str, object], attempt: int) -> str:
+        line = encodable(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
         again = [f"{self.again} (attempt {attempt + 1})"] if attempt else []
         return "\n".join([instructions, *again, line])
-
-
-def _by_id(texts: Mapping[int, str]) -> dict[str, str]:
-    return {str(number): text for number, text in texts.items()}
 
 
 DEFAULT_PROMPTS = Prompts()
 
 
-def _digits_as_int(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
+def consistent(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object as a dict. A key that is there twice with different values says nothing: null.
+
+    For ``json.loads(…, object_pairs_hook=consistent)``.
+    """
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        value[key] = None if key in value and value[key] != item else item
+    return value
+
+
+_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def _as_bool(value: Any) -> Any:
+    if isinstance(value, str):
+        return _WORDS.get(value.strip().lower(), value)
+    is_bit = isinstance(value, (int, float)) and value in (0, 1)
+    return bool(value) if is_bit else value
+
+
+def _as_id(value: Any) -> Any:
+    if isinstance(value, str) and len(value) < 20 and value.strip().isdecimal():
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _as_text(value: Any) -> Any:
+    return encodable(value) if isinstance(value, str) else value
 
 
 def _sound_items(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
@@ -111,7 +132,11 @@ def _sound_items(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     return items
 
 
-_Id = Annotated[StrictInt, BeforeValidator(_digits_as_int)]
+_Id = Annotated[StrictInt, BeforeValidator(_as_id)]
+_Bool = Annotated[StrictBool, BeforeValidator(_as_bool)]
+
+
+F = TypeVar("F", bound="_Form")
 
 
 class _Form(BaseModel):
@@ -119,14 +144,25 @@ class _Form(BaseModel):
         frozen=True, extra="ignore", json_schema_extra={"additionalProperties": False}
     )
 
+    @classmethod
+    def model_validate_json(cls: type[F], json_data: str | bytes | bytearray, **kwargs: Any) -> F:
+        """As pydantic's, which hosts' clients call, but without taking the last of two values."""
+        try:
+            value = json.loads(json_data, object_pairs_hook=consistent)
+        except (ValueError, RecursionError):
+            return super().model_validate_json(json_data)  # says what is wrong
+        kwargs.pop("strict", None)  # the fields say themselves what they take
+        return cls.model_validate(value, **kwargs)
+
 
 class Claims(_Form):
-    claims: list[StrictStr]
+    # Half of a surrogate pair, as a broken tokenizer leaves it, could not be stored.
+    claims: list[Annotated[StrictStr, BeforeValidator(_as_text)]]
 
 
 class Verdict(_Form):
     id: _Id
-    entailed: StrictBool
+    entailed: _Bool
 
 
 class VerdictList(_Form):
@@ -136,7 +172,7 @@ class VerdictList(_Form):
 class PackedVerdict(_Form):
     premise: _Id
     id: _Id
-    entailed: StrictBool
+    entailed: _Bool
 
 
 class PackedVerdicts(_Form):

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from sys import getsizeof
-from typing import Any
 
+from noisesense.errors import JudgeError, NoiseSenseError
 from noisesense.judging.protocol import DetailedJudge, Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
@@ -55,10 +55,8 @@ class _Run:
     """What one judge has said in one run."""
 
     samples: dict[_Key, _Judgings] = field(default_factory=dict[_Key, _Judgings])
-    finalizers: list[weakref.finalize[Any, Any]] = field(
-        default_factory=list["weakref.finalize[Any, Any]"]
-    )
-    keep_alive: list[object] = field(default_factory=list[object])
+    owners: list[object] = field(default_factory=list[object])
+    """Weak references. What cannot have one (``__slots__``) is kept, and with it its id."""
 
 
 class _Memory:
@@ -115,15 +113,14 @@ class _Memory:
             run = self._runs[owners] = _Run()
             for each in objects:
                 try:
-                    run.finalizers.append(weakref.finalize(each, self._forget, owners))
+                    run.owners.append(weakref.ref(each, lambda _: self._clear_up(owners)))
                 except TypeError:
-                    # Not weakly referable (None, __slots__): kept, so that its id stays its own.
-                    run.keep_alive.append(each)
+                    run.owners.append(each)
         return run
 
     def _drop(self, judging: _Judging) -> None:
         run = self._runs[judging.owners]
-        self._discount(judging)
+        self._uncount(judging)
         known = run.samples[judging.key]
         known.all.remove(judging)
         if not known.all:
@@ -133,26 +130,19 @@ class _Memory:
 
     def _drop_run(self, owners: _Owners) -> None:
         run = self._runs.pop(owners, None)
-        if run is None:
-            return
-        for finalizer in run.finalizers:
-            finalizer.detach()
-        for known in run.samples.values():
+        for known in run.samples.values() if run else ():
             for judging in known.all:
-                self._discount(judging)
+                self._uncount(judging)
 
-    def _discount(self, judging: _Judging) -> None:
+    def _uncount(self, judging: _Judging) -> None:
         if judging in self._kept:
             del self._kept[judging]
             self.bytes -= judging.bytes
 
-    def _forget(self, owners: _Owners) -> None:
+    def _clear_up(self, *gone: _Owners) -> None:
         # The garbage collector may call this in the middle of anything, also while this very
         # thread holds the lock: then whoever holds it clears up.
-        self._gone.append(owners)
-        self._clear_up()
-
-    def _clear_up(self) -> None:
+        self._gone.extend(gone)
         while self._gone and self._lock.acquire(blocking=False):
             try:
                 self._drop_gone()
@@ -175,13 +165,11 @@ class _Memory:
 def _size(judgement: Judgement) -> int:
     """About how many bytes a judgement holds."""
     verdicts = judgement.verdicts
-    chunks = [getsizeof(chunk.text) for chunk in verdicts.chunks or ()]
-    claims = [
-        getsizeof(claim.text) + 8 * len(claim.entailed_by) + 8 * len(claim.undetermined)
-        for side in (verdicts.response_claims, verdicts.reference_claims)
-        for claim in side
-    ]
-    return sum(chunks) + sum(claims) + _ITEM_BYTES * (1 + len(chunks) + len(claims))
+    sides = verdicts.response_claims, verdicts.reference_claims
+    claims = [claim for side in sides for claim in side]
+    texts = [each.text for each in (*claims, *(verdicts.chunks or ()))]
+    cells = sum(len(claim.entailed_by) + len(claim.undetermined) for claim in claims)
+    return 8 * cells + _ITEM_BYTES * (1 + len(texts)) + sum(map(getsizeof, texts))
 
 
 _memory = _Memory(_BYTES_KEPT)
@@ -246,10 +234,21 @@ async def judge_once(
 
 
 async def _ask(judge: Judge, sample: Sample) -> Judgement:
-    if isinstance(judge, DetailedJudge):
-        judgement = await judge.judge_detailed(sample)
-        return replace(judgement, verdicts=judgement.verdicts.beside(sample))
-    return Judgement((await judge.judge(sample)).beside(sample))
+    failure: JudgeError
+    try:
+        if isinstance(judge, DetailedJudge):
+            judgement = await judge.judge_detailed(sample)
+            return replace(judgement, verdicts=judgement.verdicts.beside(sample))
+        return Judgement((await judge.judge(sample)).beside(sample))
+    except NoiseSenseError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, hosts keep its words and traceback
+        name = type(judge).__name__
+        failure = JudgeError(
+            f"{name} failed with {type(error).__name__}; its message may hold a key or a prompt "
+            "and is withheld. Hint: await the judge yourself to see it"
+        )
+    raise failure
 
 
 _judges: OrderedDict[tuple[Hashable, Hashable], tuple[object, Judge]] = OrderedDict()

@@ -15,9 +15,9 @@ from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, StoreError
-from noisesense.jsonl import as_path, to_json
+from noisesense.jsonl import as_path, parse_line, to_json
 from noisesense.judging.protocol import Usage
-from noisesense.judging.sqlite import Database, believed_alive, prepare, this_process
+from noisesense.judging.sqlite import Database, check_types, prepare, this_process
 from noisesense.utf8 import encodable
 from noisesense.verdicts.recording import write_recording
 from noisesense.verdicts.sample import Sample
@@ -65,18 +65,20 @@ class StoredCall:
 
     def row(self) -> Row:
         """As the table ``calls`` keeps it: every field and their checksum."""
-        usage = (self.usage.calls, self.usage.input_tokens, self.usage.output_tokens)
+        usage = self.usage
+        # SQLite keeps no NaN.
+        cost = None if usage.cost is None or math.isnan(usage.cost) else float(usage.cost)
         return _with_checksum(
             *(self.key, float(self.created), self.model, self.identity, self.version),
             *(self.step, self.vote, self.sample_key, self.label, self.reply),
-            *(*usage, _number(self.usage.cost), int(self.unanswered)),
+            *(usage.calls, usage.input_tokens, usage.output_tokens, cost, int(self.unanswered)),
         )
 
     @classmethod
     def from_row(cls, row: Row) -> StoredCall:
         """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
         key, created, model, identity, version, step, vote, sample_key, label, reply, *rest = (
-            _sound(row)
+            _sound("calls", row)
         )
         calls, input_tokens, output_tokens, cost, unanswered = rest
         usage = Usage(calls, input_tokens=input_tokens, output_tokens=output_tokens, cost=cost)
@@ -121,23 +123,28 @@ class StoredSample:
     @classmethod
     def from_row(cls, row: Row) -> StoredSample:
         """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
-        _, created, model, identity, version, settings, sample, verdicts, unanswered = _sound(row)
+        _, created, model, identity, version, settings, sample, verdicts, unanswered = _sound(
+            "samples", row
+        )
         return cls(
-            Sample.model_validate(json.loads(sample)),
-            Verdicts.model_validate(json.loads(verdicts)),
+            Sample.model_validate(parse_line(sample)),
+            Verdicts.model_validate(parse_line(verdicts)),
             *(model, version, settings, unanswered, created, identity),
         )
 
 
 def _with_checksum(*fields: object) -> Row:
-    return *fields, _checksum(fields)
+    # Half of a surrogate pair cannot be kept, wherever it came from.
+    kept = tuple(encodable(each) if isinstance(each, str) else each for each in fields)
+    return *kept, _checksum(kept)
 
 
-def _sound(row: Row) -> Row:
+def _sound(table: str, row: Row) -> Row:
     """The fields of a row, without its checksum."""
     *fields, checksum = row
     if checksum != _checksum(fields):
         raise ValueError("its checksum is wrong")
+    check_types(table, row)
     return tuple(fields)
 
 
@@ -146,13 +153,6 @@ def _checksum(fields: Sequence[object]) -> str:
     content = json.dumps(fields, default=repr)
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
-
-def _number(cost: float | None) -> float | None:
-    """SQLite keeps no NaN."""
-    return None if cost is None or math.isnan(cost) else float(cost)
-
-
-_LEASE_SECONDS = 60.0
 
 T = TypeVar("T")
 
@@ -197,7 +197,11 @@ class VerdictStore:
 
     def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
         self.path = as_path(path, StoreError)
-        if must_exist and not self.path.is_file():
+        try:
+            missing = must_exist and not self.path.is_file()
+        except OSError as error:  # a folder that may not be searched
+            raise self._failure(error) from None
+        if missing:
             raise StoreError("a verdict store", "no such file", where=str(self.path))
         self._database = Database(
             self.path, lambda connection: prepare(connection, str(self.path)), self._failure
@@ -236,6 +240,7 @@ class VerdictStore:
 
     def put(self, call: StoredCall) -> None:
         """Keep a finished call, and end the claim on it."""
+        self._database.let_go(call.key)
         row = call.row()
         with self._write() as connection:
             connection.execute(_insert("calls", row), row)
@@ -244,29 +249,20 @@ class VerdictStore:
     def claim(self, key: str) -> bool:
         """May the caller make this call? If not, `get` has it or somebody is making it.
 
-        A claim ends with `put` or `release`, with its process (seen on the same machine), or
-        after a minute: a call that takes longer may be made by a second process as well.
+        A claim ends with `put` or `release`, or with its process, which is seen at once on the
+        same machine and after a minute elsewhere. It is renewed for as long as the call takes,
+        up to an hour.
         """
         with self._write() as connection:
-            now = time.time()  # under the lock: no lease there was made later
             call = _call_of(connection, key)
-            if call is not None and call.answered:
+            if (call is not None and call.answered) or not self._database.lease(connection, key):
                 return False
-            # A lease that ends much later than it could is damaged, or the clock was set back.
-            row = connection.execute(
-                "SELECT owner FROM leases WHERE key = ? AND until > ? AND until <= ?",
-                (key, now, now + 2 * _LEASE_SECONDS),
-            ).fetchone()
-            if row is not None and believed_alive(row[0]):
-                return False
-            connection.execute(
-                "INSERT OR REPLACE INTO leases VALUES (?, ?, ?)",
-                (key, this_process(), now + _LEASE_SECONDS),
-            )
-            return True
+        self._database.hold(key)
+        return True
 
     def release(self, key: str) -> None:
         """Give a claim back without an answer."""
+        self._database.let_go(key)
         with self._write() as connection:
             connection.execute(
                 "DELETE FROM leases WHERE key = ? AND owner = ?", (key, this_process())
@@ -285,11 +281,9 @@ class VerdictStore:
         """All finished calls, oldest first; those to be asked again are among them.
 
         Raises:
-            StoreError: one of them is damaged.
+            StoreError: the file is damaged, whether these calls are or others.
         """
-        with self._read() as connection:
-            rows = connection.execute("SELECT * FROM calls ORDER BY created, key").fetchall()
-        return [self._sound(StoredCall.from_row, row, "call") for row in rows]
+        return self._all("calls", StoredCall.from_row)
 
     # Samples
 
@@ -305,11 +299,7 @@ class VerdictStore:
         Raises:
             StoreError: the file is damaged, whether these samples are or others.
         """
-        with self._read() as connection:
-            # A damaged page may hide rows, and nobody would miss them.
-            self._check(connection)
-            rows = connection.execute("SELECT * FROM samples ORDER BY created, key").fetchall()
-        samples = [self._sound(StoredSample.from_row, row, "sample") for row in rows]
+        samples = self._all("samples", StoredSample.from_row)
         return [each for each in samples if model in (None, each.model, each.identity)]
 
     def export(self, path: str | os.PathLike[str], *, model: str | None = None) -> int:
@@ -384,7 +374,8 @@ class VerdictStore:
         usage = sum((call.usage for call in calls), Usage())
         names = sorted({call.model for call in calls} | {sample.model for sample in samples})
         oldest, newest = (calls[0].created, calls[-1].created) if calls else (None, None)
-        size = self.path.stat().st_size
+        with self._read():
+            size = self.path.stat().st_size
         return StoreStats(len(calls), len(samples), usage, tuple(names), oldest, newest, size)
 
     def check(self) -> None:
@@ -392,10 +383,18 @@ class VerdictStore:
         self.calls()
         self.samples()
 
-    def _check(self, connection: sqlite3.Connection) -> None:
-        answer = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        if answer != ("ok",):
-            raise self.damaged(" ".join(map(str, answer or ())))
+    def _all(self, table: str, read: Callable[[Row], T]) -> list[T]:
+        with self._read() as connection:
+            # A damaged page may hide rows, and nobody would miss them.
+            answer = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if answer != ("ok",):
+                raise self.damaged(" ".join(map(str, answer or ())))
+            rows = connection.execute(f"SELECT * FROM {table} ORDER BY created, key").fetchall()
+        try:
+            return [read(row) for row in rows]
+        except ValueError as error:
+            what = f"a kept {table.removesuffix('s')} that cannot be read: {error}"
+            raise self.damaged(what) from None
 
     def damaged(self, what: str) -> StoreError:
         """The error to raise: what is wrong, in this file, and what can be done."""
@@ -411,16 +410,21 @@ class VerdictStore:
         return self._database.transaction()
 
     def _failure(self, error: Exception) -> StoreError:
-        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError)):
+        got = encodable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError, OSError)):
             expected = "a store that can be read and written"
-            return StoreError(expected, str(error), where=str(self.path))
-        return self.damaged(str(error) or type(error).__name__)
+            hints = (hint for sign, hint in _HINTS.items() if sign in got)
+            return StoreError(expected, got, where=str(self.path), hint=next(hints, ""))
+        return self.damaged(got)
 
-    def _sound(self, read: Callable[[Row], T], row: Row, what: str) -> T:
-        try:
-            return read(row)
-        except ValueError as error:
-            raise self.damaged(f"a kept {what} that cannot be read: {error}") from None
+
+_HINTS = {
+    "locked": "another program has been writing to it for 30 seconds",
+    "full": "free some space on the disk; what was finished before is kept",
+    "readonly": "make the file and its folder writable",
+    "unable to open": "check that its folder exists and can be written",
+    "disk I/O": "check that the file is still there, and that the disk is a local one",
+}
 
 
 def _call_of(connection: sqlite3.Connection, key: str) -> StoredCall | None:

@@ -125,10 +125,9 @@ def check_definition(name: str) -> Definition:
 def outcomes(name: DefinitionName) -> Outcomes:
     """Does each mode count a claim? For all 81 possible facts: scoring looks them up."""
     rules = DEFINITIONS[name]
-    every = (Facts(*values) for values in product((True, False, None), repeat=4))
     return {
         facts: (rules.relevant(facts), rules.irrelevant(facts) if rules.irrelevant else None)
-        for facts in every
+        for facts in map(Facts._make, product((True, False, None), repeat=4))
     }
 
 
@@ -211,14 +210,13 @@ def _source_irrelevant(
     return True if sure and relevant.perhaps.isdisjoint(candidates) else None
 
 
-def facts_category(facts: Facts) -> Category:
+def facts_category(facts: tuple[Truth, Truth, Truth, Truth]) -> Category:
     """The part of the partition a claim is in; undetermined if more than one is possible."""
-    if facts.incorrect is False:
+    incorrect, noise_rel, noise_irr, _ = facts
+    if incorrect is False:
         return "correct"
-    if facts.incorrect is None or facts.noise_rel is None:
+    if incorrect is None or noise_rel is None or (not noise_rel and noise_irr is None):
         return "undetermined"
-    if facts.noise_rel:
+    if noise_rel:
         return "relevant"
-    if facts.noise_irr is None:
-        return "undetermined"
-    return "irrelevant" if facts.noise_irr else "hallucination"
+    return "irrelevant" if noise_irr else "hallucination"

@@ -98,20 +98,12 @@ def _outcome(claim: ClaimOutcome) -> str:
         return f"is incorrect and comes from irrelevant {_chunks(claim.irrelevant_chunks)}"
     if claim.category == "hallucination":
         return "is incorrect and no retrieved chunk entails it"
-    return f"is undetermined: there is no verdict on {_open_questions(claim)}"
-
-
-def _open_questions(claim: ClaimOutcome) -> str:
-    gaps: list[str] = []
-    if claim.correct is None:
-        gaps.append("whether the reference entails it")
-    if claim.undetermined_chunks:
-        chunks = claim.undetermined_chunks
+    gaps = ["whether the reference entails it"] if claim.correct is None else []
+    if chunks := claim.undetermined_chunks:
         gaps.append(f"whether {_chunks(chunks)} {'entails' if len(chunks) == 1 else 'entail'} it")
-    if claim.unlabelled_chunks:
-        chunks = claim.unlabelled_chunks
+    if chunks := claim.unlabelled_chunks:
         gaps.append(f"whether {_chunks(chunks)} {'is' if len(chunks) == 1 else 'are'} relevant")
-    return " nor on ".join(gaps)
+    return f"is undetermined: there is no verdict on {' nor on '.join(gaps)}"
 
 
 def _name(claim: ClaimOutcome) -> str:

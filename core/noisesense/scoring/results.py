@@ -84,16 +84,14 @@ class Result:
         """The line of a results file, JSON-ready."""
         names = {"id": self.id, "cluster": self.cluster, "judge": self.judge}
         line: dict[str, Any] = {k: name for k, name in names.items() if name is not None}
-        if self.score is not None:
-            line["definition"] = self.score.definition
-            line["empty"] = self.score.empty
-            if self.score.undetermined != "none":
-                line["undetermined"] = self.score.undetermined
-            for mode in MODES:
-                line[mode] = self.score.value(mode)
-            line["status"] = {mode: self.score.status(mode) for mode in MODES}
-            line["bounds"] = {mode: self.score.bounds(mode) for mode in MODES}
-            line["partition"] = as_data(self.score.partition)
+        if (score := self.score) is not None:
+            line |= {"definition": score.definition, "empty": score.empty}
+            if score.undetermined != "none":
+                line["undetermined"] = score.undetermined
+            line |= {mode: score.value(mode) for mode in MODES}
+            line["status"] = {mode: score.status(mode) for mode in MODES}
+            line["bounds"] = {mode: score.bounds(mode) for mode in MODES}
+            line["partition"] = as_data(score.partition)
         if self.unanswered:
             line["unanswered"] = self.unanswered
         if self.usage != Usage():
@@ -139,17 +137,19 @@ class Result:
                 fit the sample.
             UndefinedScoreError: no response claims and ``empty="error"``.
         """
-        line = _line(text)
+        try:
+            line = ResultLine.model_validate_json(text)
+        except InputError:
+            # The slow way reads what only Python calls JSON, and says better what is wrong.
+            line = ResultLine.model_validate(parse_line(text))
         sample, verdicts = line.sample, line.verdicts
         name = line.id if sample is None or line.id is not None else sample.key
         if name is None:
             raise InputError("the field 'id'", "neither an id nor a sample", where="result")
         if (verdicts is None) == (line.error is None):
-            raise InputError(
-                "the field 'verdicts', or 'error' for a failed sample",
-                "neither" if verdicts is None else "both",
-                where=f"result {name!r}",
-            )
+            expected = "the field 'verdicts', or 'error' for a failed sample"
+            got = "neither" if verdicts is None else "both"
+            raise InputError(expected, got, where=f"result {name!r}")
         scored = None
         if verdicts is not None:
             scored = score(
@@ -158,24 +158,8 @@ class Result:
                 empty=empty or line.empty,
                 undetermined=undetermined or line.undetermined,
             )
-        return cls(
-            id=name,
-            score=scored,
-            error=line.error,
-            sample=sample,
-            cluster=line.cluster,
-            unanswered=line.unanswered,
-            usage=line.usage,
-            judge=line.judge,
-        )
-
-
-def _line(text: str) -> ResultLine:
-    try:
-        return ResultLine.model_validate_json(text)
-    except InputError:
-        # The slow way reads what only Python calls JSON, and says better what is wrong.
-        return ResultLine.model_validate(parse_line(text))
+        rest = (line.cluster, line.unanswered, line.usage, line.judge)
+        return cls(name, scored, line.error, sample, *rest)
 
 
 def read_results(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from noisesense.errors import InputError, UndefinedScoreError, check_choice
@@ -11,7 +11,6 @@ from noisesense.scoring.definitions import (
     MODES,
     Category,
     DefinitionName,
-    Facts,
     Mode,
     Outcomes,
     Relevance,
@@ -25,7 +24,6 @@ from noisesense.scoring.definitions import (
 )
 from noisesense.scoring.gate import GateOutcome, gate
 from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
-from noisesense.scoring.reasons import mode_sentence
 from noisesense.scoring.records import as_data
 
 if TYPE_CHECKING:
@@ -153,7 +151,7 @@ class Score:
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
         claims = self.verdicts.response_claims
-        categories = [_category(claim_facts(claim, self._relevance)) for claim in claims]
+        categories = [facts_category(claim_facts(claim, self._relevance)) for claim in claims]
         return Partition(*map(categories.count, _CATEGORIES))
 
     @cached_property
@@ -163,7 +161,7 @@ class Score:
 
     def _outcome(self, i: int) -> ClaimOutcome:
         claim, (yes, perhaps) = self.verdicts.response_claims[i], self._relevance
-        facts = Facts(*claim_facts(claim, self._relevance))
+        facts = claim_facts(claim, self._relevance)
         relevant, irrelevant = outcomes(self.definition)[facts]
         return ClaimOutcome(
             index=i,
@@ -187,7 +185,7 @@ class Score:
 
     def reason(self, mode: Mode) -> str:
         """The value and what it comes from, in words; the same for the same verdicts."""
-        return mode_sentence(self, self.claims, mode)
+        return _sentence(self, mode)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything above as plain JSON-ready data."""
@@ -202,11 +200,6 @@ class Score:
             "chunk_relevance": self.chunk_relevance,
             "reasons": {mode: self.reason(mode) for mode in MODES},
         }
-
-
-@cache
-def _category(facts: tuple[Truth, Truth, Truth, Truth]) -> Category:
-    return facts_category(Facts(*facts))
 
 
 def score(
@@ -272,3 +265,66 @@ def _count(verdicts: VerdictsForm, known: Relevance, counted: Outcomes) -> tuple
             elif irrelevant is None:
                 open_irr += 1
     return Counts(noisy_rel, total - open_rel, total), Counts(noisy_irr, total - open_irr, total)
+
+
+_MAX_CLAIMS = 5
+"""What a reason lists."""
+
+
+def _sentence(score: Score, mode: Mode) -> str:
+    """One mode's value and the claims behind it, in words."""
+    title = f"Noise sensitivity ({mode}, definition {score.definition})"
+    counts = score.counts(mode)
+    if counts is None:
+        return f"{title} is undefined: the definition has no {mode} mode."
+    if not counts.total:
+        if score.empty == "zero":
+            return f"{title} is 0 by convention: the response has no claims."
+        return f"{title} is undefined: the response has no claims."
+    noisy = [claim for claim in score.claims if getattr(claim, mode) is True]
+    head = f"{title} is {_amount(score, mode, counts)}"
+    return " ".join([head, *_listed(noisy), *_open(score, mode, counts)])
+
+
+def _amount(score: Score, mode: Mode, counts: Counts) -> str:
+    value = score.value(mode)
+    low, high = score.bounds(mode) or (0.0, 0.0)
+    which = "response claims" if counts.total != 1 else "response claim"
+    verb = "is" if 1 in (counts.noisy, counts.total) else "are"
+    known = f"{counts.noisy} of {counts.total} {which} {verb} {_counted(score.definition, mode)}"
+    if not counts.undetermined:
+        return f"{low:.4g} (lower is better): {known}."
+    span = f"it lies between {low:.4g} and {high:.4g}"
+    if value is None:
+        return f"undetermined: {span} (lower is better). For certain, {known}."
+    as_what = "noise" if score.undetermined == "high" else "no noise"
+    return (
+        f"{value:.4g} (lower is better) with what is undetermined counted as {as_what}; {span}. "
+        f"For certain, {known}."
+    )
+
+
+def _counted(definition: str, mode: Mode) -> str:
+    if definition == "validmind" or (definition == "promptfoo" and mode == "relevant"):
+        return "incorrect"
+    if definition == "promptfoo":
+        return "incorrect with an irrelevant chunk as its source"
+    if definition == "ragas" and mode == "irrelevant":
+        return "incorrect and entailed by irrelevant chunks only"
+    which = "a relevant" if mode == "relevant" else "an irrelevant"
+    return f"incorrect and entailed by {which} chunk"
+
+
+def _listed(claims: list[ClaimOutcome]) -> list[str]:
+    sentences = [claim.sentence for claim in claims[:_MAX_CLAIMS]]
+    more = len(claims) - _MAX_CLAIMS
+    return sentences + ([f"And {more} more."] if more > 0 else [])
+
+
+def _open(score: Score, mode: Mode, counts: Counts) -> list[str]:
+    """The claims of which it is not known whether the mode counts them."""
+    if not counts.undetermined:
+        return []
+    which = "1 claim counts" if counts.undetermined == 1 else f"{counts.undetermined} claims count"
+    unknown = [claim for claim in score.claims if getattr(claim, mode) is None]
+    return [f"The judge left open whether {which}.", *_listed(unknown)]

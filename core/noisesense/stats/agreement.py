@@ -28,7 +28,6 @@ from noisesense.stats.pairing import (
     JudgedSample,
     PairedBy,
     VerdictPair,
-    check_pair_by,
     pair_verdicts,
 )
 
@@ -99,14 +98,11 @@ def score_errors(
         for name, judge, human in pairs
     ]
     errors: dict[Mode, ScoreError] = {}
-    for mode in MODES:
-        if scored[0][1].counts(mode) is None:
-            continue
+    for mode in (mode for mode in MODES if scored[0][1].counts(mode)):
         samples = [
             SampleError(name, judge.value(mode), human.value(mode), ours, theirs)
             for name, judge, human in scored
-            if (ours := judge.bounds(mode)) is not None
-            and (theirs := human.bounds(mode)) is not None
+            if (ours := judge.bounds(mode)) and (theirs := human.bounds(mode))
         ]
         errors[mode] = _errors(samples, len(scored) - len(samples), resampling)
     return errors
@@ -200,7 +196,7 @@ def agreement(
         InputError: an id twice on one side, or another number of chunks.
     """
     resampling = Resampling(confidence, resamples, seed).check()
-    paired = pair_verdicts(judge, human, check_pair_by(pair_by))
+    paired = pair_verdicts(judge, human, pair_by)
     units: dict[CellKind, Counter[Unit]] = {kind: Counter() for kind in get_args(CellKind)}
     unmatched = 0
     for pair in paired.samples:

@@ -10,7 +10,15 @@ from typing import Literal, NamedTuple
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.records import Record
-from noisesense.stats.interval import Interval, Resampling, Units, bootstrap_interval, total
+from noisesense.stats.interval import (
+    Interval,
+    Resampling,
+    Unit,
+    Units,
+    bootstrap_interval,
+    ratio,
+    total,
+)
 from noisesense.stats.pairing import VerdictPair, match_texts
 from noisesense.verdicts.form import ClaimForm
 
@@ -49,7 +57,9 @@ class CellAgreement(Record):
         kappa: Cohen's; see `kappa`.
         kappa_interval: resampling whole samples, whose cells are not independent.
         false_yes_rate: ``false_yes / (false_yes + both_no)``.
+        false_yes_interval: of it; resampling whole samples, as the next.
         missed_rate: ``missed / (missed + both_yes)``.
+        missed_interval: of it.
     """
 
     counts: Confusion
@@ -57,7 +67,9 @@ class CellAgreement(Record):
     kappa: float | None
     kappa_interval: Interval | None
     false_yes_rate: float | None
+    false_yes_interval: Interval | None
     missed_rate: float | None
+    missed_interval: Interval | None
 
 
 def kappa(counts: Sequence[float]) -> float | None:
@@ -79,19 +91,31 @@ def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
     """From the samples' confusions (and how often each occurs) to the figures."""
     sums = total(samples) if samples else Confusion()
     counts = Confusion(*map(round, sums))
-    negatives, positives = counts.false_yes + counts.both_no, counts.missed + counts.both_yes
-    agreed = counts.both_yes + counts.both_no
+    yes, missed, false_yes, no = counts[:4]
     value = kappa(counts)
     return CellAgreement(
         counts=counts,
-        accuracy=agreed / counts.compared if counts.compared else None,
+        accuracy=ratio((yes + no, counts.compared)),
         kappa=value,
         kappa_interval=(
             None if value is None else bootstrap_interval(samples, kappa, resampling, limits=None)
         ),
-        false_yes_rate=counts.false_yes / negatives if negatives else None,
-        missed_rate=counts.missed / positives if positives else None,
+        false_yes_rate=ratio((false_yes, false_yes + no)),
+        false_yes_interval=_rate_interval(samples, 2, 3, resampling),
+        missed_rate=ratio((missed, missed + yes)),
+        missed_interval=_rate_interval(samples, 1, 0, resampling),
     )
+
+
+def _rate_interval(
+    samples: Units, wrong: int, right: int, resampling: Resampling
+) -> Interval | None:
+    """Of one field of the confusions over it and another; samples without either say nothing."""
+    units: Counter[Unit] = Counter()
+    for sums, times in samples.items():
+        if cells := sums[wrong] + sums[right]:
+            units[sums[wrong], cells] += times
+    return bootstrap_interval(units, ratio, resampling)
 
 
 def compare_cells(pair: VerdictPair) -> tuple[dict[CellKind, Confusion], int]:
@@ -102,19 +126,20 @@ def compare_cells(pair: VerdictPair) -> tuple[dict[CellKind, Confusion], int]:
     """
     judge, human = pair.judge, pair.human
     if judge.chunks and human.chunks and len(judge.chunks) != len(human.chunks):
-        raise InputError(
-            f"{len(human.chunks)} chunks, as people saw",
-            str(len(judge.chunks)),
-            where=f"sample {pair.name!r}",
-        )
+        expected = f"{len(human.chunks)} chunks, as people saw"
+        raise InputError(expected, str(len(judge.chunks)), where=f"sample {pair.name!r}")
     chunks = range(max(judge.chunk_count, human.chunk_count))
     response, *alone = match_texts(judge.response_claims, human.response_claims, _text)
     reference, *others = match_texts(judge.reference_claims, human.reference_claims, _text)
-    unmatched = sum(len(claims) for claims in alone) + sum(len(claims) for claims in others)
+    unmatched = sum(map(len, alone)) + sum(map(len, others))
     return {
         "correct": _confusion((j.correct, h.correct) for j, h in response),
-        "response": _confusion((_cell(j, c), _cell(h, c)) for j, h in response for c in chunks),
-        "reference": _confusion((_cell(j, c), _cell(h, c)) for j, h in reference for c in chunks),
+        "response": _confusion(
+            (cell_of(j, c), cell_of(h, c)) for j, h in response for c in chunks
+        ),
+        "reference": _confusion(
+            (cell_of(j, c), cell_of(h, c)) for j, h in reference for c in chunks
+        ),
     }, unmatched
 
 
@@ -122,20 +147,21 @@ def _text(claim: ClaimForm) -> str:
     return claim.text
 
 
-def _cell(claim: ClaimForm, chunk: int) -> Truth:
+def cell_of(claim: ClaimForm, chunk: int) -> Truth:
+    """Does the chunk entail the claim?"""
     return None if chunk in claim.undetermined else chunk in claim.entailed_by
 
 
+_FIELDS: dict[tuple[Truth, Truth], str] = {
+    (True, True): "both_yes",
+    (False, True): "missed",
+    (True, False): "false_yes",
+    (False, False): "both_no",
+    (None, True): "judge_open",
+    (None, False): "judge_open",
+}
+"""By the judge's verdict and people's: the field of `Confusion` that counts such a cell."""
+
+
 def _confusion(cells: Iterable[tuple[Truth, Truth]]) -> Confusion:
-    return Confusion(**Counter(_field(judge, human) for judge, human in cells))
-
-
-def _field(judge: Truth, human: Truth) -> str:
-    """The field of `Confusion` that counts such a cell."""
-    if human is None:
-        return "human_open"
-    if judge is None:
-        return "judge_open"
-    if judge is human:
-        return "both_yes" if human else "both_no"
-    return "missed" if human else "false_yes"
+    return Confusion(**Counter(_FIELDS.get(cell, "human_open") for cell in cells))

@@ -28,7 +28,6 @@ from noisesense.stats.pairing import (
     Named,
     Paired,
     PairedBy,
-    check_pair_by,
     match_texts,
     name_of,
     pair,
@@ -176,19 +175,14 @@ class Comparison(Record, BothModes[ModeComparison]):
         return {**super().to_dict(), "transitions": transitions}
 
 
-_Claims = tuple[tuple[str, Category], ...]
-
-
 class _Figures(NamedTuple):
-    """What a comparison needs of a result."""
-
     name: Named
     scored_as: tuple[str, str, str] | None
     """Definition, convention for empty responses, choice for open verdicts; None if it failed."""
     values: dict[Mode, float | None]
     bounds: dict[Mode, Bounds | None]
     modes: tuple[Mode, ...]
-    claims: _Claims
+    claims: tuple[tuple[str, Category], ...]
     cluster: str | None
 
 
@@ -227,10 +221,12 @@ def compare(
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
     leave of it, with an interval made by inverting a sign-flip test (see
     `noisesense.stats.interval` for the other intervals): where the versions do not differ, each
-    mode is called better or worse at most ``1 − confidence`` of the time. Where verdicts are open,
-    the interval reaches from the lower end of the one of (B's lowest − A's highest) to the upper
-    end of the one of (B's highest − A's lowest): a difference that the missing verdicts could
-    undo is never called one. Claims are matched by their text within a sample.
+    mode is called better or worse at most ``1 − confidence`` of the time, and so one of the two up
+    to twice as often; either is called *worse* at most ``1 − confidence`` of the time. Where
+    verdicts are open, the interval reaches from the lower end of the one of (B's lowest − A's
+    highest) to the upper end of the one of (B's highest − A's lowest): a difference that the
+    missing verdicts could undo is never called one. Claims are matched by their text within a
+    sample.
 
     Args:
         a: the results of the first version.
@@ -252,12 +248,8 @@ def compare(
             scored under several definitions.
     """
     resampling = Resampling(confidence, resamples, seed).check()
-    paired = pair(
-        [_figures(result) for result in a],
-        [_figures(result) for result in b],
-        check_pair_by(pair_by),
-        min_paired=min_paired,
-    )
+    first, second = ([_figures(result) for result in run] for run in (a, b))
+    paired = pair(first, second, pair_by, min_paired=min_paired)
     scored = [(x, y) for x, y in paired.pairs if x.scored_as and y.scored_as]
     failed = tuple(x.name.id for x, y in paired.pairs if not (x.scored_as and y.scored_as))
     definition = _one_definition(scored)
@@ -289,24 +281,19 @@ def compare(
 
 def _one_definition(scored: _Pairs) -> DefinitionName | None:
     first = scored[0][0].scored_as if scored else None
-    for x, y in scored:
-        for run, figures in (("A", x), ("B", y)):
-            if figures.scored_as != first:
-                raise InputError(
-                    f"results scored alike, {first}",
-                    str(figures.scored_as),
-                    where=f"{run}, result {figures.name.id!r}",
-                    hint="read both with one definition=…, empty=… and undetermined=…",
-                )
+    for run, figures in (each for x, y in scored for each in (("A", x), ("B", y))):
+        if figures.scored_as != first:
+            raise InputError(
+                f"results scored alike, {first}",
+                str(figures.scored_as),
+                where=f"{run}, result {figures.name.id!r}",
+                hint="read both with one definition=…, empty=… and undetermined=…",
+            )
     return cast(DefinitionName, first[0]) if first else None
 
 
 def _mode(mode: Mode, scored: _Pairs, resampling: Resampling, clustered: bool) -> ModeComparison:
-    rows = [
-        (x, y, a, b)
-        for x, y in scored
-        if (a := x.bounds[mode]) is not None and (b := y.bounds[mode]) is not None
-    ]
+    rows = [(x, y, a, b) for x, y in scored if (a := x.bounds[mode]) and (b := y.bounds[mode])]
     undetermined = sum(a[0] != a[1] or b[0] != b[1] for _, _, a, b in rows)
     differences = [(difference_bounds(a, b), x.cluster) for x, _, a, b in rows]
     interval = _interval(differences, 0, resampling, clustered)

@@ -79,11 +79,6 @@ def _question(sample: Sample) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def check_pair_by(pair_by: str | None) -> PairedBy | None:
-    """That rule. Raises `InputError`."""
-    return None if pair_by is None else check_choice(pair_by, get_args(PairedBy), "pair_by")
-
-
 def pair(
     a: Sequence[_Item],
     b: Sequence[_Item],
@@ -104,33 +99,30 @@ def pair(
         same_first: of the same question, pair first what has the same texts in both.
 
     Raises:
-        InputError: a run without samples, or an id twice in one.
+        InputError: an unknown rule, a run without samples, or an id twice in one.
         PairingError: nothing, or too little, has a partner.
     """
+    if by is not None:
+        check_choice(by, get_args(PairedBy), "pair_by")
     for run, items in zip(runs, (a, b), strict=True):
         if not items:
             raise InputError("at least one result", "none", where=run)
     check_limit(min_paired, "min_paired")
-    paired = _by_rule(a, b, by, runs, same_first=same_first)
+    if by == "id":
+        paired = _by_id(a, b, runs)
+    else:
+        paired = _by_question(a, b, same_first=same_first)
+        if by is None:
+            paired = _by_ids_if_supplied(paired, a, b, runs)
     smaller = min(len(a), len(b))
     if not paired.pairs or len(paired.pairs) < min_paired * smaller - 1e-9:
         raise _too_few(paired, smaller, runs, min_paired)
     return paired
 
 
-def _by_rule(
-    a: Sequence[_Item],
-    b: Sequence[_Item],
-    by: PairedBy | None,
-    runs: tuple[str, str],
-    *,
-    same_first: bool,
+def _by_ids_if_supplied(
+    by_question: Paired[_Item], a: Sequence[_Item], b: Sequence[_Item], runs: tuple[str, str]
 ) -> Paired[_Item]:
-    if by == "id":
-        return _by_id(a, b, runs)
-    if by == "question":
-        return _by_question(a, b, same_first=same_first)
-    by_question = _by_question(a, b, same_first=same_first)
     # Where no question is found again and the texts are not known, ids are all there is.
     usable = by_question.pairs or all(item.name.question for item in (*a, *b))
     if usable and not all(item.name.supplied for item in (*a, *b)):
@@ -144,18 +136,16 @@ def _by_id(a: Sequence[_Item], b: Sequence[_Item], runs: tuple[str, str]) -> Pai
     pairs = [(item, second[name]) for name, item in first.items() if name in second]
     questions = ((x.name.question, y.name.question) for x, y in pairs)
     other = sum(None not in both and both[0] != both[1] for both in questions)
-    warnings: tuple[str, ...] = ()
-    if other:
-        warnings = (
-            f"{other} of {len(pairs)} pairs have the same id and another question or reference: "
-            "if they are not the same sample, pair by question.",
-        )
+    warning = (
+        f"{other} of {len(pairs)} pairs have the same id and another question or reference: "
+        "if they are not the same sample, pair by question."
+    )
     return Paired(
         "id",
         pairs,
         tuple(name for name in first if name not in second),
         tuple(name for name in second if name not in first),
-        warnings,
+        (warning,) if other else (),
     )
 
 
@@ -163,12 +153,8 @@ def _each_once(run: str, items: Sequence[_Item]) -> dict[str, _Item]:
     by_id: dict[str, _Item] = {}
     for item in items:
         if item.name.id in by_id:
-            raise InputError(
-                "each sample once",
-                f"{item.name.id!r} twice",
-                where=run,
-                hint="give every sample its own id",
-            )
+            hint, got = "give every sample its own id", f"{item.name.id!r} twice"
+            raise InputError("each sample once", got, where=run, hint=hint)
         by_id[item.name.id] = item
     return by_id
 
@@ -179,18 +165,16 @@ def _by_question(a: Sequence[_Item], b: Sequence[_Item], *, same_first: bool) ->
         _in_order(a, b, partner, lambda item: item.name.key)
     _in_order(a, b, partner, lambda item: item.name.question)
     taken = set(partner.values())
-    warnings: tuple[str, ...] = ()
-    if any(_repeat(items) for items in (a, b)):
-        warnings = (
-            "Several samples have the same question and reference; they are paired in order, the "
-            "first with the first. Ids would say which belong together.",
-        )
+    warning = (
+        "Several samples have the same question and reference; they are paired in order, the "
+        "first with the first. Ids would say which belong together."
+    )
     return Paired(
         "question",
         [(a[i], b[partner[i]]) for i in sorted(partner)],
         tuple(item.name.id for i, item in enumerate(a) if i not in partner),
         tuple(item.name.id for i, item in enumerate(b) if i not in taken),
-        warnings,
+        (warning,) if _repeat(a) or _repeat(b) else (),
     )
 
 
@@ -272,10 +256,11 @@ def same_sample_pairs(
 
     Where the texts are not known, the ids say so. Raises `PairingError` if there are none.
     """
+    keys = ((x.name.key, y.name.key) for x, y in paired.pairs)
     same = [
-        (x, y)
-        for x, y in paired.pairs
-        if x.name.key is None or y.name.key is None or x.name.key == y.name.key
+        pair
+        for pair, both in zip(paired.pairs, keys, strict=True)
+        if None in both or both[0] == both[1]
     ]
     others = len(paired.pairs) - len(same)
     if not same:
@@ -332,10 +317,8 @@ def pair_verdicts(
     ids, questions = ({each.name[i] for each in right} for i in (0, 2))
     # What cannot have a partner is only counted: people label few of many judged samples.
     left = [
-        each
-        if each.name.id in ids or each.name.question in questions
-        else each._replace(verdicts=_NONE)
-        for each in _sides(judge)
+        x if x.name.id in ids or x.name.question in questions else x._replace(verdicts=_NONE)
+        for x in _sides(judge)
     ]
     for run, side in zip(runs, (left, right), strict=True):
         if not side:
@@ -371,9 +354,7 @@ def _sides(items: Iterable[JudgedSample]) -> Iterator[_Side]:
 
 def _sample_and_verdicts(item: object) -> tuple[Sample, Verdicts]:
     match item:
-        case (Sample() as sample, Verdicts() as verdicts):
-            return sample, verdicts
-        case (int(), Sample() as sample, Verdicts() as verdicts):  # with its line number
+        case (Sample() as sample, Verdicts() as verdicts) | Recorded(_, sample, verdicts):
             return sample, verdicts
         case _:
             expected = "results, or each Sample and its Verdicts"

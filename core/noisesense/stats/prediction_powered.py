@@ -21,16 +21,9 @@ from noisesense.stats.interval import (
     covering,
     mean_bounds,
     same_value_interval,
-    t_quantile,
 )
-from noisesense.stats.pairing import (
-    Named,
-    PairedBy,
-    check_pair_by,
-    name_of,
-    pair,
-    same_sample_pairs,
-)
+from noisesense.stats.pairing import Named, PairedBy, name_of, pair, same_sample_pairs
+from noisesense.stats.quantiles import t_quantile
 
 _TIE = 1e-12
 _NAMES = ("judge_unlabelled", "judge_labelled", "human_labelled")
@@ -125,13 +118,13 @@ def prediction_powered_mean(
     Sources: Angelopoulos et al. (2023), Prediction-powered inference, Science 382; Angelopoulos,
     Duchi and Zrnic (2023), PPI++, arXiv:2311.01453.
     """
-    others, judged, labels = judge_unlabelled, judge_labelled, human_labelled
-    if len(judged) != len(labels):
-        raise InputError(f"{len(labels)} scores", str(len(judged)), where="judge_labelled")
-    _check("human_labelled", labels)
-    _check("judge_labelled", judged)
-    _check("judge_unlabelled", others)
-    data = _Data(*([(each, each) for each in scores] for scores in (others, judged, labels)))
+    sets = judge_unlabelled, judge_labelled, human_labelled
+    if len(judge_labelled) != len(human_labelled):
+        expected, got = f"{len(human_labelled)} scores", str(len(judge_labelled))
+        raise InputError(expected, got, where="judge_labelled")
+    for name, scores in zip(_NAMES[::-1], sets[::-1], strict=True):
+        _check(name, scores)
+    data = _Data(*([(each, each) for each in scores] for scores in sets))
     return _powered(data, confidence, weight)
 
 
@@ -169,15 +162,8 @@ def prediction_powered(
             an id twice.
     """
     check_mode(mode)
-    check_pair_by(pair_by)
-    judged = [_scored(result, mode) for result in judge]
-    paired = pair(
-        judged,
-        [_scored(result, mode) for result in human],
-        pair_by,
-        runs=("judge", "human"),
-        same_first=True,
-    )
+    judged, labeled = ([_scored(result, mode) for result in run] for run in (judge, human))
+    paired = pair(judged, labeled, pair_by, runs=("judge", "human"), same_first=True)
     if paired.only_b:
         raise InputError(
             "labels on judged samples",
@@ -186,8 +172,8 @@ def prediction_powered(
             hint="give the samples of both the same ids",
         )
     same, other_texts = same_sample_pairs(paired, "labels on judged samples", "human, ")
-    labeled = {id(x) for x, _ in same}
-    others = [each.bounds for each in judged if id(each) not in labeled and each.bounds]
+    taken = {id(x) for x, _ in same}
+    others = [each.bounds for each in judged if id(each) not in taken and each.bounds]
     known = [(x.bounds, y.bounds) for x, y in same if x.bounds and y.bounds]
     data = _Data(others, [first for first, _ in known], [second for _, second in known])
     for name, scores in zip(_NAMES, data, strict=True):
@@ -218,11 +204,10 @@ def _powered(
         [low if low == high else (low + high) / 2 for low, high in scores] for scores in data
     )
     share = _best_weight(others, judged, middles) if weight is None else weight
-    ends = [
+    (low, interval), (high, above) = (
         _estimate(others, judged, [each[end] for each in data.labels], share, confidence)
         for end in (0, 1)
-    ]
-    (low, interval), (high, above) = ends
+    )
     is_open = any(first != second for first, second in data.labels)
     if is_open:
         interval = covering(interval, above, "t-range") or interval
@@ -251,8 +236,12 @@ def _estimate(
     mean = share * fmean(others) + fmean(errors)
     variance = share**2 * _variance(others) / len(others) + _variance(errors) / len(errors)
     reach = t_quantile((1 + confidence) / 2, len(labels) - 1) * math.sqrt(variance)
-    below, above = _unseen(errors, share, confidence)
-    low, high = (min(max(end, 0.0), 1.0) for end in (mean - reach - below, mean + reach + above))
+    below = above = 0.0
+    if max(errors) - min(errors) <= _TIE:
+        unseen = same_value_interval(errors[0], len(errors), confidence, (-share, 1.0))
+        below, above = errors[0] - unseen.low, unseen.high - errors[0]
+    ends = mean - reach - below, mean + reach + above
+    low, high = (min(max(end, 0.0), 1.0) for end in ends)
     return mean, Interval(low, high, confidence, "t", len(labels))
 
 
@@ -263,15 +252,6 @@ def _check(name: str, values: Sequence[float]) -> None:
         # What is undefined (None, NaN) has no place in a mean.
         if not isinstance(value, Real) or not 0 <= value <= 1:
             raise InputError("numbers from 0 to 1", describe(value), where=f"{name}, score {i}")
-
-
-def _unseen(errors: Sequence[float], share: float, confidence: float) -> tuple[float, float]:
-    """How much further down and up the interval reaches where all errors are the same."""
-    value = errors[0]
-    if max(errors) - min(errors) > _TIE:
-        return 0.0, 0.0
-    interval = same_value_interval(value, len(errors), confidence, (-share, 1.0))
-    return value - interval.low, interval.high - value
 
 
 def _best_weight(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from noisesense.errors import InputError
@@ -31,32 +32,25 @@ def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float 
 
     Source: RAGChecker 0.1.9, ``RAGChecker.evaluate``.
     """
-    sums: dict[str, float | None] = dict.fromkeys(
-        (
-            "precision",
-            "hallucination",
-            "noise_sensitivity_in_relevant",
-            "noise_sensitivity_in_irrelevant",
-        ),
-        0.0,
+    names = (
+        "precision",
+        "hallucination",
+        "noise_sensitivity_in_relevant",
+        "noise_sensitivity_in_irrelevant",
     )
-    count = 0
-    for result in results:
-        score = score_in(result)
+    sums, count = [0.0] * len(names), 0
+    for score in map(score_in, results):
         if score is None:
             continue
         if score.definition != "ragas":
             raise InputError("results scored with definition='ragas'", repr(score.definition))
         count += 1
-        for name, value in zip(sums, _figures(score), strict=True):
-            before = sums[name]
-            sums[name] = None if before is None or value is None else before + value
+        figures = (math.nan if figure is None else figure for figure in _figures(score))
+        sums = [before + figure for before, figure in zip(sums, figures, strict=True)]
     if not count:
         raise InputError("at least one scored sample", "none", where="results")
-    return {
-        name: None if value is None else round(value / count * 100, 1)
-        for name, value in sums.items()
-    }
+    means = (None if math.isnan(each) else round(each / count * 100, 1) for each in sums)
+    return dict(zip(names, means, strict=True))
 
 
 def _figures(score: Score) -> tuple[float | None, ...]:

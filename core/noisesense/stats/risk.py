@@ -92,19 +92,17 @@ def risk_signs(
         None if chosen is None else _share(chosen, thresholds.high),
         None if low is None or high is None else (low, high),
     )
+    up = f"share of samples at {thresholds.high:g} up"
     return (
-        _sign(
-            "high scores", share, thresholds.many, f"share of samples at {thresholds.high:g} up"
-        ),
+        _sign("high scores", share, thresholds.many, up),
         _sign("mean far from median", _gap(mean, median), thresholds.gap, "distance"),
         _sign("high standard deviation", stdev, thresholds.spread, "standard deviation"),
     )
 
 
 def _share(distribution: Distribution, limit: float) -> float | None:
-    count = sum(times for _, times in distribution)
     high = sum(times for value, times in distribution if value >= limit)
-    return high / count if count else None
+    return high / sum(times for _, times in distribution) if distribution else None
 
 
 def _gap(mean: Figure, median: Figure) -> Figure:
@@ -118,15 +116,13 @@ def _gap(mean: Figure, median: Figure) -> Figure:
 
 
 def _sign(name: str, figure: Figure, threshold: float, what: str) -> RiskSign:
-    value, bounds = figure
-    if bounds is None:
-        sentence = f"{name}: undefined ({what}, threshold {threshold:g})"
-        return RiskSign(name, None, value, None, threshold, sentence)
-    low, high = bounds
-    present = None if low < threshold <= high else low >= threshold
-    if value is None and low == high:
-        value = low
-    shown = f"{value:.3g}" if low == high else f"between {low:.3g} and {high:.3g}"
-    answer = {True: "yes", False: "no", None: "undetermined"}[present]
-    sentence = f"{name}: {answer} ({what} {shown}, threshold {threshold:g})"
+    (value, bounds), present, answer = figure, None, "undefined"
+    if bounds is not None:
+        low, high = bounds
+        present = None if low < threshold <= high else low >= threshold
+        if value is None and low == high:
+            value = low
+        what += f" {value:.3g}" if low == high else f" between {low:.3g} and {high:.3g}"
+        answer = {True: "yes", False: "no", None: "undetermined"}[present]
+    sentence = f"{name}: {answer} ({what}, threshold {threshold:g})"
     return RiskSign(name, present, value, bounds, threshold, sentence)

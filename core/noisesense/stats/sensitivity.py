@@ -9,13 +9,15 @@ from random import Random
 from typing import get_args
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode, Truth
 from noisesense.scoring.gate import check_limit
 from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
-from noisesense.stats.cells import CellKind
-from noisesense.stats.interval import Bounds, quantile_of_sorted
+from noisesense.stats.cells import CellKind, cell_of
+from noisesense.stats.interval import Bounds, mean_bounds
+from noisesense.stats.quantiles import quantile_of_sorted
+from noisesense.stats.tally import ModeTally
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts, as_model
 
 _CORRECT = -1
@@ -27,28 +29,21 @@ class Cells:
 
     def __init__(self, verdicts: Verdicts, kinds: Collection[CellKind]) -> None:
         self._verdicts = verdicts
-        self._yes: list[tuple[int, int]] = []
-        self._no: list[tuple[int, int]] = []
-        self.open = 0
-        """Cells of these kinds that hold no verdict."""
         self._claims: list[ResponseClaim | ReferenceClaim] = [
             *verdicts.response_claims,
             *verdicts.reference_claims,
         ]
-        responses = len(verdicts.response_claims)
-        chunks = range(verdicts.chunk_count)
+        cells: dict[Truth, list[tuple[int, int]]] = {True: [], False: [], None: []}
         for row, claim in enumerate(self._claims):
+            response = isinstance(claim, ResponseClaim)
             if isinstance(claim, ResponseClaim) and "correct" in kinds:
-                self._add(row, _CORRECT, claim.correct)
-            if ("response" if row < responses else "reference") in kinds:
-                for j in chunks:
-                    self._add(row, j, None if j in claim.undetermined else j in claim.entailed_by)
-
-    def _add(self, row: int, column: int, verdict: bool | None) -> None:
-        if verdict is None:
-            self.open += 1
-        else:
-            (self._yes if verdict else self._no).append((row, column))
+                cells[claim.correct].append((row, _CORRECT))
+            if ("response" if response else "reference") in kinds:
+                for j in range(verdicts.chunk_count):
+                    cells[cell_of(claim, j)].append((row, j))
+        self._yes, self._no = cells[True], cells[False]
+        self.open = len(cells[None])
+        """Cells of these kinds that hold no verdict."""
 
     def perturbed(self, random: Random, *, false_yes: float, false_no: float) -> Verdicts:
         """The verdicts with each "no" and each "yes" flipped at these rates."""
@@ -74,17 +69,12 @@ class Cells:
 def _flipped(
     claim: ResponseClaim | ReferenceClaim, columns: set[int]
 ) -> ResponseClaim | ReferenceClaim:
-    entailed = tuple(sorted(set(claim.entailed_by) ^ (columns - {_CORRECT})))
-    if isinstance(claim, ReferenceClaim):
-        return ReferenceClaim.model_construct(
-            text=claim.text, entailed_by=entailed, undetermined=claim.undetermined
-        )
-    return ResponseClaim.model_construct(
-        text=claim.text,
-        correct=not claim.correct if _CORRECT in columns else claim.correct,
-        entailed_by=entailed,
-        undetermined=claim.undetermined,
-    )
+    update: dict[str, object] = {
+        "entailed_by": tuple(sorted(set(claim.entailed_by) ^ (columns - {_CORRECT})))
+    }
+    if isinstance(claim, ResponseClaim) and _CORRECT in columns:
+        update["correct"] = not claim.correct
+    return claim.model_copy(update=update)
 
 
 def _hits(random: Random, count: int, rate: float) -> Iterator[int]:
@@ -93,12 +83,10 @@ def _hits(random: Random, count: int, rate: float) -> Iterator[int]:
         yield from range(count)
     elif rate > 0:
         scale = math.log1p(-rate)
-        position = -1
-        while True:
-            position += 1 + int(math.log(1 - random.random()) / scale)
-            if position >= count:
-                break
+        position = int(math.log(1 - random.random()) / scale)
+        while position < count:
             yield position
+            position += 1 + int(math.log(1 - random.random()) / scale)
 
 
 CELLS: tuple[CellKind, ...] = get_args(CellKind)
@@ -199,7 +187,7 @@ def sensitivity_band(
         InputError: a rate outside 0 to 1, an unknown kind, or no verdicts.
     """
     rates = {"false_yes": false_yes, "false_no": false_no}
-    for name, rate in {**rates, "confidence": confidence}.items():
+    for name, rate in (rates | {"confidence": confidence}).items():
         check_limit(rate, name)
     for kind in cells:
         if kind not in CELLS:
@@ -207,28 +195,40 @@ def sensitivity_band(
     if simulations < 1:
         raise InputError("1 or more", describe(simulations), where="simulations")
     random = Random(seed)
-    actual, simulated = _Means(1), _Means(simulations)
+    tallies: list[dict[Mode, ModeTally]] = [{} for _ in range(simulations + 1)]
+
+    def count(tally: dict[Mode, ModeTally], scored: Score) -> None:
+        for mode in MODES:
+            if scored.counts(mode):
+                tally.setdefault(mode, ModeTally(mode, "none")).add(scored, None)
+
     samples = failed = open_cells = 0
     for item in verdicts:
-        table = _verdicts(item)
-        if table is None:
+        scored = None if isinstance(item, Verdicts) else score_in(item)
+        if isinstance(item, Verdicts):
+            table = item
+        elif scored is not None:
+            table = as_model(scored.verdicts)
+        else:
             failed += 1
             continue
         samples += 1
-        actual.add(0, score(table, definition=definition))
+        count(tallies[0], score(table, definition=definition))
         perturbable = Cells(table, cells)
         open_cells += perturbable.open
-        for run in range(simulations):
-            wrong = perturbable.perturbed(random, false_yes=false_yes, false_no=false_no)
-            simulated.add(run, score(wrong, definition=definition))
+        for tally in tallies[1:]:
+            wrong = perturbable.perturbed(random, **rates)
+            count(tally, score(wrong, definition=definition))
     if not samples:
         raise InputError("verdicts on at least one sample", "none", where="verdicts")
-    bands = {mode: _band(mode, actual, simulated, confidence) for mode in actual.modes}
+    bands = {
+        mode: _band(mode, actual, [each[mode] for each in tallies[1:]], confidence)
+        for mode, actual in tallies[0].items()
+    }
     return SensitivityBand(
         samples=samples,
         failed=failed,
-        false_yes=false_yes,
-        false_no=false_no,
+        **rates,
         cells=tuple(kind for kind in CELLS if kind in cells),
         simulations=simulations,
         open_cells=open_cells,
@@ -237,63 +237,22 @@ def sensitivity_band(
     )
 
 
-def _verdicts(item: Verdicts | Score | Result) -> Verdicts | None:
-    if isinstance(item, Verdicts):
-        return item
-    scored = score_in(item)
-    return None if scored is None else as_model(scored.verdicts)
-
-
-class _Means:
-    """Running sums of both modes' lowest and highest values in several runs."""
-
-    def __init__(self, runs: int) -> None:
-        self.modes: tuple[Mode, ...] = ()
-        self.undetermined = dict.fromkeys(MODES, 0)
-        self.undefined = dict.fromkeys(MODES, 0)
-        self.defined = dict.fromkeys(MODES, 0)
-        """Over all runs."""
-        self._runs = runs
-        self._sums = {mode: ([0.0] * runs, [0.0] * runs) for mode in MODES}
-
-    def add(self, run: int, scored: Score) -> None:
-        self.modes = self.modes or tuple(m for m in MODES if scored.counts(m) is not None)
-        for mode in self.modes:
-            bounds = scored.bounds(mode)
-            if bounds is None:
-                self.undefined[mode] += 1
-                continue
-            self.defined[mode] += 1
-            self.undetermined[mode] += bounds[0] != bounds[1]
-            for sums, end in zip(self._sums[mode], bounds, strict=True):
-                sums[run] += end
-
-    def means(self, mode: Mode) -> tuple[list[float], list[float]] | None:
-        """Of the lowest values and of the highest, ascending. Errors make no claims, so that each
-        run has as many."""
-        samples = self.defined[mode] / self._runs
-        if not samples:
-            return None
-        low, high = (sorted(each / samples for each in sums) for sums in self._sums[mode])
-        return low, high
-
-
-def _band(mode: Mode, actual: _Means, simulated: _Means, confidence: float) -> Band:
-    undetermined, undefined = actual.undetermined[mode], actual.undefined[mode]
-    now, moved = actual.means(mode), simulated.means(mode)
-    if now is None or moved is None:
-        return Band(mode, undetermined, undefined, None, None, None, None, None, None)
+def _band(mode: Mode, actual: ModeTally, simulated: list[ModeTally], confidence: float) -> Band:
+    bounds = actual.mean_bounds()
+    # Errors make no claims: where there is a mean, every simulation has one.
+    moved = [each for tally in simulated if (each := tally.mean_bounds())]
+    if bounds is None:
+        return Band(mode, 0, actual.undefined, None, None, None, None, None, None)
     tail = (1 - confidence) / 2
-    bounds = now[0][0], now[1][0]
-    lows, highs = moved
-    moved_bounds = sum(lows) / len(lows), sum(highs) / len(highs)
+    lows, highs = (sorted(each[end] for each in moved) for end in (0, 1))
+    moved_bounds = mean_bounds(moved)
     return Band(
         mode=mode,
-        undetermined=undetermined,
-        undefined=undefined,
-        mean=None if undetermined else bounds[0],
+        undetermined=actual.open,
+        undefined=actual.undefined,
+        mean=None if actual.open else bounds[0],
         bounds=bounds,
-        moved=None if simulated.undetermined[mode] else moved_bounds[0],
+        moved=None if any(tally.open for tally in simulated) else moved_bounds[0],
         moved_bounds=moved_bounds,
         low=quantile_of_sorted(lows, tail),
         high=quantile_of_sorted(highs, 1 - tail),

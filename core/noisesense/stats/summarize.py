@@ -17,9 +17,9 @@ from noisesense.stats.interval import (
     Units,
     bootstrap_interval,
     covering,
-    quantile_of_counts,
     ratio,
 )
+from noisesense.stats.quantiles import quantile_of_counts
 from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
 from noisesense.stats.tally import Distribution, ModeTally, cells_of, undetermined_cells
@@ -115,11 +115,8 @@ class Tally:
                 raise InputError("numbers from 0 to 1", describe(p), where="quantiles")
         everywhere = 0 < self.scored == self._in_clusters
         if cluster and self.scored and not everywhere:
-            raise InputError(
-                "a cluster for every scored sample",
-                f"{self._in_clusters} of {self.scored}",
-                where="cluster",
-            )
+            got = f"{self._in_clusters} of {self.scored}"
+            raise InputError("a cluster for every scored sample", got, where="cluster")
         clustered = everywhere if cluster is None else cluster and everywhere
         risk = risk or RiskThresholds()
         modes = {
@@ -231,7 +228,7 @@ def _mode_summary(
     chosen = tally.distribution() if tally.undetermined != "none" or not undetermined else None
     bounds = tally.mean_bounds()
     claims = tally.sums()
-    mean, stdev = _mean(chosen), _stdev(chosen)
+    mean, stdev = _mean_and_stdev(chosen)
 
     def at(p: float) -> tuple[float, float]:
         return quantile_of_counts(lows, p), quantile_of_counts(highs, p)
@@ -302,22 +299,13 @@ def _differing(tally: ModeTally) -> int:
     return min((count for count in differing if count), default=tally.samples)
 
 
-def _mean(distribution: Distribution | None) -> float | None:
+def _mean_and_stdev(distribution: Distribution | None) -> tuple[float | None, float | None]:
     if not distribution:
-        return None
-    return math.fsum(value * times for value, times in distribution) / _count(distribution)
-
-
-def _stdev(distribution: Distribution | None) -> float | None:
-    mean = _mean(distribution)
-    if distribution is None or mean is None or _count(distribution) < 2:
-        return None
+        return None, None
+    count = sum(times for _, times in distribution)
+    mean = math.fsum(value * times for value, times in distribution) / count
     squares = math.fsum(times * (value - mean) ** 2 for value, times in distribution)
-    return math.sqrt(squares / (_count(distribution) - 1))
-
-
-def _count(distribution: Distribution) -> int:
-    return sum(times for _, times in distribution)
+    return mean, math.sqrt(squares / (count - 1)) if count > 1 else None
 
 
 def _stdev_bounds(tally: ModeTally) -> tuple[float, float] | None:
@@ -326,7 +314,7 @@ def _stdev_bounds(tally: ModeTally) -> tuple[float, float] | None:
     It is a norm of the centered values: moving each sample from the middle of its range by at
     most half of it changes the deviation by at most that of the moves, ``√(Σ move² / (n − 1))``.
     """
-    around = _stdev(tally.middles())
+    _, around = _mean_and_stdev(tally.middles())
     if around is None:
         return None
     reach = math.sqrt(tally.distance_from_middles() / (tally.samples - 1))

@@ -135,12 +135,7 @@ FEW_NOISY = 5
 
 
 def run_warnings(
-    *,
-    samples: int,
-    failed: int,
-    unanswered: int,
-    cells: tuple[int, int],
-    partly_clustered: bool,
+    *, samples: int, failed: int, unanswered: int, cells: tuple[int, int], partly_clustered: bool
 ) -> list[str]:
     """Of the run as a whole; ``cells`` are those without an answer, and those that were needed."""
     warnings: list[str] = []
@@ -190,7 +185,8 @@ def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -
         warnings.append(
             f"{mode.mode}: {counted(count, unit)}; below {FEW_UNITS} an interval means little."
         )
-    if mode.interval and mode.interval.method == "exact":
+    same = mode.minimum is not None and mode.minimum == mode.maximum
+    if mode.interval and (same or mode.interval.method == "exact"):
         warnings.append(
             f"{mode.mode}: all {count} {unit}s have the same value; the interval says only what "
             "this number can have missed."

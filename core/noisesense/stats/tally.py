@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import fsum
 from typing import NamedTuple
 
-from noisesense.scoring.definitions import Facts, Mode, Relevance, claim_facts, facts_category
+from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import Counts
 from noisesense.scoring.scoring import Score, Undetermined
 from noisesense.stats.interval import Bounds, Unit
@@ -34,11 +35,7 @@ def cells_of(score: Score) -> Cells:
     suspects = [claim for claim in claims if not claim.correct]
     if not suspects:
         return Cells(needed, 0)
-    missing = sum(
-        (claim.correct is None) + len(claim.undetermined)
-        for claim in suspects
-        if claim.undetermined or claim.correct is None
-    )
+    missing = sum((claim.correct is None) + len(claim.undetermined) for claim in suspects)
     chunks = verdicts.chunk_count
     needed += chunks * len(suspects)
     labeled = {j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None}
@@ -47,9 +44,7 @@ def cells_of(score: Score) -> Cells:
     if not reference:
         return Cells(needed + unlabeled, missing + unlabeled)
     needed += unlabeled * len(reference)
-    for claim in reference:
-        if claim.undetermined:
-            missing += sum(j not in labeled for j in claim.undetermined)
+    missing += sum(j not in labeled for claim in reference for j in claim.undetermined)
     return Cells(needed, missing)
 
 
@@ -61,15 +56,8 @@ def undetermined_cells(score: Score) -> int:
     leaves the relevance of a chunk open.
     """
     relevant = score.chunk_relevance
-    known = Relevance(
-        {j for j, each in enumerate(relevant) if each},
-        {j for j, each in enumerate(relevant) if each is not False},
-    )
-    claims = [
-        claim
-        for claim in score.verdicts.response_claims
-        if facts_category(Facts(*claim_facts(claim, known))) == "undetermined"
-    ]
+    both = zip(score.verdicts.response_claims, score.claims, strict=True)
+    claims = [claim for claim, outcome in both if outcome.category == "undetermined"]
     own = sum((claim.correct is None) + len(claim.undetermined) for claim in claims)
     matters = {
         j
@@ -114,12 +102,8 @@ class ModeTally:
         self.times[counts] += 1
         if cluster is not None:
             sums = self.clusters.setdefault(cluster, [0.0, 0.0, 0, 0, 0, 0])
-            sums[0] += bounds[0]
-            sums[1] += bounds[1]
-            sums[2] += 1
-            sums[3] += counts.noisy
-            sums[4] += counts.highest
-            sums[5] += counts.total
+            for i, part in enumerate((*bounds, 1, counts.noisy, counts.highest, counts.total)):
+                sums[i] += part
 
     @property
     def samples(self) -> int:
@@ -135,17 +119,21 @@ class ModeTally:
         """Of the samples with a value."""
         if self.undetermined != "none":
             return self.ends(int(self.undetermined == "high"))
-        return self._distinct(0, only_determined=True)
+        return self._distinct(lambda bounds: bounds[0] if bounds[0] == bounds[1] else None)
 
     def ends(self, end: End) -> Distribution:
         """Of all samples, their lowest or their highest values."""
-        return self._distinct(end, only_determined=False)
+        return self._distinct(lambda bounds: bounds[end])
 
-    def _distinct(self, end: End, *, only_determined: bool) -> Distribution:
+    def middles(self) -> Distribution:
+        """Of all samples, the middle of their range."""
+        return self._distinct(lambda bounds: sum(bounds) / 2)
+
+    def _distinct(self, value_of: Callable[[Bounds], float | None]) -> Distribution:
         values: Counter[float] = Counter()
         for counts, times in self.times.items():
-            if not (only_determined and counts.undetermined):
-                values[self.bounds[counts][end]] += times
+            if (value := value_of(self.bounds[counts])) is not None:
+                values[value] += times
         return tuple(sorted(values.items()))
 
     def sums(self) -> Counts:
@@ -164,18 +152,8 @@ class ModeTally:
 
     def distance_from_middles(self) -> float:
         """``Σ (half of a sample's range)²``: how far open verdicts move all values together."""
-        return fsum(
-            times * ((self.bounds[counts][1] - self.bounds[counts][0]) / 2) ** 2
-            for counts, times in self.times.items()
-            if counts.undetermined
-        )
-
-    def middles(self) -> Distribution:
-        """Of all samples, the middle of their range."""
-        values: Counter[float] = Counter()
-        for counts, times in self.times.items():
-            values[sum(self.bounds[counts]) / 2] += times
-        return tuple(sorted(values.items()))
+        ranges = ((*self.bounds[counts], times) for counts, times in self.times.items())
+        return fsum(times * ((high - low) / 2) ** 2 for low, high, times in ranges)
 
     def mean_units(self, end: End, *, clustered: bool) -> Counter[Unit]:
         """What each sample (or cluster) adds to that end's mean: ``(Σ value, how many)``."""

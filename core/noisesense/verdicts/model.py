@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -48,10 +50,8 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def __init__(self, /, **data: Any) -> None:
-        try:
+        with _our_errors(type(self)):
             super().__init__(**data)
-        except ValidationError as error:
-            raise as_input_error(type(self), error) from None
 
     # pydantic calls a custom __init__ for nested models too, which would lose the outer place.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -59,18 +59,22 @@ class Model(BaseModel):
     @classmethod
     def model_validate(cls: type[M], obj: Any, **kwargs: Any) -> M:
         """Build from a dict (or an instance). Raises `InputError`."""
-        try:
+        with _our_errors(cls):
             return super().model_validate(obj, **kwargs)
-        except ValidationError as error:
-            raise as_input_error(cls, error) from None
 
     @classmethod
     def model_validate_json(cls: type[M], json_data: str | bytes | bytearray, **kwargs: Any) -> M:
         """Build from JSON text. Raises `InputError`."""
-        try:
+        with _our_errors(cls):
             return super().model_validate_json(json_data, **kwargs)
-        except ValidationError as error:
-            raise as_input_error(cls, error) from None
+
+
+@contextmanager
+def _our_errors(model: type[BaseModel]) -> Generator[None, None, None]:
+    try:
+        yield
+    except ValidationError as error:
+        raise as_input_error(model, error) from None
 
 
 def as_input_error(model: type[BaseModel], error: ValidationError) -> InputError:

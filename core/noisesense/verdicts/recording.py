@@ -69,35 +69,32 @@ class RecordedJudge:
 
     def _miss(self, sample: Sample) -> SampleNotRecordedError:
         name = describe(sample.user_input or sample.response)
-        others = "1 other sample" if len(self) == 1 else f"{len(self)} other samples"
-        return SampleNotRecordedError(
-            f"a recording of the sample {name}",
-            others if len(self) else "an empty recording",
-            where=str(self.path),
-            hint=self._nearest(sample),
-        )
-
-    def _nearest(self, sample: Sample) -> str:
-        """Which recorded sample differs in the fewest fields, and in which."""
+        others = {0: "an empty recording", 1: "1 other sample"}
         recorded = (
             (_differences(sample, each.sample), each.line) for each in self._by_key.values()
         )
         fields, line = min(recorded, key=lambda each: len(each[0]), default=(_FIELDS, 0))
+        hint = f"line {line} differs only in {' and '.join(fields)}"
         if len(fields) == len(_FIELDS):
-            return "samples are found by their exact texts; record this one"
-        return f"line {line} differs only in {' and '.join(fields)}"
+            hint = "samples are found by their exact texts; record this one"
+        return SampleNotRecordedError(
+            f"a recording of the sample {name}",
+            others.get(len(self), f"{len(self)} other samples"),
+            where=str(self.path),
+            hint=hint,
+        )
 
 
-_FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
+_FIELDS = list(Sample.model_fields)
 
 
-def _differences(left: Sample, right: Sample) -> tuple[str, ...]:
-    return tuple(name for name in _FIELDS if _text(left, name) != _text(right, name))
-
-
-def _text(sample: Sample, name: str) -> Any:
-    value = getattr(sample, name)
-    return value if isinstance(value, str) else [chunk.text for chunk in value]
+def _differences(left: Sample, right: Sample) -> list[str]:
+    # Labels and ids of chunks are no part of what a sample is found by.
+    one, other = (
+        {**vars(sample), "retrieved_contexts": [c.text for c in sample.retrieved_contexts]}
+        for sample in (left, right)
+    )
+    return [name for name in _FIELDS if one[name] != other[name]]
 
 
 def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:

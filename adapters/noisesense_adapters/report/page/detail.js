@@ -1,11 +1,24 @@
 "use strict";
 // The detail of one sample. Every text enters the page through textContent, never as HTML.
 
-const lines = {};
-/** Line i of a block of JSON lines; the block is split when it is first needed. */
-function line(block, i) {
-  lines[block] ??= document.getElementById(block).textContent.split("\n");
-  return JSON.parse(lines[block][i]);
+const PACKED = 64; // as in samples.py
+const packs = {};
+const packsOf = (name) =>
+  (packs[name] ??= document.getElementById(name).textContent.trim().split("\n"));
+/** The JSON lines of a pack, as texts. */
+async function unpacked(name, pack) {
+  const bytes = Uint8Array.from(atob(packsOf(name)[pack]), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return (await new Response(stream).text()).split("\n");
+}
+const recent = new Map();
+/** Line i of a block of packed JSON lines. */
+async function line(name, i) {
+  const pack = Math.floor(i / PACKED);
+  const key = `${name} ${pack}`;
+  if (!recent.has(key)) recent.set(key, unpacked(name, pack));
+  if (recent.size > 50) recent.delete(recent.keys().next().value);
+  return JSON.parse((await (recent.get(key) ?? unpacked(name, pack)))[i % PACKED]);
 }
 /** An element: h("p", {class: "x"}, "text", child). */
 function h(tag, attributes, ...children) {
@@ -116,9 +129,9 @@ function legend() {
     item("open", "?", "no verdict, or none needed"),
   );
 }
-function chunkText(chunk, j, alone) {
+async function chunkText(chunk, j, alone) {
   const [, words, kind] = RELEVANCE.get(chunk.relevant);
-  const text = line("texts", chunk.text) || "recorded without its text";
+  const text = (await line("texts", chunk.text)) || "recorded without its text";
   return h(
     "details",
     { class: "text", open: alone ? "" : null },
@@ -139,12 +152,15 @@ function pairs(named) {
   const parts = known.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", { dir: "auto" }, value)));
   return parts.length ? h("dl", { class: "texts" }, ...parts) : "";
 }
+/** A sentence in which each quotation keeps its own direction. */
+const quoting = (text) =>
+  text.split(/("[^"]*")/).map((part, i) => (i % 2 ? h("bdi", null, part) : part));
 /** Everything known of one sample. */
-function detailOf(row, i) {
-  const detail = line("details", i);
+async function detailOf(row, i) {
+  const detail = await line("details", i);
   const parts = h("div", { class: "detail" });
-  if (detail.error) parts.append(h("p", { class: "error", dir: "auto" }, h("strong", null, "Failed: "), detail.error));
-  for (const reason of detail.reasons ?? []) parts.append(h("p", { class: "reason", dir: "auto" }, reason));
+  if (detail.error) parts.append(h("p", { class: "error", dir: "ltr" }, h("strong", null, "Failed: "), ...quoting(detail.error)));
+  for (const reason of detail.reasons ?? []) parts.append(h("p", { class: "reason", dir: "ltr" }, ...quoting(reason)));
   if (detail.unanswered) {
     parts.append(h("p", { class: "reason" }, `The judge left ${count(detail.unanswered, "verdict")} unanswered.`));
   }
@@ -154,7 +170,7 @@ function detailOf(row, i) {
   const chunks = detail.chunks ?? [];
   if (chunks.length) {
     const alone = chunks.length === 1;
-    parts.append(h("h3", null, "Retrieved chunks"), ...chunks.map((chunk, j) => chunkText(chunk, j, alone)));
+    parts.append(h("h3", null, "Retrieved chunks"), ...(await Promise.all(chunks.map((chunk, j) => chunkText(chunk, j, alone)))));
   }
   parts.append(pairs([["Judge", detail.judge], ["Cluster", detail.cluster]]));
   return parts;

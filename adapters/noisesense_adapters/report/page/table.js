@@ -4,6 +4,7 @@
 (() => {
   document.getElementById("without-scripts").remove();
   const PAGE = 25;
+  const PRINTED = 1000;
   const INCORRECT = [1, 2, 3]; // relevant, irrelevant, hallucination in the partition
   const rows = JSON.parse(document.getElementById("rows").textContent);
   const body = document.querySelector("#table tbody");
@@ -31,13 +32,16 @@
   };
 
   /** What the search looks through; the claims are read when somebody searches. */
-  function haystack(i) {
-    claims ??= rows.map((row, k) =>
-      [row.id, row.question ?? "", ...(line("details", k).claims ?? []).map((claim) => claim.text)]
-        .join("\n")
-        .toLowerCase(),
-    );
-    return claims[i];
+  async function haystacks() {
+    const texts = [];
+    for (let pack = 0; texts.length < rows.length; pack++) {
+      for (const text of await unpacked("details", pack)) {
+        const row = rows[texts.length];
+        const stated = (JSON.parse(text).claims ?? []).map((claim) => claim.text);
+        texts.push([row.id, row.question ?? "", ...stated].join("\n").toLowerCase());
+      }
+    }
+    return texts;
   }
   function key(row) {
     if (sorting.by === "id") return row.id;
@@ -50,10 +54,18 @@
     const sign = typeof x === "string" ? byName(x, y) : x - y;
     return (sorting.down ? -sign : sign) || a - b;
   }
-  function refresh() {
+  async function refresh() {
     const wanted = find.value.trim().toLowerCase();
+    if (wanted) {
+      claims ??= haystacks();
+      const texts = await claims;
+      if (wanted !== find.value.trim().toLowerCase()) return; // typed on meanwhile
+      found = rows.map((_, i) => i).filter((i) => texts[i].includes(wanted));
+    } else {
+      found = rows.map((_, i) => i);
+    }
     const fits = TEST[show.value];
-    found = rows.map((_, i) => i).filter((i) => fits(rows[i]) && (!wanted || haystack(i).includes(wanted)));
+    found = found.filter((i) => fits(rows[i]));
     found.sort(order);
     page = 0;
     render();
@@ -85,12 +97,15 @@
     if (opened.has(i)) queueMicrotask(() => open(tr, button, i));
     return tr;
   }
-  function open(tr, button, i) {
+  async function open(tr, button, i) {
     const id = `detail-${i}`;
-    tr.after(h("tr", { class: "opened", id }, h("td", { colspan: "4" }, detailOf(rows[i], i))));
+    opened.add(i);
+    const detail = await detailOf(rows[i], i);
+    // Closed, or the page turned, meanwhile.
+    if (!opened.has(i) || !tr.isConnected || document.getElementById(id)) return;
+    tr.after(h("tr", { class: "opened", id }, h("td", { colspan: "4" }, detail)));
     button.setAttribute("aria-expanded", "true");
     button.setAttribute("aria-controls", id);
-    opened.add(i);
   }
   function toggle(tr, button, i) {
     if (!opened.delete(i)) {
@@ -102,9 +117,8 @@
     button.removeAttribute("aria-controls");
   }
 
-  function render() {
-    const first = page * PAGE;
-    const visible = found.slice(first, first + PAGE);
+  function render(first = page * PAGE, most = PAGE) {
+    const visible = found.slice(first, first + most);
     body.replaceChildren(...visible.map(rowOf));
     if (!visible.length) body.append(h("tr", null, h("td", { colspan: "4", class: "none" }, "No sample matches.")));
     const last = first + visible.length;
@@ -159,5 +173,8 @@
     const button = event.target.closest?.("button[data-sample]");
     if (button) reveal(button.dataset.sample);
   });
+  // On paper, all that is selected, or as much as a browser can lay out: the line below says so.
+  window.addEventListener("beforeprint", () => render(0, PRINTED));
+  window.addEventListener("afterprint", () => render());
   refresh();
 })();

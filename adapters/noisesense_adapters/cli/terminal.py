@@ -1,0 +1,53 @@
+"""What goes to a terminal or a pipe: nothing that a terminal obeys, nothing it cannot encode."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import sys
+from contextlib import suppress
+from typing import NoReturn
+
+PIPE_CLOSED = 128 + 13
+"""The exit status of a Unix tool whose reader is gone: 128 and the number of SIGPIPE."""
+
+# Control characters, line separators, what turns the direction of text, and half surrogate pairs.
+_OBEYED = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SPELLED = {"→": "->", "…": "...", "×": "x", "≥": ">=", "≤": "<="}
+
+
+def visible(text: str) -> str:
+    """The text in one line, with characters that a terminal would obey written as escapes."""
+    return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def _spell(error: UnicodeError) -> tuple[str, int]:
+    """For an encoding that lacks a character (Windows redirects to cp1252): other ones."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    parts = (_SPELLED.get(c) or c.encode("unicode_escape").decode() for c in lacking)
+    return "".join(parts), error.end
+
+
+def prepare_streams() -> None:
+    """Let stdout and stderr take every character."""
+    codecs.register_error("noisesense", _spell)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="noisesense")
+
+
+def pipe_closed() -> NoReturn:
+    """End the process because nobody reads its output any more (``| head -1``)."""
+    # What is still to be written goes nowhere, without an error at the very end.
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+                continue
+            os.dup2(nowhere, stream.fileno())
+    sys.exit(PIPE_CLOSED)

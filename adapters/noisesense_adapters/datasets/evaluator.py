@@ -1,0 +1,403 @@
+"""What evaluators of rows share: a host's row as a sample, one judging, both modes as figures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal, NamedTuple, cast, get_args
+
+from noisesense import (
+    Judge,
+    RecordedJudge,
+    Result,
+    Sample,
+    StructuredLLM,
+    Summary,
+    score,
+    summarize,
+)
+from noisesense.errors import InputError, NoiseSenseError, describe
+from noisesense.judging.protocol import Judgement, Usage
+from noisesense.judging.sharing import judge_once
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
+from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
+from noisesense_adapters.datasets.rows import Column, chunks_of, parsed, pick, without_nulls
+from noisesense_adapters.toolbox.judges import check_alone, judge_over, read_verdicts
+
+Modes = Literal["relevant", "irrelevant", "both"]
+
+Usual = Mapping[str, tuple[str, ...]]
+"""Of each text, the paths at which the host's users keep it, the commonest first."""
+
+_TEXTS = ("response", "reference", "contexts", "user_input")
+_DATA = ("chunk_labels", "verdicts")
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(_TEXTS, (str,)),
+    "contexts": (list, tuple, str),
+    "chunk_labels": (list, tuple, str),
+    "verdicts": (Mapping, str),
+}
+_OPTIONAL = ("user_input", *_DATA)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a row holds the texts of its sample.
+
+    Attributes:
+        usual: by default; the first path that leads to a text (of contexts: a list) counts.
+        chosen: what the user named instead: a name, a dotted path, or a function of the row.
+    """
+
+    usual: Usual
+    chosen: Mapping[str, Column | None]
+
+    def __post_init__(self) -> None:
+        for field, column in self.chosen.items():
+            if column is not None and not isinstance(column, str) and not callable(column):
+                expected = "a name, a dotted path or a function of the row"
+                raise InputError(expected, describe(column), where=field)
+
+    def read(self, row: Mapping[str, Any]) -> tuple[Sample, Any]:
+        """The sample, and the verdicts that the row brings (None if it does not).
+
+        Raises:
+            InputError: a text is missing or malformed. It names the field and where it was
+                looked for.
+        """
+        data = {name: plain(value) for name, value in row.items()}
+        found = {field: self._value(field, data, row) for field in (*_TEXTS, *_DATA)}
+        try:
+            chunks = chunks_of(documents(found["contexts"]))
+        except InputError as error:
+            raise error.within("contexts") from None
+        sample = Sample.model_validate(
+            {
+                "user_input": found["user_input"] or "",
+                "response": found["response"],
+                "reference": found["reference"],
+                "retrieved_contexts": _labeled(chunks, found["chunk_labels"]),
+            }
+        )
+        return sample, found["verdicts"]
+
+    def _value(self, field: str, data: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
+        column, usual = self.chosen.get(field), self.usual.get(field, ())
+        if callable(column):
+            return plain(pick(row, column))
+        if column is None:
+            for path in usual:
+                value = _at(data, path)
+                if isinstance(value, _KINDS[field]):
+                    return value
+            if field in _OPTIONAL:
+                return None
+            raise self._missing(field, " or ".join(map(repr, usual)), data)
+        # A name stands for itself, or for a field of whatever usually holds such texts.
+        homes = dict.fromkeys(path.partition(".")[0] for path in usual)
+        for path in (column, *(f"{home}.{column}" for home in homes)):
+            value = _at(data, path)
+            if value is not None:
+                return value
+        raise self._missing(field, repr(column), data)
+
+    def _missing(self, field: str, expected: str, data: Mapping[str, Any]) -> InputError:
+        names = ", ".join(repr(path) for path in _paths(data))
+        hint = f"{field}= takes a name, a dotted path or a function of the row"
+        got = f"only {names}" if names else "an empty row"
+        return InputError(f"the {field} at {expected}", got, where=field, hint=hint)
+
+
+def _at(data: Any, path: str) -> Any:
+    try:
+        return pick(data, path)
+    except InputError:
+        return None
+
+
+def _paths(data: Mapping[str, Any]) -> list[str]:
+    """The names two levels deep, for messages."""
+    names: list[str] = []
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            names += [f"{name}.{inner}" for inner in cast("Mapping[str, Any]", value)]
+        elif value is not None:
+            names.append(name)
+    return names
+
+
+def plain(value: Any) -> Any:
+    """A host's objects as dicts and lists: pydantic models, dataclasses, and what they hold."""
+    if hasattr(value, "model_dump"):
+        return plain(value.model_dump())
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, Any]", value).items()
+        return {str(name): plain(item) for name, item in items}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in cast("Sequence[Any]", value)]
+    return value
+
+
+def documents(value: Any) -> Any:
+    """Retrieved documents with the id and the label ``relevant`` that their metadata hold."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        value = parsed(value)
+    if not isinstance(value, list):
+        return value
+    return [_document(item) for item in cast("list[object]", value)]
+
+
+def _document(item: Any) -> Any:
+    if not isinstance(item, Mapping):
+        return item
+    chunk = cast("Mapping[str, Any]", item)
+    metadata = chunk.get("metadata")
+    own = {name: value for name, value in chunk.items() if value is not None}
+    return {**cast("Mapping[str, Any]", metadata or {}), **own}
+
+
+def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
+    if labels is None:
+        return chunks
+    labels = parsed(labels) if isinstance(labels, str) else labels
+    if not isinstance(labels, list) or len(cast("list[object]", labels)) != len(chunks):
+        expected = f"true, false or null for each of {len(chunks)} chunks"
+        raise InputError(expected, describe(labels), where="chunk_labels")
+    texts = [chunk if isinstance(chunk, dict) else {"text": chunk} for chunk in chunks]
+    pairs = zip(texts, cast("list[object]", labels), strict=True)
+    return [{**chunk, "relevant": label} for chunk, label in pairs]
+
+
+class Figure(NamedTuple):
+    """One mode of one row, as hosts show it.
+
+    Attributes:
+        mode: of the score.
+        value: from 0 to 1, lower is better; None where it is undefined or undetermined.
+        reason: the sentence for people; it says that lower is better.
+        metadata: status, bounds, definition and judge; in a row's first figure also what judging
+            cost, so that a sum over figures counts it once.
+    """
+
+    mode: Mode
+    value: float | None
+    reason: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A row's score with the verdicts behind it."""
+
+    score: Score
+    judgement: Judgement
+    judge: str
+    modes: tuple[Mode, ...]
+
+    def figures(self) -> list[Figure]:
+        """One for each mode that was asked for."""
+        figures = [self._figure(mode) for mode in self.modes]
+        figures[0].metadata.update(_cost(self.judgement.usage))
+        return figures
+
+    def _figure(self, mode: Mode) -> Figure:
+        reason = self.score.reason(mode)
+        if "lower is better" not in reason:
+            reason = f"{reason} Lower is better."
+        bounds = self.score.bounds(mode)
+        metadata: dict[str, Any] = {
+            "status": self.score.status(mode),
+            "bounds": None if bounds is None else list(bounds),
+            "definition": self.score.definition,
+            "judge": self.judge,
+        }
+        if self.judgement.unanswered:
+            metadata["unanswered"] = self.judgement.unanswered
+        return Figure(mode, self.score.value(mode), reason, metadata)
+
+
+def _cost(usage: Usage) -> dict[str, Any]:
+    names = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
+    costs = {name: getattr(usage, name) for name in names}
+    return {name: value for name, value in costs.items() if value}
+
+
+class RowEvaluator:
+    """Evaluates a host's rows: each is judged once, for both modes.
+
+    Args:
+        usual: where the host's users keep the texts.
+        judge: a `noisesense.Judge`, or the path of a recording.
+        model: the host's model, if there is no judge.
+        bridge: makes a `noisesense.StructuredLLM` over it.
+        mode: ``"relevant"``, ``"irrelevant"`` or ``"both"``.
+        definition: see `noisesense.score`.
+        empty: likewise.
+        undetermined: likewise.
+        store: a `VerdictStore`, or the path of one, for the model's replies.
+        judge_options: further arguments of the `LLMJudge` over the model.
+        places: of each text a name, a dotted path or a function of the row; None for the usual.
+
+    Raises:
+        InputError: an unknown mode, definition or place, or something beside a judge.
+    """
+
+    def __init__(
+        self,
+        usual: Usual,
+        *,
+        judge: Any = None,
+        model: Any = None,
+        bridge: Callable[[Any], StructuredLLM],
+        mode: Modes = "both",
+        definition: DefinitionName = "ragas",
+        empty: Empty = "undefined",
+        undetermined: Undetermined = "none",
+        store: Any = None,
+        judge_options: Mapping[str, Any] | None = None,
+        places: Mapping[str, Column | None],
+    ) -> None:
+        self.modes = check_modes(mode, definition)
+        self.definition: DefinitionName = definition
+        self.empty: Empty = check_empty(empty)
+        self.undetermined: Undetermined = check_undetermined(undetermined)
+        self.places = Places(usual, places)
+        self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
+        self._model = (model, bridge, store, judge_options)
+        self._results: dict[object, list[Result]] | None = None
+
+    def judge(self) -> Judge:
+        """The judge; one over a model is made when the first row needs it."""
+        if self._judge is not None:
+            return self._judge
+        model, bridge, store, options = self._model
+        return judge_over(model, lambda: bridge(model), bridge, store=store, options=options)
+
+    async def evaluate(self, row: Mapping[str, Any]) -> Evaluated:
+        """Judge and score one row. A row that comes again is judged again.
+
+        Args:
+            row: the host's names for inputs, outputs and so on, with what they hold.
+
+        Raises:
+            InputError: a text is missing or malformed.
+            JudgeError: the judge could not be asked.
+            UndefinedScoreError: no response claims and ``empty="error"``.
+        """
+        sample, data = self.places.read(row)
+        try:
+            evaluated = await self._evaluated(sample, data)
+        except NoiseSenseError as error:
+            self._collect(sample, Result(sample.key, error=str(error), sample=sample))
+            raise
+        judgement = evaluated.judgement
+        result = Result(
+            sample.key,
+            evaluated.score,
+            sample=sample,
+            unanswered=judgement.unanswered,
+            usage=judgement.usage,
+            judge=evaluated.judge,
+        )
+        self._collect(sample, result)
+        return evaluated
+
+    async def _evaluated(self, sample: Sample, data: Any) -> Evaluated:
+        if data is not None:
+            verdicts = read_verdicts(without_nulls(data), sample, "verdicts")
+            judgement, name = Judgement(verdicts), "given verdicts"
+        else:
+            judge = self.judge()
+            judgement = await judge_once(judge, sample, metric=None, share=False)
+            name = str(getattr(judge, "name", type(judge).__name__))
+        scored = score(
+            judgement.verdicts,
+            definition=self.definition,
+            empty=self.empty,
+            undetermined=self.undetermined,
+        )
+        return Evaluated(scored, judgement, name, self.modes)
+
+    def collect(self) -> None:
+        """From now on, keep each result until `summary` asks for it."""
+        self._results = {} if self._results is None else self._results
+
+    def _collect(self, sample: Sample, result: Result) -> None:
+        if self._results is not None:
+            self._results.setdefault(_key(sample), []).append(result)
+
+    def summary(self, rows: Iterable[Mapping[str, Any]]) -> Summary:
+        """The figures of a run's rows, which are then forgotten.
+
+        A row without a result counts as failed.
+        """
+        return summarize([self._result(number, row) for number, row in enumerate(rows)])
+
+    def _result(self, number: int, row: Mapping[str, Any]) -> Result:
+        try:
+            sample, _ = self.places.read(row)
+        except InputError as error:
+            return Result(str(number), error=str(error))
+        results = (self._results or {}).get(_key(sample))
+        return results.pop(0) if results else Result(str(number), error="it was not evaluated")
+
+
+def _key(sample: Sample) -> object:
+    return sample.key, tuple(chunk.relevant for chunk in sample.retrieved_contexts)
+
+
+def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
+    """The modes asked for; of both, those that the definition has. Raises `InputError`."""
+    has_irrelevant = check_definition(definition).irrelevant is not None
+    if mode not in get_args(Modes):
+        expected = f"one of {', '.join(map(repr, get_args(Modes)))}"
+        raise InputError(expected, describe(mode), where="mode")
+    if mode == "both":
+        return MODES if has_irrelevant else ("relevant",)
+    return (mode,)
+
+
+def given_judge(judge: Any, **others: Any) -> Judge | None:
+    """The judge that a user gave: an object, or the path of a recording; None for none.
+
+    Raises:
+        InputError: something else, or one of ``others`` beside it.
+    """
+    if judge is None:
+        return None
+    check_alone(**others)
+    if isinstance(judge, (str, os.PathLike)):
+        return RecordedJudge(cast("str | os.PathLike[str]", judge))
+    if not isinstance(judge, Judge):
+        expected = "a recording's path, or an object with `async def judge(sample)`"
+        raise InputError(expected, type(judge).__name__, where="judge")
+    return judge
+
+
+def mean_sentence(summary: Summary, mode: Mode) -> str:
+    """A run's mean of one mode with its range, its interval and what is not in it."""
+    figures = summary.mode(mode)
+    if figures is None:
+        return f"The definition {summary.definition} has no {mode} mode."
+    parts = [f"{figures.determined} of {summary.samples} samples have a value"]
+    for count, what in (
+        (figures.undetermined, "undetermined"),
+        (figures.undefined, "undefined"),
+        (summary.failed, "failed"),
+    ):
+        if count:
+            parts.append(f"{count} {what}")
+    mean = "undefined"
+    if figures.mean is not None:
+        mean = f"{figures.mean:.4g}"
+    elif figures.bounds is not None:
+        mean = "between {:.4g} and {:.4g}".format(*figures.bounds)
+    interval = ""
+    if figures.interval is not None:
+        low, high = figures.interval.low, figures.interval.high
+        interval = f" ({summary.confidence:.0%} interval {low:.4g} to {high:.4g})"
+    counts = ", ".join(parts)
+    return f"Mean noise sensitivity ({mode}): {mean}{interval}; {counts}. Lower is better."

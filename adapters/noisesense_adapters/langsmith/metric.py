@@ -1,0 +1,167 @@
+"""Factories of the evaluator and the summary evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from noisesense import DefinitionName, Empty, Undetermined
+from noisesense.errors import InputError, describe
+from noisesense_adapters.datasets.evaluator import Modes, RowEvaluator, mean_sentence
+from noisesense_adapters.datasets.model import structured_llm
+from noisesense_adapters.datasets.rows import Column
+
+Evaluator = Callable[..., Awaitable[list[dict[str, Any]]]]
+SummaryEvaluator = Callable[..., list[dict[str, Any]]]
+
+_USUAL = {
+    "response": ("outputs.answer", "outputs.output", "outputs.response", "outputs"),
+    "reference": (
+        "reference_outputs.answer",
+        "reference_outputs.output",
+        "reference_outputs.reference",
+        "reference_outputs.response",
+        "reference_outputs",
+    ),
+    "contexts": (
+        "outputs.contexts",
+        "outputs.context",
+        "outputs.documents",
+        "context",
+        "inputs.contexts",
+        "inputs.context",
+        "inputs.documents",
+    ),
+    "user_input": ("inputs.question", "inputs.input", "inputs.query", "inputs"),
+    "chunk_labels": ("reference_outputs.chunk_labels",),
+    "verdicts": ("reference_outputs.verdicts",),
+}
+
+
+def noise_sensitivity(
+    *,
+    judge: Any = None,
+    model: Any = None,
+    mode: Modes = "both",
+    definition: DefinitionName = "ragas",
+    empty: Empty = "undefined",
+    undetermined: Undetermined = "none",
+    store: Any = None,
+    judge_options: Mapping[str, Any] | None = None,
+    contexts: Column | None = None,
+    reference: Column | None = None,
+    response: Column | None = None,
+    user_input: Column | None = None,
+) -> Evaluator:
+    """An evaluator for ``evaluate``, ``aevaluate`` and wherever openevals' evaluators go.
+
+    It gives one result for each mode, ``noise_sensitivity_relevant`` and
+    ``noise_sensitivity_irrelevant``, from one judging. Scores run from 0 to 1; **lower is
+    better**. An undefined or undetermined score is None, and the comment says why.
+
+    Args:
+        judge: a `noisesense.Judge`, the path of a recording, or a chat model, as in openevals.
+        model: ``"provider:model"``, a LangChain chat model, or a `noisesense.StructuredLLM`.
+        mode: ``"relevant"``, ``"irrelevant"`` or ``"both"``.
+        definition: see `noisesense.score`.
+        empty: likewise.
+        undetermined: likewise.
+        store: a `VerdictStore`, or the path of one, that keeps the model's replies.
+        judge_options: further arguments of `LLMJudge`.
+        contexts: where a row holds the retrieved texts or documents: a name, a dotted path such
+            as ``"outputs.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
+            ``outputs``, ``reference_outputs`` and openevals' other arguments). By default
+            ``contexts``, ``context`` or ``documents`` of the outputs, then of the inputs.
+        reference: likewise; by default ``answer``, ``output`` or ``reference`` of the reference
+            outputs.
+        response: likewise; by default ``answer``, ``output`` or ``response`` of the outputs.
+        user_input: likewise; by default ``question``, ``input`` or ``query`` of the inputs.
+
+    Returns:
+        An async function. It raises where a row cannot be evaluated, which LangSmith shows as
+        that row's error.
+
+    Raises:
+        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+    """
+    if hasattr(judge, "ainvoke") and model is None:
+        judge, model = None, judge
+    if judge is None and model is None:
+        hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
+        raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
+    rows = RowEvaluator(
+        _USUAL,
+        judge=judge,
+        model=model,
+        bridge=structured_llm,
+        mode=mode,
+        definition=definition,
+        empty=empty,
+        undetermined=undetermined,
+        store=store,
+        judge_options=judge_options,
+        places={
+            "contexts": contexts,
+            "reference": reference,
+            "response": response,
+            "user_input": user_input,
+        },
+    )
+
+    async def noise_sensitivity(
+        *, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **kwargs: Any
+    ) -> list[dict[str, Any]]:
+        row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
+        evaluated = await rows.evaluate({**row, **kwargs})
+        return [
+            {
+                "key": f"noise_sensitivity_{figure.mode}",
+                "score": figure.value,
+                "comment": figure.reason,
+                "metadata": figure.metadata,
+            }
+            for figure in evaluated.figures()
+        ]
+
+    vars(noise_sensitivity)["rows"] = rows
+    return noise_sensitivity
+
+
+def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
+    """A summary evaluator: the run's means, from what ``evaluator`` found in the same run.
+
+    Each mean comes as ``noise_sensitivity_<mode>_mean``, with its interval, its range where
+    verdicts are open, and the undefined, undetermined and failed rows in the comment. It is None
+    where open verdicts do not decide it.
+
+    Args:
+        evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
+
+    Raises:
+        InputError: some other function.
+    """
+    rows = getattr(evaluator, "rows", None)
+    if not isinstance(rows, RowEvaluator):
+        expected = "an evaluator made by noise_sensitivity(…)"
+        raise InputError(expected, describe(evaluator), where="evaluator")
+    rows.collect()
+
+    def noise_sensitivity_summary(
+        inputs: Sequence[Any], outputs: Sequence[Any], reference_outputs: Sequence[Any]
+    ) -> list[dict[str, Any]]:
+        names = ("inputs", "outputs", "reference_outputs")
+        columns = zip(inputs, outputs, reference_outputs, strict=True)
+        summary = rows.summary([dict(zip(names, values, strict=True)) for values in columns])
+        results: list[dict[str, Any]] = []
+        for mode in rows.modes:
+            figures = summary.mode(mode)
+            results.append(
+                {
+                    "key": f"noise_sensitivity_{mode}_mean",
+                    "score": None if figures is None else figures.mean,
+                    "comment": mean_sentence(summary, mode),
+                }
+            )
+        return results
+
+    return noise_sensitivity_summary

@@ -1,0 +1,6 @@
+"""Noise sensitivity as a scorer for ``mlflow.genai.evaluate``. Needs the extra ``mlflow``."""
+
+from noisesense_adapters.mlflow.llm import MLflowLLM
+from noisesense_adapters.mlflow.metric import NoiseSensitivity
+
+__all__ = ["MLflowLLM", "NoiseSensitivity"]

@@ -1,0 +1,265 @@
+"""The evaluator of cases and the evaluator of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summarize
+from noisesense.errors import InputError
+from noisesense.jsonl import to_json
+from noisesense.judging.prompts import DEFAULT_PROMPTS
+from noisesense_adapters.datasets.evaluator import (
+    Evaluated,
+    Modes,
+    RowEvaluator,
+    check_modes,
+    mean_sentence,
+)
+from noisesense_adapters.datasets.rows import Column
+from noisesense_adapters.pydantic_evals.llm import PydanticAILLM
+from noisesense_adapters.toolbox.extras import needs_extra
+
+with needs_extra("pydantic-evals", "pydantic_evals"):
+    from pydantic_evals.evaluators import (
+        EvaluationReason,
+        Evaluator,
+        EvaluatorContext,
+        ReportEvaluator,
+        ReportEvaluatorContext,
+    )
+    from pydantic_evals.reporting.analyses import ReportAnalysis, TableResult
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+_ATTRIBUTE = "noise_sensitivity"
+_OBJECT = "<an object that no file can hold: "
+_USUAL = {
+    "response": ("output.answer", "output.response", "output.output", "output"),
+    "reference": (
+        "expected_output.answer",
+        "expected_output.response",
+        "expected_output",
+        "metadata.reference",
+    ),
+    "contexts": (
+        "attributes.retrieved_contexts",
+        "attributes.contexts",
+        "output.contexts",
+        "output.retrieved_contexts",
+        "output.documents",
+        "metadata.contexts",
+        "metadata.retrieved_contexts",
+    ),
+    "user_input": ("inputs.question", "inputs.query", "inputs"),
+    "chunk_labels": ("metadata.chunk_labels",),
+    "verdicts": ("metadata.verdicts",),
+}
+_NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
+
+
+@dataclass(repr=False)
+class NoiseSensitivity(Evaluator[Any, Any, Any]):
+    """Noise sensitivity of each case, from 0 to 1. **Lower is better.**
+
+    It gives the scores ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from
+    one judging. A score that is undefined or undetermined is left out, so that no average takes
+    it for a number, and a label ``noise_sensitivity_<mode>_status`` says which, with the reason.
+    The claims and chunks behind a number are in the case's ``attributes["noise_sensitivity"]``.
+
+    Args:
+        model: a model of pydantic-ai, or its name; by default the one given to
+            ``set_default_judge_model``.
+        recording: the path of recorded verdicts, instead of a model.
+        judge: a `noisesense.Judge`, instead of a model. Unlike the other arguments it cannot be
+            written to a dataset's file.
+        mode: ``"relevant"``, ``"irrelevant"`` or ``"both"``.
+        definition: see `noisesense.score`.
+        empty: likewise.
+        undetermined: likewise.
+        max_noise: with it each mode also gives an assertion ``noise_sensitivity_<mode>_ok``: true
+            only if the score is at most this, whatever the open verdicts are. An undefined score
+            gives none.
+        store: the path of a `VerdictStore` that keeps the model's replies.
+        contexts: where a case holds the retrieved texts or documents: a name, a dotted path such
+            as ``"output.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
+            ``output``, ``expected_output``, ``metadata`` and ``attributes``). By default
+            ``set_eval_attribute("retrieved_contexts", …)``, else ``contexts`` of the output or
+            of the metadata.
+        reference: likewise; by default the expected output, or its ``answer``.
+        response: likewise; by default the output, or its ``answer``.
+        user_input: likewise; by default the inputs, or their ``question``.
+
+    Raises:
+        InputError: an unknown mode, definition or place, or two of judge, recording and model;
+            or it comes from a file to which an object was written.
+    """
+
+    model: Model | str | None = None
+    recording: str | None = None
+    judge: Judge | None = None
+    mode: Modes = "both"
+    definition: DefinitionName = "ragas"
+    empty: Empty = "undefined"
+    undetermined: Undetermined = "none"
+    max_noise: float | None = None
+    store: str | None = None
+    contexts: Column | None = None
+    reference: Column | None = None
+    response: Column | None = None
+    user_input: Column | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, str) and value.startswith(_OBJECT):
+                hint = "write recording=PATH or model=NAME for a judge, a path for a function"
+                raise InputError("text or a number", value, where=field.name, hint=hint)
+        check_modes(self.mode, self.definition)
+        given = {"judge": self.judge, "recording": self.recording, "model": self.model}
+        sources = [name for name, value in given.items() if value is not None]
+        if len(sources) > 1:
+            raise InputError("one of judge, recording and model", " and ".join(sources))
+
+    async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
+        """Both modes of one case.
+
+        Raises:
+            NoiseSenseError: the case cannot be evaluated; the report shows it as its failure.
+        """
+        evaluated = await self._rows().evaluate({name: getattr(ctx, name) for name in _NAMES})
+        lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
+        lines[self.definition] = _line(ctx.name or "", evaluated)
+        results: dict[str, EvaluationReason] = {}
+        for mode, value, reason, metadata in evaluated.figures():
+            name = f"noise_sensitivity_{mode}"
+            if value is None:
+                results[f"{name}_status"] = EvaluationReason(metadata["status"], reason)
+            else:
+                results[name] = EvaluationReason(value, reason)
+            if self.max_noise is not None:
+                outcome = evaluated.score.gate(mode, self.max_noise)
+                if outcome != "undefined":
+                    results[f"{name}_ok"] = EvaluationReason(outcome == "pass", reason)
+        return results
+
+    def get_evaluator_version(self) -> str | None:
+        """The definition and the version of the prompts."""
+        return f"{self.definition}, prompts {DEFAULT_PROMPTS.version}"
+
+    def build_serialization_arguments(self) -> dict[str, Any]:
+        """What a dataset's file holds. An object in it says that it has to be replaced."""
+        arguments = super().build_serialization_arguments()
+        return {
+            name: value if isinstance(value, (str, float, int)) else f"{_OBJECT}{value!r}>"
+            for name, value in arguments.items()
+        }
+
+    def _rows(self) -> RowEvaluator:
+        settings = tuple(getattr(self, field.name) for field in fields(self))
+        made = cast("tuple[Any, RowEvaluator] | None", vars(self).get("_made"))
+        if made is None or made[0] != settings:
+            made = vars(self)["_made"] = (settings, self._new_rows())
+        return made[1]
+
+    def _new_rows(self) -> RowEvaluator:
+        model = self.model
+        if self.judge is None and self.recording is None and model is None:
+            judging: Any = import_module("pydantic_evals.evaluators.llm_as_a_judge")
+            model = judging._default_model
+        return RowEvaluator(
+            _USUAL,
+            judge=self.judge if self.recording is None else self.recording,
+            model=model,
+            bridge=PydanticAILLM,
+            mode=self.mode,
+            definition=self.definition,
+            empty=self.empty,
+            undetermined=self.undetermined,
+            store=self.store,
+            places={
+                "contexts": self.contexts,
+                "reference": self.reference,
+                "response": self.response,
+                "user_input": self.user_input,
+            },
+        )
+
+
+def _line(name: str, evaluated: Evaluated) -> dict[str, Any]:
+    judgement = evaluated.judgement
+    return Result(
+        name,
+        evaluated.score,
+        unanswered=judgement.unanswered,
+        usage=judgement.usage,
+        judge=evaluated.judge,
+    ).to_dict()
+
+
+@dataclass(repr=False)
+class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
+    """The report's means, from what `NoiseSensitivity` found: one table for each definition.
+
+    A mean has its interval and, where verdicts are open, its range; it is empty where they do not
+    decide it. Cases that failed are counted, and in no figure.
+    """
+
+    def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
+        """The tables. Nothing if no case was evaluated."""
+        found = [_lines(case.attributes) for case in ctx.report.cases]
+        definitions = dict.fromkeys(name for lines in found for name in lines)
+        failures = [Result(case.name, error="the task failed") for case in ctx.report.failures]
+        return [
+            _table(
+                definition,
+                [_result(lines.get(definition)) for lines in found] + failures,
+            )
+            for definition in definitions
+        ]
+
+
+def _lines(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return cast("dict[str, Any]", attributes.get(_ATTRIBUTE) or {})
+
+
+def _result(line: dict[str, Any] | None) -> Result:
+    if line is None:
+        return Result("", error="it was not evaluated")
+    return Result.from_json(to_json(line))
+
+
+def _table(definition: str, results: list[Result]) -> ReportAnalysis:
+    summary = summarize(results)
+    rows: list[list[str | int | float | bool | None]] = []
+    sentences: list[str] = []
+    for figures in (summary.relevant, summary.irrelevant):
+        if figures is None:
+            continue
+        low, high = figures.bounds or (None, None)
+        interval = figures.interval
+        ends = (None, None) if interval is None else (interval.low, interval.high)
+        counts = (figures.determined, figures.undetermined, figures.undefined, summary.failed)
+        rows.append([figures.mode, figures.mean, low, high, *ends, *counts])
+        sentences.append(mean_sentence(summary, figures.mode))
+    percent = f"{summary.confidence:.0%}"
+    return TableResult(
+        title=f"Noise sensitivity (definition {definition})",
+        description=" ".join(sentences),
+        columns=[
+            "mode",
+            "mean",
+            "mean low",
+            "mean high",
+            f"{percent} low",
+            f"{percent} high",
+            "determined",
+            "undetermined",
+            "undefined",
+            "failed",
+        ],
+        rows=rows,
+    )

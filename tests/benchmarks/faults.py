@@ -1,0 +1,300 @@
+"""What faulty endpoints and models come to, through every bridge and its real client.
+
+    python tests/benchmarks/faults.py [--bridge NAME] [--kind TEXT] [--every 10]
+
+First the fault table of `support.faults`: three samples are judged at once by a model on
+loopback, and one of them is struck. For each kind the table prints what came of that sample
+through each bridge:
+
+- ``exact``: its true verdicts, with nothing unanswered;
+- ``open``: some verdicts are missing, and none is wrong;
+- ``unusable``, ``failed``: a `ReplyError` or another `JudgeError`, by which the row fails;
+- ``WRONG``: a verdict that is not the true one, or another sample was touched;
+- ``RAW``: an exception that is not NoiseSense's;
+
+and how many requests were made about the sample, of how many allowed (``!``: more). Then replies
+that think first are cut after every ``--every``-th byte (1: after each), in a completion that
+says it is whole: each is read as the answer, or not at all. Exit status 1 if anything is WRONG or
+RAW, or if more was asked than allowed. Promptfoo's judge asks through the bridge to OpenAI.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
+os.environ["RAGAS_DO_NOT_TRACK"] = "true"
+os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
+os.environ["LANGSMITH_TRACING"] = "false"
+warnings.simplefilter("ignore")
+logging.disable()
+
+from langchain_openai import ChatOpenAI  # noqa: E402
+
+from noisesense import Judgement, LLMJudge, Verdicts  # noqa: E402
+from noisesense.errors import JudgeError, ReplyError  # noqa: E402
+from noisesense.judging.prompts import DEFAULT_PROMPTS, VerdictList  # noqa: E402
+from noisesense_adapters.toolbox import running  # noqa: E402
+from support import misbehavior as bad  # noqa: E402
+from support.faults import (  # noqa: E402
+    DRAFTS,
+    FAULTS,
+    RETRIES,
+    STRUCK,
+    Fault,
+    drafted,
+    mind,
+    pairs,
+)
+from support.server import ScriptedServer  # noqa: E402
+
+Bridge = Callable[[ScriptedServer, float], Any]
+OUTCOMES = ("exact", "open", "unusable", "failed", "WRONG", "RAW")
+_numbers = count()
+
+
+class InWords(ChatOpenAI):
+    """A chat model without structured output."""
+
+    def with_structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+def options(server: ScriptedServer, timeout: float) -> dict[str, Any]:
+    # LangChain shares clients of one address and timeout, and a port may come again.
+    timeout += next(_numbers) * 1e-6
+    return {
+        "base_url": server.base_url,
+        "api_key": "k",
+        "timeout": timeout,
+        "max_retries": RETRIES,
+    }
+
+
+@asynccontextmanager
+async def openai(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
+    from noisesense_adapters.openai import OpenAILLM
+
+    yield OpenAILLM("m", **options(server, timeout))
+
+
+def langchain(kind: type[ChatOpenAI]) -> Bridge:
+    @asynccontextmanager
+    async def bridge(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
+        from noisesense_adapters.langchain import LangChainLLM
+
+        model = kind(model="m", **options(server, timeout))
+        yield LangChainLLM(model)
+        await model.root_async_client.close()
+
+    return bridge
+
+
+@asynccontextmanager
+async def ragas(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    from noisesense_adapters.ragas.llm import RagasLLM
+
+    async with AsyncOpenAI(**options(server, timeout)) as client:
+        yield RagasLLM(llm_factory("m", client=client))
+
+
+@asynccontextmanager
+async def ragas_langchain(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
+    from ragas.llms.base import LangchainLLMWrapper
+    from ragas.run_config import RunConfig
+
+    from noisesense_adapters.ragas.llm import RagasLLM
+
+    model = ChatOpenAI(model="m", **options(server, timeout))
+    yield RagasLLM(LangchainLLMWrapper(model, run_config=RunConfig(max_retries=1)))
+    await model.root_async_client.close()
+
+
+def deepeval(make: Callable[[dict[str, Any], Any], Any]) -> Bridge:
+    @asynccontextmanager
+    async def bridge(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
+        from openai import DefaultAsyncHttpxClient
+
+        from noisesense_adapters.deepeval.llm import DeepEvalLLM
+
+        os.environ["DEEPEVAL_RETRY_MAX_ATTEMPTS"] = str(1 + RETRIES)
+        given = options(server, timeout)
+        del given["max_retries"]  # DeepEval's own
+        async with DefaultAsyncHttpxClient() as client:
+            yield DeepEvalLLM(make(given, client))
+
+    return bridge
+
+
+def structured(given: dict[str, Any], client: Any) -> Any:
+    from support.deepeval_run import OpenAIModel
+
+    return OpenAIModel("gpt-4o", async_http_client=client, **given)
+
+
+def local(given: dict[str, Any], client: Any) -> Any:
+    from deepeval.models import LocalModel
+
+    model = LocalModel("m", **given)
+    model.kwargs["http_client"] = client
+    return model
+
+
+BRIDGES: dict[str, Bridge] = {
+    "openai": openai,
+    "langchain": langchain(ChatOpenAI),
+    "in words": langchain(InWords),
+    "ragas": ragas,
+    "ragas, LC": ragas_langchain,
+    "deepeval": deepeval(structured),
+    "local": deepeval(local),
+}
+
+
+async def judged(bridge: Bridge, fault: Fault) -> tuple[str, int]:
+    """What came of the sample that was struck, and the requests made about it."""
+    with ScriptedServer(mind(), script=fault.script()) as server:
+        async with bridge(server, 1.0 if fault.misbehavior.hang else 60.0) as llm:
+            judge = LLMJudge(llm)
+            results = await asyncio.gather(
+                *(judge.judge_detailed(sample) for sample, _ in pairs()), return_exceptions=True
+            )
+        requests = sum(STRUCK in prompt for prompt in server.log.prompts)
+    outcomes = [
+        outcome(result, truth) for result, (_, truth) in zip(results, pairs(), strict=True)
+    ]
+    touched = any(other != "exact" for other in (outcomes[0], outcomes[2]))
+    return "WRONG" if touched else outcomes[1], requests
+
+
+def outcome(result: object, truth: Verdicts) -> str:
+    if isinstance(result, ReplyError):
+        return "unusable"
+    if isinstance(result, JudgeError):
+        return "failed"
+    if not isinstance(result, Judgement):
+        return "RAW"
+    verdicts = result.verdicts
+    claims = (verdicts.response_claims, truth.response_claims)
+    references = verdicts.reference_claims or truth.reference_claims
+    sound = all(
+        [one.text for one in found] == [one.text for one in true]
+        for found, true in (claims, (references, truth.reference_claims))
+    )
+    if not sound:
+        return "WRONG"
+    tables, true_tables = verdicts.to_matrices(), truth.to_matrices()
+    for name in ("reference_to_response", "chunks_to_response", "chunks_to_reference"):
+        rows, true_rows = tables[name] or [], true_tables[name] or []
+        for row, true_row in zip(rows, true_rows, strict=False):
+            cells = row if isinstance(row, list) else [row]
+            true_cells = true_row if isinstance(true_row, list) else [true_row]
+            if any(cell not in (None, true) for cell, true in zip(cells, true_cells, strict=True)):
+                return "WRONG"
+    return "open" if result.unanswered else "exact"
+
+
+async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
+    """What is read of one reply, cut after each such number of bytes."""
+    sample, truth = pairs()[1]
+    prompt = DEFAULT_PROMPTS.verification(
+        {1: sample.reference}, {i: c.text for i, c in enumerate(truth.response_claims, start=1)}
+    )
+    answer = [claim.correct for claim in truth.response_claims]
+    whole = drafted(form)(mind().answer(prompt)).encode()
+    ends = iter(range(0, len(whole), every))
+    text = ""
+    outcomes: Counter[str] = Counter()
+    with ScriptedServer(mind(), script=bad.always(bad.mutated("cut", lambda _: text))) as server:
+        async with bridge(server, 60.0) as llm:
+            for end in ends:
+                text = whole[:end].decode(errors="ignore")
+                try:
+                    reply, _ = await llm.generate(prompt, VerdictList)
+                except ReplyError:
+                    outcomes["unusable"] += 1
+                except JudgeError:
+                    outcomes["failed"] += 1
+                except Exception:  # noqa: BLE001 - this is what is counted
+                    outcomes["RAW"] += 1
+                else:
+                    found = [each.entailed for each in reply.verdicts]
+                    outcomes["exact" if found == answer else "WRONG"] += 1
+    return outcomes
+
+
+def print_table(
+    bridges: dict[str, Bridge], kinds: list[Fault], totals: dict[str, Counter[str]]
+) -> None:
+    width = max(len(fault.id) for fault in kinds)
+    print(" " * width, *(f"{name:>12}" for name in bridges), sep="  ")
+    for fault in kinds:
+        cells: list[str] = []
+        for name, bridge in bridges.items():
+            running._first = None  # as in a new process
+            result, requests = asyncio.run(judged(bridge, fault))
+            too_many = requests > fault.requests
+            totals[name][result] += 1
+            totals[name]["too many"] += too_many
+            cells.append(f"{result} {requests:>2}{'!' if too_many else ' '}")
+        print(f"{fault.id:{width}}", *(f"{cell:>12}" for cell in cells), fault.requests, sep="  ")
+        sys.stdout.flush()
+
+
+def print_cuts(bridges: dict[str, Bridge], every: int, totals: dict[str, Counter[str]]) -> None:
+    width = max(map(len, DRAFTS))
+    print(f"\nCut after every {every} bytes: read / not read / WRONG / RAW")
+    print(" " * width, *(f"{name:>14}" for name in bridges), sep="  ")
+    for form_name, form in DRAFTS.items():
+        cells: list[str] = []
+        for name, bridge in bridges.items():
+            running._first = None
+            result = asyncio.run(cut(bridge, form, every))
+            totals[name].update({f"cut, {key}": number for key, number in result.items()})
+            figures = (result["exact"], result["unusable"] + result["failed"])
+            cells.append("/".join(map(str, (*figures, result["WRONG"], result["RAW"]))))
+        print(f"{form_name:{width}}", *(f"{cell:>14}" for cell in cells), sep="  ")
+        sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--bridge", choices=BRIDGES, action="append", help="only this one")
+    parser.add_argument("--kind", default="", help="only kinds whose name holds this")
+    parser.add_argument("--every", type=int, default=10, help="bytes between cuts; 0: none")
+    given = parser.parse_args()
+    start = time.monotonic()
+    bridges = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
+    kinds = [fault for fault in FAULTS if given.kind in fault.id]
+    totals: dict[str, Counter[str]] = {name: Counter() for name in bridges}
+    with contextlib.redirect_stderr(None):
+        print_table(bridges, kinds, totals)
+        if given.every:
+            print_cuts(bridges, given.every, totals)
+    print(f"\n{len(kinds)} kinds, {len(bridges)} bridges, {time.monotonic() - start:.0f} s")
+    whole: Counter[str] = sum(totals.values(), Counter())
+    for name in ("WRONG", "RAW", "too many", *OUTCOMES[:4]):
+        print(f"{name:>10}: {whole[name]:>5}   of replies cut: {whole[f'cut, {name}']:>6}")
+    bad_ones = [key for key in whole if key.rpartition(", ")[2] in ("WRONG", "RAW", "too many")]
+    return 1 if any(whole[key] for key in bad_ones) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,293 @@
+"""A long run under fire: ``python tests/benchmarks/soak.py [--samples 5000] [--seconds …]``.
+
+Four processes judge the same samples (10 chunks of about 1,000 characters each) through one store;
+every sample is given to two of them. One reply in ten is faulty: no JSON, cut off, verdicts that
+are missing, contradict each other or have unknown ids, a refused connection. Three of the four are
+killed (SIGKILL) again and again at random moments, and started again; the fourth is left alone, so
+that its memory and open files can be watched.
+
+Exit status 1 if a sample is missing, a score is not the known one, a good answer was paid for
+again (but for calls under way when a process was killed), the store is damaged, or open files or
+memory grow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
+
+from noisesense import (  # noqa: E402
+    JudgeError,
+    LLMJudge,
+    ReplyError,
+    Sample,
+    Usage,
+    Verdicts,
+    VerdictStore,
+    score,
+)
+from support.mind import Mind, data_of  # noqa: E402
+from support.tables import Shape, random_pair  # noqa: E402
+
+WORKERS, CONCURRENCY, AT_ONCE = 4, 16, 4
+FAULTY = 0.1
+SHAPE = Shape(response_claims=(1, 8), reference_claims=(1, 6), chunks=(10, 10), labelled=0.2)
+FILLER = " It goes on about this and that, at some length and to no end." * 15
+MEGABYTE = 2**20
+_LINE = 22  # bytes of the log for each call
+_KILL_AFTER = 200, 1200  # so many calls of all processes, however fast the machine is
+_GROWTH = 8  # megabytes that the undisturbed process may grow in the second half of its run
+
+
+@lru_cache(maxsize=64)
+def pair(number: int) -> tuple[Sample, Verdicts]:
+    """The sample of that number and the truth about it; made when needed, so that none is kept."""
+    sample, verdicts = random_pair(number, SHAPE)
+    chunks = [
+        chunk.model_copy(update={"text": chunk.text + FILLER})
+        for chunk in sample.retrieved_contexts
+    ]
+    fields = {name: getattr(sample, name) for name in ("user_input", "response", "reference")}
+    longer = Sample(**fields, retrieved_contexts=chunks)
+    return longer, verdicts.model_copy(update={"chunks": None}).beside(longer)
+
+
+@lru_cache(maxsize=64)
+def mind(number: int) -> Mind:
+    return Mind([pair(number)])
+
+
+def spoiled(reply: dict[str, Any], rng: random.Random) -> str | None:
+    """A reply that shows its fault; None is a refused connection."""
+    text = json.dumps(reply)
+    kind = rng.randrange(6 if "verdicts" in reply else 4)
+    if kind == 0:
+        return None
+    if kind < 4:
+        return ["", "I would rather not say.", text[: len(text) // 2]][kind - 1]
+    items = reply["verdicts"]
+    if kind == 4:  # half are missing, and there is one that nobody asked for
+        return json.dumps({"verdicts": [*items[::2], {"id": 99, "entailed": True}]})
+    return json.dumps({"verdicts": items + [{**i, "entailed": not i["entailed"]} for i in items]})
+
+
+class Model:
+    """Answers from the truth, and wrongly formed one time in ten. Writes down what it gave."""
+
+    name = "soak"
+
+    def __init__(self, log: Path) -> None:
+        self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self._rng = random.Random()
+
+    async def generate(self, prompt: str, schema: Any) -> Any:
+        await asyncio.sleep(0.001)
+        data = data_of(prompt)
+        text = next(each for each in (data.get("text"), data.get("premise")) if each)
+        reply = mind(int(text[text.index("(") + 1 : text.index(")")])).reply(data)
+        bad = self._rng.random() < FAULTY
+        line = f"{'bad ' if bad else 'good'} {hashlib.sha256(prompt.encode()).hexdigest()[:16]}\n"
+        os.write(self._log, line.encode())
+        usage = Usage(calls=1)
+        content = spoiled(reply, self._rng) if bad else json.dumps(reply)
+        if content is None:
+            raise JudgeError("refused")
+        try:
+            return schema.model_validate_json(content), usage
+        except ValueError:
+            raise ReplyError("not in the form asked for", usage) from None
+
+
+async def work(folder: Path, samples: int, worker: int) -> None:
+    """Judge every sample that is this worker's and not done; write down each score."""
+    done_file = folder / f"done-{worker}.jsonl"
+    done = {json.loads(line)["sample"] for line in whole_lines(done_file)}
+    out = os.open(done_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    judge = LLMJudge(
+        Model(folder / "calls.log"),
+        store=VerdictStore(folder / "verdicts.db"),
+        max_concurrency=CONCURRENCY,
+    )
+    mine = (i for i in range(samples) if worker in (i % WORKERS, (i + 1) % WORKERS))
+    todo = (i for i in mine if i not in done)
+
+    async def one_after_another() -> None:
+        for number in todo:
+            tries = 0
+            while True:
+                tries += 1
+                try:
+                    judgement = await judge.judge_detailed(pair(number)[0])
+                except JudgeError:
+                    continue
+                if not judgement.unanswered or tries > 20:
+                    break
+            found = score(judgement.verdicts)
+            line = {"sample": number, "values": [found.relevant, found.irrelevant], "tries": tries}
+            os.write(out, f"\n{json.dumps(line)}\n".encode())
+
+    await asyncio.gather(*(one_after_another() for _ in range(AT_ONCE)))
+
+
+def whole_lines(path: Path) -> list[str]:
+    """A killed process may leave half a line."""
+    text = path.read_text() if path.exists() else ""
+    return [line for line in text.split("\n") if line.startswith("{") and line.endswith("}")]
+
+
+class Worker:
+    """A process, started again whenever it was killed."""
+
+    def __init__(self, folder: Path, samples: int, number: int) -> None:
+        self._command = [
+            sys.executable,
+            __file__,
+            "--worker",
+            str(number),
+            "--folder",
+            str(folder),
+        ]
+        self._command += ["--samples", str(samples)]
+        self.number, self.kills = number, 0
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self._command)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.kills += 1
+        self.start()
+
+    def figures(self) -> tuple[float, int]:
+        """Resident megabytes and open files."""
+        place = Path(f"/proc/{self.process.pid}")
+        try:
+            pages = int((place / "statm").read_text().split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE, len(
+                list((place / "fd").iterdir())
+            )
+        except (OSError, IndexError):
+            return 0.0, 0
+
+
+def run(folder: Path, samples: int, every: float, seed: int) -> int:
+    rng = random.Random(seed)
+    names = ("seconds", "scores", "calls", "kills", "RSS MB", "files", "store MB")
+    print("".join(f"{name:>10}" for name in names), flush=True)
+    (folder / "calls.log").touch()
+    VerdictStore(folder / "verdicts.db").close()
+    start = time.monotonic()
+    workers = [Worker(folder, samples, number) for number in range(WORKERS)]
+    watched, history = workers[-1], list[tuple[float, int]]()
+    log = folder / "calls.log"
+    next_kill, next_line = rng.randrange(*_KILL_AFTER), start
+    while any(worker.process.poll() is None for worker in workers):
+        time.sleep(0.1)
+        calls = log.stat().st_size // _LINE
+        running = [each for each in workers[:-1] if each.process.poll() is None]
+        if running and calls > next_kill:
+            rng.choice(running).kill()
+            next_kill = calls + rng.randrange(*_KILL_AFTER)
+        if time.monotonic() > next_line:
+            next_line += every
+            scores = sum(len(whole_lines(folder / f"done-{w.number}.jsonl")) for w in workers)
+            memory, files = watched.figures()
+            if files:
+                history.append((memory, files))
+            size = (folder / "verdicts.db").stat().st_size / MEGABYTE
+            kills = sum(worker.kills for worker in workers)
+            shown = (f"{time.monotonic() - start:.0f}", f"{scores:,}", f"{calls:,}", kills)
+            shown += (f"{memory:.1f}" if files else "-", files or "-", f"{size:.1f}")
+            print("".join(f"{each!s:>10}" for each in shown), flush=True)
+    statuses = [worker.process.returncode for worker in workers]
+    kills = sum(worker.kills for worker in workers)
+    return verdict(folder, samples, kills, statuses, history)
+
+
+def verdict(
+    folder: Path,
+    samples: int,
+    kills: int,
+    statuses: list[int],
+    history: list[tuple[float, int]],
+) -> int:
+    """What holds. 0 if all does."""
+    found: dict[int, list[Any]] = defaultdict(list)
+    for number in range(WORKERS):
+        for line in whole_lines(folder / f"done-{number}.jsonl"):
+            row = json.loads(line)
+            found[row["sample"]].append((row["values"], row["tries"]))
+    wrong = undetermined = 0
+    for number, rows in found.items():
+        truth = score(pair(number)[1])
+        for values, _ in rows:
+            pairs = list(zip(values, (truth.relevant, truth.irrelevant), strict=True))
+            undetermined += any(value is None for value, _ in pairs)
+            wrong += any(value is not None and value != true for value, true in pairs)
+    missing = sum(len(found[number]) < 2 for number in range(samples))
+    calls = Counter(line for line in (folder / "calls.log").read_text().split("\n") if line)
+    good = {line: times for line, times in calls.items() if line.startswith("good")}
+    again = sum(times - 1 for times in good.values())
+    faulty = sum(times for line, times in calls.items() if line.startswith("bad"))
+    with VerdictStore(folder / "verdicts.db") as store:
+        store.check()
+        kept = store.stats()
+    half = len(history) // 2 if len(history) > 10 else 0
+    growth = history[-1][0] - history[half][0] if half else 0.0
+    files = history[-1][1] - history[half][1] if half else 0
+    rows = [
+        ("samples, each judged twice", f"{samples:,}", True),
+        ("without both scores", missing, missing == 0),
+        ("wrong scores", wrong, wrong == 0),
+        ("undetermined scores", undetermined, undetermined == 0),
+        ("processes killed", kills, True),
+        ("calls made", f"{sum(calls.values()):,}", True),
+        ("  with a faulty reply", f"{faulty:,}", True),
+        ("  needed", f"{len(good) + faulty:,}", True),
+        ("  of good replies, made again", again, again <= kills * CONCURRENCY),
+        ("calls and samples in the store", f"{kept.calls:,} and {kept.samples:,}", True),
+        ("exit statuses", statuses, not any(statuses)),
+        ("memory grew in the second half, MB", f"{growth:.1f}", growth < _GROWTH),
+        ("open files more in the second half", files, files <= 2),
+    ]
+    print()
+    for name, value, holds in rows:
+        print(f"{name:<38}{value!s:>18}{'' if holds else '   WRONG'}")
+    return int(not all(holds for *_, holds in rows))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=5000)
+    parser.add_argument("--every", type=float, default=10.0, help="seconds between two lines")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker is not None:
+        asyncio.run(work(arguments.folder, arguments.samples, arguments.worker))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        return run(Path(folder), arguments.samples, arguments.every, arguments.seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

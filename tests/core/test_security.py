@@ -1,0 +1,67 @@
+"""The security page: its tests are there, and what it says of the code as a whole."""
+
+from __future__ import annotations
+
+import ast
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisesense import VerdictStore, read_results, summarize
+from noisesense.fixtures import reference_examples
+from noisesense.verdicts.recording import write_recording
+from noisesense_adapters.datasets import score_dataset
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "core/noisesense/SECURITY.md"
+PRODUCT = [path for folder in ("core", "adapters") for path in (ROOT / folder).rglob("*.py")]
+
+
+def test_every_test_that_the_page_names_is_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE.read_text("utf-8"))
+    assert len(named) > 20
+    for file, name in named:
+        text = (ROOT / file).read_text("utf-8")
+        assert not name or re.search(rf"def {name}\(", text), f"{file}::{name}"
+
+
+def test_every_paragraph_of_the_page_names_a_test() -> None:
+    claims = PAGE.read_text("utf-8").split("\n## ")[1:]
+    for section in claims:
+        for line in section.split("\n- ")[1:]:
+            assert "`tests/" in line, line
+
+
+RUNS_CODE = {"eval", "exec", "compile", "__import__"}
+LOADS_CODE = {"pickle", "marshal", "shelve", "dill", "joblib", "cloudpickle", "code", "runpy"}
+
+
+def test_nothing_that_is_read_can_be_run() -> None:
+    assert len(PRODUCT) > 80
+    for path in PRODUCT:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in RUNS_CODE, f"{path}:{node.lineno}"
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                assert name.partition(".")[0] not in LOADS_CODE, f"{path}:{node.lineno}"
+
+
+def test_only_a_judge_goes_to_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a connection")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    recording, out = tmp_path / "verdicts.jsonl", tmp_path / "results.jsonl"
+    examples = reference_examples()
+    write_recording(recording, [(each.sample, each.verdicts) for each in examples])
+    score_dataset(recording, out=out)
+    assert summarize(read_results(out)).samples == len(examples)
+    with VerdictStore(tmp_path / "store.db") as store:
+        assert store.claim("a")

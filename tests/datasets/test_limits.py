@@ -1,0 +1,250 @@
+"""Files that are huge, damaged or made to hurt: a clear error, in bounded time and memory."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisesense.errors import InputError, NoiseSenseError
+from noisesense_adapters.datasets import files
+from noisesense_adapters.datasets.read import count_rows, read_rows
+from noisesense_adapters.datasets.rows import BadRow, Row
+from noisesense_adapters.ragchecker import read_checking_outputs
+from support.command import environment
+
+GOOD = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
+
+
+def parquet(path: Path, **columns: Any) -> Path:
+    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    columns = {"reference": ["f"], "response": ["r"], "retrieved_contexts": [["c"]], **columns}
+    rows = max(map(len, columns.values()))
+    table = pa.table({name: each * (rows // len(each)) for name, each in columns.items()})
+    pa.parquet.write_table(table, path, compression="zstd")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _parquet_module() -> None:
+    pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_a_text_that_a_small_file_repeats(tmp_path: Path) -> None:
+    """1 KB on the disk, 1 GB if each row has a copy: 500 rows of 1 MB were one batch."""
+    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    texts = pa.DictionaryArray.from_arrays([0] * 500, ["a" * 1_000_000])
+    data = tmp_path / "a.parquet"
+    pa.parquet.write_table(
+        pa.table({"response": texts}), data, compression="zstd", store_schema=False
+    )
+    assert data.stat().st_size < 2_000
+    code = (
+        "import re, sys; from pathlib import Path\n"
+        "from noisesense_adapters.datasets.files import parquet_rows\n"
+        "print(sum(len(row.data['response']) for row in parquet_rows(Path(sys.argv[1]))))\n"
+        "print(re.search(r'VmHWM:\\s*(\\d+)', Path('/proc/self/status').read_text())[1])\n"
+    )
+    command = [sys.executable, "-c", code, str(data)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    letters, kibibytes = map(int, done.stdout.split())
+    assert letters == 500_000_000
+    assert kibibytes < 400_000
+
+
+def test_a_cell_that_a_small_file_expands_to(tmp_path: Path) -> None:
+    data = parquet(tmp_path / "a.parquet", retrieved_contexts=[["c" * 1_000_000] * 100])
+    with pytest.raises(InputError, match="a row of at most 32 MiB"):
+        list(read_rows(data))
+    rows = [["c"], ["c" * 1_000_000] * 100, ["c"]]
+    found = list(read_rows(parquet(tmp_path / "b.parquet", retrieved_contexts=rows)))
+    assert [type(row) for row in found] == [Row, BadRow, Row]
+
+
+def test_a_row_group_that_a_small_file_expands_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_SUSPECT", 1_000_000)
+    data = parquet(tmp_path / "a.parquet", response=["a" * 30_000_000])
+    with pytest.raises(InputError, match="expand to at most 1,000 times the file's size"):
+        list(read_rows(data))
+
+
+def test_a_wide_header(tmp_path: Path) -> None:
+    data = tmp_path / "a.csv"
+    names = [f"c{i}" for i in range(30_000)]
+    data.write_text(",".join(names) + "\n" + ",".join(["x"] * 30_000) + "\n")
+    with pytest.raises(InputError, match=r"only 'c0', .*'c29' and 29,970 more") as raised:
+        list(read_rows(data))
+    assert len(str(raised.value)) < 1_000
+    data.write_text(",".join([*names, *GOOD]) + "\n" + "x," * 30_000 + 'r,f,"[""c""]"\n')
+    (row,) = read_rows(data)
+    assert isinstance(row, Row)
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("[" + "'a', " * 200_001 + "]", "JSON, in a cell of more than 1,000,000 characters"),
+        (json.dumps(["a"] * 10_001), "at most 10,000 chunks, got 10,001"),
+    ],
+)
+def test_a_long_list_in_a_cell(cell: str, expected: str, tmp_path: Path) -> None:
+    data = tmp_path / "a.csv"
+    quoted = cell.replace('"', '""')
+    data.write_text(f'response,reference,retrieved_contexts\nr,f,"{quoted}"\n')
+    (row,) = read_rows(data)
+    assert isinstance(row, BadRow)
+    assert expected in str(row.error)
+
+
+def test_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LARGEST", 1 << 20)
+    good, long = json.dumps(GOOD), json.dumps({**GOOD, "response": "x" * 3_000_000})
+    data = tmp_path / "a.jsonl"
+    data.write_text(f"{good}\n{long}\n{good}\n")
+    first, second, third = read_rows(data)
+    assert isinstance(first, Row)
+    assert isinstance(second, BadRow)
+    assert (
+        str(second.error) == "a.jsonl, line 2: expected a line of at most 1 MiB, got a larger one"
+    )
+    assert third.place == "a.jsonl, line 3"
+    table = tmp_path / "a.csv"
+    table.write_text(f"response,reference,retrieved_contexts\n{'x' * 3_000_000},f,[]\n")
+    with pytest.raises(InputError, match=r"a\.csv, line 2: expected a line of at most 1 MiB"):
+        list(read_rows(table))
+
+
+@pytest.mark.parametrize("depth", [400, 900, 100_000])
+def test_deep_nesting(depth: int, tmp_path: Path) -> None:
+    deep = "[" * depth + "]" * depth
+    lines = tmp_path / "a.jsonl"
+    row = json.dumps(GOOD).replace('["c"]', deep)
+    lines.write_text(f"{json.dumps(GOOD)}\n{row}\n{deep}\n")
+    assert [type(each) for each in read_rows(lines)] == [Row, BadRow, BadRow]
+    document = tmp_path / "a.json"
+    for text in (deep, f'{{"results": {deep}}}', '{"results":' * depth + "[]" + "}" * depth):
+        lines.write_text(text)
+        document.write_text(text)
+        for path in (lines, document):
+            harmless(path)
+
+
+def harmless(path: Path) -> None:
+    """Reading it may fail, but only with an error of ours."""
+    readers = [lambda path: list(read_rows(path)), count_rows]
+    if path.suffix == ".json":
+        readers.append(read_checking_outputs)
+    for read in readers:
+        with suppress(NoiseSenseError):
+            read(path)
+
+
+def test_damaged_parquet_and_arrow(tmp_path: Path) -> None:
+    """Bytes changed and files cut off, in the same places every time."""
+    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    chunk = {"text": "c", "id": "d", "relevant": True}
+    rows = [{**GOOD, "response": "é" * 9, "retrieved_contexts": [chunk] * 2} for _ in range(40)]
+    table = pa.Table.from_pylist(rows)
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    with pa.ipc.new_stream(tmp_path / "b.arrow", table.schema) as writer:
+        writer.write_table(table)
+    generator = random.Random(7)
+    for path in list(tmp_path.iterdir()):
+        content = path.read_bytes()
+        assert len(list(read_rows(path))) == 40
+        for turn in range(150):
+            damaged = bytearray(content)
+            for _ in range(generator.choice([1, 1, 3, 20])):
+                damaged[generator.randrange(len(damaged))] = generator.randrange(256)
+            if turn % 5 == 0:
+                damaged = damaged[: generator.randrange(len(damaged))]
+            other = tmp_path / f"damaged{turn}{path.suffix}"
+            other.write_bytes(damaged)
+            harmless(other)
+            other.unlink()
+
+
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    texts = pa.array([b"good text", b"bad \xff\xfe t"]).view("string")
+    columns = {"response": texts, "reference": ["f"] * 2, "retrieved_contexts": [["c"]] * 2}
+    pa.parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="UTF8"):
+        list(read_rows(tmp_path / "a.parquet"))
+
+
+PROMPTFOO = {
+    "testCase": {"assert": [{"type": "python", "config": {"a": 1}}]},
+    "testIdx": 0,
+    "promptIdx": 0,
+    "vars": {"reference": "r", "query": "q", "contextChunks": ["c"]},
+    "provider": {"id": "echo"},
+    "response": {"output": "o"},
+    "gradingResult": {
+        "componentResults": [
+            {
+                "metadata": {"noiseSensitivity": {}, "verdicts": {"response_claims": []}},
+                "assertion": {"config": {}},
+            }
+        ]
+    },
+}
+RAGCHECKER = {
+    "query_id": "1",
+    "query": "q",
+    "gt_answer": "g",
+    "response": "r",
+    "response_claims": ["a"],
+    "gt_answer_claims": ["b"],
+    "retrieved_context": [{"doc_id": "d", "text": "t"}],
+    "answer2response": ["Entailment"],
+    "retrieved2response": [["Neutral"]],
+    "retrieved2answer": [["Entailment"]],
+    "metrics": {"f": 1.0},
+}
+VERDICTS = {"response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}]}
+RAGAS = {**GOOD, "user_input": "q", "verdicts": VERDICTS, "id": "x", "cluster": None}
+RESULT = {"id": "a", "definition": "ragas", "sample": GOOD, "verdicts": VERDICTS, "unanswered": 0}
+ODD: list[Any] = [None, True, 0, -1, 1.5, float("nan"), "", "[1,2]", [], [[]], {}, {"a": 1}]
+ODD += [["a", None, {"text": 5}], "\ud800", "file://x\0y", {"text": None}, 10**400]
+
+
+def paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if here:
+        yield here
+    if isinstance(value, (dict, list)):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from paths(inner, (*here, key))
+
+
+@pytest.mark.parametrize("row", [PROMPTFOO, RAGCHECKER, RAGAS, RESULT])
+def test_an_odd_value_anywhere_in_a_document(row: dict[str, Any], tmp_path: Path) -> None:
+    document = {"results": [row], "metrics": {"overall_metrics": {"f1": 1.0}}}
+    path = tmp_path / "a.json"
+    places = list(paths(document))
+    assert len(places) > 10
+    for place in places:
+        for odd in ODD:
+            other = copy.deepcopy(document)
+            inner: Any = other
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = odd
+            try:
+                path.write_text(json.dumps(other))
+            except ValueError:
+                continue
+            harmless(path)

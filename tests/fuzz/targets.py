@@ -1,0 +1,344 @@
+"""Everything that reads from outside, as functions of bytes. Only NoiseSense errors may come out.
+
+Each target takes any bytes, reads them as its part of the product does, and uses what was read. A
+`NoiseSenseError` is an answer; every other exception is a finding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from noisesense import (
+    JudgeError,
+    LLMJudge,
+    NoiseSenseError,
+    RecordedJudge,
+    ReplyError,
+    Result,
+    Sample,
+    Usage,
+    Verdicts,
+    VerdictStore,
+    read_recording,
+    read_results,
+    score,
+    summarize,
+)
+from noisesense.judging.prompts import Claims, PackedVerdicts, VerdictList
+from noisesense_adapters.datasets import read_rows, results_of
+from noisesense_adapters.datasets.read import count_rows
+from noisesense_adapters.promptfoo import get_assert
+from noisesense_adapters.promptfoo import llm as promptfoo_llm
+from noisesense_adapters.ragchecker import read_checking_outputs
+from noisesense_adapters.toolbox.replies import read_reply
+
+__all__ = ["CORPUS", "TARGETS", "Target", "corpus"]
+
+CORPUS = Path(__file__).parent / "corpus"
+Target = Callable[[bytes], None]
+_FOLDER = Path(tempfile.gettempdir()) / f"noisesense-fuzz-{os.getpid()}"
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
+
+PAIR = (
+    Sample(
+        user_input="Capital?",
+        response="Paris. Large.",
+        reference="Paris.",
+        retrieved_contexts=["Paris.", "Large."],
+    ),
+    Verdicts.from_matrices(
+        [True, False],
+        [[True, False], [False, True]],
+        [[True, False]],
+        response_claims=["Paris.", "Large."],
+        reference_claims=["Paris."],
+    ),
+)
+
+
+def _file(name: str, data: bytes) -> Path:
+    _FOLDER.mkdir(exist_ok=True)
+    path = _FOLDER / name
+    path.write_bytes(data)
+    return path
+
+
+def _used(results: list[Result]) -> None:
+    for result in results:
+        result.to_json()
+    summarize(results)
+
+
+def verdicts(data: bytes) -> None:
+    """The JSON of verdicts, and of a sample."""
+    for kind in (Verdicts, Sample):
+        with contextlib.suppress(NoiseSenseError):
+            read = kind.model_validate_json(data)
+            if isinstance(read, Verdicts):
+                found = score(read)
+                found.reason("relevant"), found.reason("irrelevant"), found.to_dict()
+            else:
+                assert len(read.key) == 64
+
+
+def recording(data: bytes) -> None:
+    path = _file("recording.jsonl", data)
+    with contextlib.suppress(NoiseSenseError):
+        for line in read_recording(path):
+            score(line.verdicts)
+    judge = RecordedJudge(path)
+    asyncio.run(judge.judge(PAIR[0]))
+
+
+def results(data: bytes) -> None:
+    path = _file("results.jsonl", data)
+    broken: list[NoiseSenseError] = []
+    _used(list(read_results(path, on_error=broken.append)))
+    list(read_results(path))
+
+
+def _dataset(suffix: str) -> Target:
+    def read(data: bytes) -> None:
+        path = _file(f"data{suffix}", data)
+        with contextlib.suppress(NoiseSenseError):
+            count_rows(path)
+        with contextlib.suppress(NoiseSenseError):
+            list(read_rows(path, verdicts=False))
+        _used(list(results_of(path)))
+
+    return read
+
+
+def promptfoo(data: bytes) -> None:
+    """``{"output": …, "context": …}``; no model is asked."""
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(given, dict) and "/" not in data.decode(errors="replace"):
+        json.dumps(get_assert(given.get("output"), given.get("context")))
+
+
+def ragchecker(data: bytes) -> None:
+    outputs = read_checking_outputs(_file("checked.json", data))
+    for each in outputs.results:
+        score(each.verdicts)
+
+
+def reply(data: bytes) -> None:
+    """A model's text, as every form."""
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+    for form in (Claims, VerdictList, PackedVerdicts):
+        with contextlib.suppress(ReplyError):
+            read_reply(text, form, Usage(calls=1)).model_dump()
+
+
+def judged_reply(data: bytes) -> None:
+    """The same text as the reply to every call of a judge with a store."""
+    text = data.decode("utf-8", "replace")
+
+    class Model:
+        name = "fuzzed"
+
+        async def generate(self, prompt: str, schema: Any) -> Any:
+            return read_reply(text, schema, Usage(calls=1)), Usage(calls=1)
+
+    path = _file("judged.db", b"")
+    with VerdictStore(path) as store:
+        store.prune(model="fuzzed")
+        judge = LLMJudge(Model(), store=store, max_reasks=1)
+        found = score(asyncio.run(judge.judge(PAIR[0])))
+        found.reason("relevant")
+
+
+_TABLES = ("calls", "samples", "leases")
+
+
+def store(data: bytes) -> None:
+    """A store with some bytes of its file changed, or with odd values and a checksum that fits."""
+    path = _file("store.db", _sound_store())
+    if data[:1] < b"\x80":
+        _flip(path, data[1:])
+    else:
+        _put_odd_values(path, data[1:])
+    for each in ("-wal", "-shm"):
+        path.with_name(path.name + each).unlink(missing_ok=True)
+    with VerdictStore(path) as opened:
+        for deed in (
+            lambda: opened.claim("a") and opened.release("a"),
+            lambda: asyncio.run(LLMJudge(_Silent(), store=opened).judge(PAIR[0])),
+            opened.stats,
+            opened.check,
+            lambda: opened.export(_FOLDER / "export.jsonl"),
+        ):
+            with contextlib.suppress(NoiseSenseError):
+                deed()
+
+
+class _Silent:
+    name = "scripted"
+    identity = "fuzz"
+
+    async def generate(self, prompt: str, schema: Any) -> Any:
+        raise JudgeError("nobody is asked")
+
+
+_sound: list[bytes] = []
+
+
+def _sound_store() -> bytes:
+    if not _sound:
+        from support.scripted_llm import scripted
+
+        path = _file("sound.db", b"")
+        llm = scripted(PAIR)
+        llm.identity = "fuzz"  # type: ignore[attr-defined]
+        with VerdictStore(path) as opened:
+            asyncio.run(LLMJudge(llm, store=opened).judge(PAIR[0]))
+            opened.claim("under way")
+        _sound.append(path.read_bytes())
+    return _sound[0]
+
+
+def _flip(path: Path, data: bytes) -> None:
+    content = bytearray(path.read_bytes())
+    for at in range(0, len(data) - 2, 3):
+        content[int.from_bytes(data[at : at + 2], "big") % len(content)] = data[at + 2]
+    path.write_bytes(content)
+
+
+def _put_odd_values(path: Path, data: bytes) -> None:
+    """``table column value``, and further ones after NULs; a value is JSON, or else a text."""
+    from noisesense.judging.store import _checksum
+
+    connection = sqlite3.connect(path, isolation_level=None)
+    with contextlib.suppress(sqlite3.Error, IndexError, OverflowError):
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        for part in data.split(b"\0"):
+            table = _TABLES[part[0] % 3]
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            value: Any = part[2:]
+            with contextlib.suppress(ValueError, RecursionError):
+                value = json.loads(value)
+            if isinstance(value, (bytes, list, dict)):
+                kind, value = "CAST(? AS TEXT)", part[2:]
+            else:
+                kind = "?"
+                value = (
+                    value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+                )
+            column = columns[part[1] % len(columns)]
+            connection.execute(f"UPDATE OR IGNORE {table} SET {column} = {kind}", (value,))
+            if table != "leases" and column != "checksum":
+                for row in connection.execute(f"SELECT rowid, * FROM {table}").fetchall():
+                    connection.execute(
+                        f"UPDATE {table} SET checksum = ? WHERE rowid = ?",
+                        (_checksum(row[1:-1]), row[0]),
+                    )
+    connection.close()
+
+
+_WORDS = [
+    *("score", "compare", "offenders", "agreement", "sensitivity", "schema", "store", "show"),
+    *(
+        "export",
+        "prune",
+        "--json",
+        "--mode",
+        "relevant",
+        "--definition",
+        "paper",
+        "--empty",
+        "zero",
+    ),
+    *("--undetermined", "high", "--map", "response=a.b", "--id", "id", "--fail-above", "0.2"),
+    *("--verdicts", "--out", "out.jsonl", "--help", "--version", "--older-than", "3d", "--yes"),
+    *("--model", "m", "--max-unanswered", "--min-paired", "--false-yes", "0.1", "--top", "2"),
+    *("results.jsonl", "data.csv", "store.db", "recording.jsonl", "nowhere.jsonl", "--force"),
+    *("--ragchecker-aggregates", "nan", "-1", "1e400", "é\ud83c", "", "--", "\x1b[31m"),
+]
+_STATUSES = {0, 1, 2, 3, 4, 5, 6}
+
+
+def cli(data: bytes) -> None:
+    """Command line arguments: a byte is a word of the commands, or a text up to the next NUL."""
+    from noisesense_adapters.cli.app import app
+
+    words: list[str] = []
+    at = 0
+    while at < len(data) and len(words) < 12:
+        if data[at] < 128:
+            words.append(_WORDS[data[at] % len(_WORDS)])
+            at += 1
+        else:
+            end = data.find(b"\0", at)
+            end = len(data) if end < 0 else end
+            words.append(data[at + 1 : end].decode("utf-8", "surrogateescape").replace("/", "_"))
+            at = end + 1
+    _file("store.db", _sound_store())
+    for name in ("results.jsonl", "recording.jsonl", "data.csv"):
+        _file(name, (CORPUS / "files" / name).read_bytes())
+    before = Path.cwd()
+    os.chdir(_FOLDER)
+    said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            app(words, prog_name="noisesense")
+        status: object = 0
+    except SystemExit as end:
+        status = end.code
+    except OSError:
+        status = 2  # a full disk and the like, which the command line reports
+    finally:
+        os.chdir(before)
+    if status not in _STATUSES:
+        raise AssertionError(f"exit status {status}")
+
+
+def _nobody(*_: object, **__: object) -> Any:
+    raise JudgeError("no model is asked here")
+
+
+TARGETS: dict[str, Target] = {
+    "verdicts": verdicts,
+    "recording": recording,
+    "results": results,
+    "jsonl": _dataset(".jsonl"),
+    "json": _dataset(".json"),
+    "csv": _dataset(".csv"),
+    "parquet": _dataset(".parquet"),
+    "arrow": _dataset(".arrow"),
+    "promptfoo": promptfoo,
+    "ragchecker": ragchecker,
+    "reply": reply,
+    "judged_reply": judged_reply,
+    "store": store,
+    "cli": cli,
+}
+
+
+def corpus(name: str) -> list[bytes]:
+    """Inputs to begin with: sound files, and what was found before."""
+    folder = CORPUS / name
+    return [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else []
+
+
+def run(name: str, data: bytes) -> None:
+    """One input. Raises what is a finding."""
+    promptfoo_llm.judge_once = _nobody  # type: ignore[assignment]
+    with contextlib.suppress(NoiseSenseError):
+        TARGETS[name](data)

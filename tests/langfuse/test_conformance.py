@@ -1,0 +1,91 @@
+"""The evaluator in Langfuse's own ``run_experiment``, by the conformance kit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from noisesense import DefinitionName, Judge, Sample, Usage
+from noisesense.scoring.definitions import MODES
+from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+from noisesense_adapters.langfuse import noise_sensitivity
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk")
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk")
+    monkeypatch.setenv("LANGFUSE_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+
+
+def experiment(
+    samples: Sequence[Sample], evaluators: Sequence[Any], run_evaluators: Sequence[Any] = ()
+) -> Any:
+    """``run_experiment`` over the samples; `outputs` of an application are looked up."""
+    from langfuse import Langfuse
+
+    data: list[Any] = [
+        {"input": sample.user_input, "expected_output": sample.reference, "metadata": {"n": n}}
+        for n, sample in enumerate(samples)
+    ]
+
+    def application(*, item: Any, **_: Any) -> dict[str, Any]:
+        sample = samples[item["metadata"]["n"]]
+        contexts = [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
+        return {"answer": sample.response, "contexts": contexts}
+
+    return Langfuse(tracing_enabled=False).run_experiment(
+        name="rag",
+        data=data,
+        task=application,
+        evaluators=list(evaluators),
+        run_evaluators=list(run_evaluators),
+    )
+
+
+class TestLangfuse(AdapterTests):
+    def run(
+        self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
+    ) -> HostRun:
+        result = experiment(samples, [noise_sensitivity(judge=judge, definition=definition)])
+        items = sorted(result.item_results, key=lambda item: item.item["metadata"]["n"])
+        usage = Usage()
+        averages: dict[Any, Any] = {}
+        for mode in MODES:
+            values = [
+                each.value
+                for item in items
+                for each in item.evaluations
+                if each.name == f"noise_sensitivity_{mode}"
+            ]
+            if values:  # as Langfuse's own `format` averages
+                averages[mode] = sum(values) / len(values)
+        for item in items:
+            for each in item.evaluations:
+                metadata = each.metadata or {}
+                names = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
+                usage += Usage(**{name: metadata[name] for name in names if name in metadata})
+        return HostRun(
+            [self._row(item.evaluations) for item in items],
+            stored=result.format(include_item_results=True)
+            + repr([vars(each) for item in items for each in item.evaluations]),
+            averages=averages,
+            usage=usage,
+        )
+
+    def _row(self, evaluations: Sequence[Any]) -> ShownRow:
+        by_name = {each.name: each for each in evaluations}
+        if "noise_sensitivity_error" in by_name:
+            return ShownRow(error=by_name["noise_sensitivity_error"].value)
+        modes: dict[Any, Shown] = {}
+        for mode in MODES:
+            number = by_name.get(f"noise_sensitivity_{mode}")
+            status = by_name.get(f"noise_sensitivity_{mode}_status")
+            if number is not None:
+                modes[mode] = Shown(number.value, number.comment)
+            elif status is not None:
+                modes[mode] = Shown(None, f"{status.value}: {status.comment}")
+        return ShownRow(modes)

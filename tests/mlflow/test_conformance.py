@@ -1,0 +1,106 @@
+"""The scorer in MLflow's own ``mlflow.genai.evaluate``, by the conformance kit."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from noisesense import DefinitionName, Judge, Sample, Usage
+from noisesense.scoring.definitions import MODES, Mode
+from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+from noisesense_adapters.mlflow import NoiseSensitivity
+
+_COSTS = {
+    "noisesense.calls": "calls",
+    "mlflow.assessment.judgeInputTokens": "input_tokens",
+    "mlflow.assessment.judgeOutputTokens": "output_tokens",
+    "mlflow.assessment.judgeCost": "cost",
+}
+
+
+def evaluated(samples: Sequence[Sample], scorer: Any) -> tuple[Any, list[Any]]:
+    """The result and the traces' assessments, in the order of the samples."""
+    import mlflow
+    from mlflow.entities import Document, SpanType
+
+    @mlflow.trace(span_type=SpanType.RETRIEVER)
+    def retrieve(number: int) -> list[Document]:
+        return [
+            Document(
+                page_content=chunk.text,
+                id=chunk.id,
+                metadata={} if chunk.relevant is None else {"relevant": chunk.relevant},
+            )
+            for chunk in samples[number].retrieved_contexts
+        ]
+
+    @mlflow.trace
+    def application(question: str, number: int) -> str:
+        retrieve(number)
+        return samples[number].response
+
+    data = [
+        {
+            "inputs": {"question": sample.user_input, "number": number},
+            "expectations": {"expected_response": sample.reference, "expected_facts": ["no"]},
+        }
+        for number, sample in enumerate(samples)
+    ]
+    result = mlflow.genai.evaluate(data=data, predict_fn=application, scorers=[scorer])
+    traces: Any = mlflow.search_traces(
+        run_id=result.run_id, return_type="list", max_results=len(samples) + 1
+    )
+    numbered = {json.loads(trace.data.request)["number"]: trace for trace in traces}
+    return result, [numbered[number].info.assessments for number in range(len(samples))]
+
+
+def shown_row(assessments: Sequence[Any]) -> ShownRow:
+    ours = [each for each in assessments if each.name.startswith("noise_sensitivity")]
+    errors = [each.error.error_message for each in ours if each.error is not None]
+    if errors:
+        return ShownRow(error=errors[0])
+    return ShownRow({_mode(each): Shown(each.value, each.rationale) for each in ours})
+
+
+def _mode(feedback: Any) -> Mode:
+    mode: Mode = feedback.name.rpartition("/")[2]
+    return mode
+
+
+@pytest.mark.usefixtures("tracking")
+class TestMLflow(AdapterTests):
+    tables = 20  # MLflow writes some twenty rows a second to its database
+
+    def run(
+        self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
+    ) -> HostRun:
+        scorer = NoiseSensitivity(judge=judge, definition=definition)
+        result, assessments = evaluated(samples, scorer)
+        usage = Usage()
+        for row in assessments:
+            for each in row:
+                metadata = each.metadata or {}
+                costs = {
+                    name: json.loads(metadata[key])
+                    for key, name in _COSTS.items()
+                    if key in metadata
+                }
+                usage += Usage(**costs)
+        assert result.result_df is not None, "MLflow lost the table of results"
+        averages = {
+            mode: float(value)
+            for mode in MODES
+            if (value := result.metrics.get(f"noise_sensitivity/{mode}/mean")) is not None
+        }
+        assert not any(map(math.isnan, averages.values())), "a NaN reached MLflow's mean"
+        stored = [each.to_dictionary() for row in assessments for each in row]
+        return HostRun(
+            [shown_row(row) for row in assessments],
+            stored=json.dumps(stored, default=str) + repr(scorer),
+            averages=averages,
+            usage=usage,
+        )

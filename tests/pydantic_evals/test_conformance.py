@@ -1,0 +1,82 @@
+"""The evaluator in a `pydantic_evals.Dataset`, by the conformance kit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from noisesense import DefinitionName, Judge, Sample, Usage
+from noisesense.scoring.definitions import MODES, Mode
+from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+from noisesense_adapters.pydantic_evals import NoiseSensitivity
+
+
+def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: Any = ()) -> Any:
+    """The report on the samples; the task sets what was retrieved as an attribute."""
+    from pydantic_evals import Case, Dataset, set_eval_attribute
+
+    cases: list[Any] = [
+        Case(
+            name=f"case {number}",
+            inputs={"question": sample.user_input, "number": number},
+            expected_output=sample.reference,
+        )
+        for number, sample in enumerate(samples)
+    ]
+
+    def application(inputs: dict[str, Any]) -> str:
+        sample = samples[inputs["number"]]
+        contexts = [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
+        set_eval_attribute("retrieved_contexts", contexts)
+        return sample.response
+
+    dataset: Any = Dataset(
+        name="rag",
+        cases=cases,
+        evaluators=list(evaluators),
+        report_evaluators=list(report_evaluators),
+    )
+    return dataset.evaluate_sync(application, progress=False)
+
+
+def shown_row(case: Any) -> ShownRow:
+    if case.evaluator_failures:
+        return ShownRow(error=case.evaluator_failures[0].error_message)
+    modes: dict[Mode, Shown] = {}
+    for mode in MODES:
+        name = f"noise_sensitivity_{mode}"
+        number, status = case.scores.get(name), case.labels.get(f"{name}_status")
+        passed = case.assertions.get(f"{name}_ok")
+        shown = number or status
+        if shown is not None:
+            modes[mode] = Shown(
+                None if number is None else number.value,
+                shown.reason if status is None else f"{status.value}: {status.reason}",
+                None if passed is None else passed.value,
+            )
+    return ShownRow(modes)
+
+
+class TestPydanticEvals(AdapterTests):
+    limit = 0.25
+
+    def run(
+        self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
+    ) -> HostRun:
+        evaluator = NoiseSensitivity(judge=judge, definition=definition, max_noise=self.limit)
+        report = report_of(samples, evaluator)
+        averages = report.averages().scores
+        usage = Usage()
+        for case in report.cases:
+            line = case.attributes.get("noise_sensitivity", {}).get(definition, {})
+            usage += Usage(**line.get("usage", {}))
+        return HostRun(
+            [shown_row(case) for case in report.cases],
+            stored=report.render(include_reasons=True) + repr(report),
+            averages={
+                mode: averages[name]
+                for mode in MODES
+                if (name := f"noise_sensitivity_{mode}") in averages
+            },
+            usage=usage,
+        )

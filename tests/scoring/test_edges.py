@@ -1,0 +1,99 @@
+"""Single cases that a small fault in the scoring would change: found by mutation testing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from noisesense import InputError, Verdicts, score
+from noisesense.scoring.gate import check_limit
+from noisesense.scoring.scoring import check_empty
+from noisesense.verdicts.verdicts import as_model
+
+
+def test_a_relevant_chunk_decides_whatever_is_open_beside_it() -> None:
+    # Chunk 0 is relevant and entails the wrong claim; of irrelevant chunk 1 it is not known.
+    verdicts = Verdicts.from_matrices([False], [[True, None]], [[True, False]])
+    (claim,) = score(verdicts).claims
+    assert claim.category == "relevant"
+    assert score(verdicts).partition == (0, 1, 0, 0, 0)
+
+
+def test_the_chunks_of_a_claim_by_what_they_are() -> None:
+    # Labels: relevant, irrelevant, none; without reference claims the third stays open.
+    verdicts = Verdicts.from_matrices([False], [[True] * 3], None, [True, False, None])
+    (claim,) = score(verdicts).claims
+    assert claim.relevant_chunks == (0,)
+    assert claim.irrelevant_chunks == (1,)
+    assert claim.unlabelled_chunks == (2,)
+
+
+def test_a_score_as_data() -> None:
+    verdicts = Verdicts.from_matrices([True, False], [[False], [True]], None, [False])
+    found = score(verdicts).to_dict()
+    assert found["relevant"] == 0.0
+    assert found["irrelevant"] == 0.5
+    assert found["bounds"] == {"relevant": (0.0, 0.0), "irrelevant": (0.5, 0.5)}
+    assert found["partition"]["irrelevant"] == 1
+    assert [claim["sentence"] for claim in found["claims"]] == [
+        "Claim 0 is correct: the reference entails it.",
+        "Claim 1 is incorrect and comes from irrelevant chunk 0.",
+    ]
+    assert found["chunk_relevance"] == (False,)
+
+
+@pytest.mark.parametrize(
+    ("definition", "mode", "counted"),
+    [
+        ("validmind", "relevant", "incorrect."),
+        ("promptfoo", "relevant", "incorrect."),
+        ("promptfoo", "irrelevant", "incorrect with an irrelevant chunk as its source."),
+        ("paper", "relevant", "incorrect and entailed by a relevant chunk."),
+    ],
+)
+def test_what_a_definition_counts_in_words(definition: str, mode: str, counted: str) -> None:
+    verdicts = Verdicts.from_matrices([True, True], [[True], [True]], None, [True])
+    reason = score(verdicts, definition=definition).reason(mode)  # type: ignore[arg-type]
+    assert reason.endswith(f"0 of 2 response claims are {counted}")
+
+
+@pytest.mark.parametrize(("claims", "more"), [(5, ""), (6, " And 1 more.")])
+def test_five_claims_are_listed(claims: int, more: str) -> None:
+    verdicts = Verdicts.from_matrices([False] * claims, [[True]] * claims, [[True]])
+    reason = score(verdicts).reason("relevant")
+    assert reason.endswith(f"Claim 4 is incorrect and comes from relevant chunk 0.{more}")
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"), [(120, "x" * 120), (121, "x" * 119 + "…"), (500, "x" * 119 + "…")]
+)
+def test_a_claim_is_shown_in_120_characters(length: int, shown: str) -> None:
+    verdicts = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["x" * length])
+    (claim,) = score(verdicts).claims
+    assert claim.sentence == f'Claim 0 "{shown}" is correct: the reference entails it.'
+
+
+def test_choices_are_checked_and_given_back() -> None:
+    assert check_limit(0.25) == 0.25
+    assert check_empty("zero") == "zero"
+    verdicts = Verdicts.from_matrices([True], [[True]], [[True]])
+    with pytest.raises(InputError, match="empty: expected"):
+        score(verdicts, empty="nothing")  # type: ignore[arg-type]
+
+
+def test_verdicts_of_another_class_become_the_model() -> None:
+    claim = SimpleNamespace(text="a", correct=False, entailed_by=(0,), undetermined=())
+    reference = SimpleNamespace(text="b", entailed_by=(), undetermined=(0,))
+    chunk = SimpleNamespace(text="c", relevant=None, id=None)
+    plain = SimpleNamespace(
+        response_claims=(claim,), reference_claims=(reference,), chunks=(chunk,)
+    )
+    model = as_model(plain)  # type: ignore[arg-type]
+    assert model.to_matrices() == {
+        "reference_to_response": [False],
+        "chunks_to_response": [[True]],
+        "chunks_to_reference": [[None]],
+        "relevant": [None],
+    }
+    assert as_model(model) is model

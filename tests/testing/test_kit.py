@@ -1,0 +1,219 @@
+"""The conformance kit fails on adapters that are broken on purpose, each for its own reason."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from noisesense import DefinitionName, Judge, Judgement, NoiseSenseError, Sample, Score, score
+from noisesense.judging.sharing import judge_once
+from noisesense.scoring.definitions import MODES, Mode
+from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+
+Evaluated = Score | NoiseSenseError
+
+
+class Sound(AdapterTests):
+    """A host in a few lines, whose adapter does everything right. Its children break one thing."""
+
+    limit = 0.25
+
+    def run(
+        self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
+    ) -> HostRun:
+        judgements = asyncio.run(self.judge_all(samples, judge))
+        rows = [self.row(each, definition) for each in judgements]
+        usage = [each.usage for each in judgements if isinstance(each, Judgement)]
+        return HostRun(
+            rows,
+            stored=self.stored(rows, judge),
+            averages=self.averages(rows),
+            usage=self.total(usage),
+        )
+
+    async def judge_all(self, samples: Sequence[Sample], judge: Judge) -> list[Any]:
+        return list(await asyncio.gather(*(self.judge_one(sample, judge) for sample in samples)))
+
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        try:
+            return await judge_once(judge, sample, metric=None, share=False)
+        except NoiseSenseError as error:
+            return error
+
+    def row(self, judged: Any, definition: DefinitionName) -> ShownRow:
+        if isinstance(judged, NoiseSenseError):
+            return ShownRow(error=str(judged))
+        result = score(judged.verdicts, definition=definition)
+        return ShownRow({mode: self.shown(result, mode) for mode in MODES})
+
+    def shown(self, result: Score, mode: Mode) -> Shown:
+        text = f"{result.status(mode)}: {result.reason(mode)} Lower is better."
+        return Shown(result.value(mode), text, result.gate(mode, 0.25) == "pass")
+
+    def stored(self, rows: Sequence[ShownRow], judge: Judge) -> str:
+        return repr(rows)
+
+    def averages(self, rows: Sequence[ShownRow]) -> dict[Mode, object]:
+        averages: dict[Mode, object] = {}
+        for mode in MODES:
+            shown: list[Any] = [row.modes[mode].value for row in rows if row.error is None]
+            values = [value for value in shown if value is not None]
+            if values:
+                averages[mode] = math.fsum(values) / len(values)
+        return averages
+
+    def total(self, usages: Sequence[Any]) -> Any:
+        total = usages[0]
+        for usage in usages[1:]:
+            total += usage
+        return total
+
+
+class TestSound(Sound):
+    """A sound adapter passes all of it."""
+
+
+class ZeroForUndefined(Sound):
+    def shown(self, result: Score, mode: Mode) -> Shown:
+        shown = super().shown(result, mode)
+        is_undefined = result.status(mode) == "undefined"
+        return replace(shown, value=0.0) if is_undefined else shown
+
+
+class LowEndForUndetermined(Sound):
+    def shown(self, result: Score, mode: Mode) -> Shown:
+        shown, bounds = super().shown(result, mode), result.bounds(mode)
+        return replace(shown, value=bounds[0]) if bounds else shown
+
+
+class NanIntoTheMean(Sound):
+    def averages(self, rows: Sequence[ShownRow]) -> dict[Mode, object]:
+        values = [row.modes["relevant"].value for row in rows if row.error is None]
+        numbers: list[Any] = [math.nan if value is None else value for value in values]
+        return {"relevant": sum(numbers) / len(numbers)}
+
+
+class UndeterminedPasses(Sound):
+    def shown(self, result: Score, mode: Mode) -> Shown:
+        shown = super().shown(result, mode)
+        return replace(shown, passed=True) if result.status(mode) == "undetermined" else shown
+
+
+class GateByTheLowEnd(Sound):
+    def shown(self, result: Score, mode: Mode) -> Shown:
+        bounds = result.bounds(mode)
+        decided = result.status(mode) == "determined"
+        passed = bool(bounds and bounds[0] <= 0.25 and (decided or bounds[1] < 1))
+        return replace(super().shown(result, mode), passed=passed)
+
+
+class CrossTalk(Sound):
+    last: Any = None
+
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        self.last = sample
+        await asyncio.sleep(0)
+        return await super().judge_one(self.last, judge)
+
+
+class JudgedOncePerMode(Sound):
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        await super().judge_one(sample, judge)
+        return await super().judge_one(sample, judge)
+
+
+class ServedFromMemory(Sound):
+    memory: dict[str, Any] = {}  # noqa: RUF012
+
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        key = f"{id(judge)} {sample.key}"
+        if key not in self.memory:
+            self.memory[key] = await super().judge_one(sample, judge)
+        return self.memory[key]
+
+
+class FailureAsZero(Sound):
+    def row(self, judged: Any, definition: DefinitionName) -> ShownRow:
+        row = super().row(judged, definition)
+        zero = Shown(0.0, f"0. Lower is better. {row.error}", True)
+        return row if row.error is None else ShownRow(dict.fromkeys(MODES, zero))
+
+
+class FailureEndsTheRun(Sound):
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        judged = await super().judge_one(sample, judge)
+        if isinstance(judged, NoiseSenseError):
+            raise judged
+        return judged
+
+
+class KeyInMetadata(Sound):
+    def stored(self, rows: Sequence[ShownRow], judge: Judge) -> str:
+        model = getattr(judge, "llm", None) or getattr(judge, "_llm", None)
+        return f"{rows} {vars(model) if model else ''}"
+
+
+class ClientsErrorInText(Sound):
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        try:
+            return Judgement((await judge.judge(sample)).beside(sample))
+        except Exception as error:  # noqa: BLE001 - the fault under test
+            return NoiseSenseError(str(error))
+
+
+class DirectionUnsaid(Sound):
+    def shown(self, result: Score, mode: Mode) -> Shown:
+        shown = super().shown(result, mode)
+        return replace(shown, text=shown.text.replace("ower is better", "..."))
+
+
+class UsagePerMode(Sound):
+    def total(self, usages: Sequence[Any]) -> Any:
+        return super().total([*usages, *usages])
+
+
+class ModesSwapped(Sound):
+    def row(self, judged: Any, definition: DefinitionName) -> ShownRow:
+        row = super().row(judged, definition)
+        if row.error is not None:
+            return row
+        return ShownRow({"relevant": row.modes["irrelevant"], "irrelevant": row.modes["relevant"]})
+
+
+class Rounded(Sound):
+    def shown(self, result: Score, mode: Mode) -> Shown:
+        shown, value = super().shown(result, mode), result.value(mode)
+        return shown if value is None else replace(shown, value=round(value, 4))
+
+
+@pytest.mark.parametrize(
+    ("adapter", "test", "reason"),
+    [
+        (ZeroForUndefined, "test_undefined_is_no_number", "undefined is shown as the number"),
+        (LowEndForUndetermined, "test_undetermined_is_no_number", "is shown as the number"),
+        (NanIntoTheMean, "test_undefined_is_no_number", "the host's mean"),
+        (UndeterminedPasses, "test_undetermined_is_no_number", "undetermined passes"),
+        (GateByTheLowEnd, "test_gate", "is shown as True"),
+        (CrossTalk, "test_concurrent_rows_do_not_mix", "is shown"),
+        (JudgedOncePerMode, "test_both_modes_from_one_judging", "judged more than once"),
+        (ServedFromMemory, "test_repeats_ask_again", "served from memory"),
+        (FailureAsZero, "test_failure_stays_in_its_row", "a failed judge gives"),
+        (FailureEndsTheRun, "test_failure_stays_in_its_row", "refused this sample"),
+        (KeyInMetadata, "test_nothing_secret_is_stored", "the key is stored"),
+        (ClientsErrorInText, "test_nothing_secret_is_stored", "the key is stored"),
+        (DirectionUnsaid, "test_lower_is_better_is_said", "the direction is not said"),
+        (UsagePerMode, "test_usage_is_counted_once", "is reported for"),
+        (ModesSwapped, "test_reference_examples", "is right"),
+        (Rounded, "test_random_tables", "is right"),
+    ],
+)
+def test_kit_fails_on_a_broken_adapter(
+    adapter: type[AdapterTests], test: str, reason: str
+) -> None:
+    with pytest.raises((AssertionError, NoiseSenseError), match=reason):
+        getattr(adapter(), test)()
