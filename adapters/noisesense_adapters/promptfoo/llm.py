@@ -79,6 +79,11 @@ def judge(
     return run_blocking(judge_once(llm_judge, sample, metric=metric))
 
 
+def check_judge_settings(config: dict[str, Any], context: dict[str, Any]) -> None:
+    """Raises what `judge` would raise before it asks: a wrong setting, no model, no key."""
+    _endpoint(config, context)
+
+
 def _endpoint(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:
     endpoint = _chosen(config, context)
     endpoint = replace(
