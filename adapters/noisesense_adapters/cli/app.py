@@ -86,10 +86,10 @@ def promptfoo_check(
         "promptfooconfig.yaml"
     ),
 ) -> None:
-    """Find mistakes in a Promptfoo config before anything is paid for.
+    """Find mistakes in a Promptfoo config.
 
-    Templates that nobody fills, lists that Promptfoo expands, missing fields, unknown settings,
-    and the number of calls. Exit status 1 if there is a mistake.
+    Before anything is paid for: templates that nobody fills, lists that Promptfoo expands,
+    missing fields, unknown settings, and the number of calls. Exit status 1 if there is a mistake.
     """
     from noisesense_adapters.promptfoo.check import check_config
 
