@@ -14,7 +14,7 @@ import noisesense
 from support.command import environment, run
 
 COMMANDS = (
-    *("demo", "schema", "promptfoo-init", "store"),
+    *("demo", "schema", "promptfoo-init", "promptfoo-check", "store"),
     *("score", "compare", "offenders", "agreement", "sensitivity"),
 )
 

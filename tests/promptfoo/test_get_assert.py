@@ -90,9 +90,15 @@ def test_robustness_is_counted_not_subtracted(noisy: int) -> None:
 
 
 def test_components_are_one_for_each_claim_and_say_which_count() -> None:
-    relevant = assess(**GOOD, verdicts=GOOD_VERDICTS)["componentResults"]
-    irrelevant = assess({"mode": "irrelevant"}, **GOOD, verdicts=GOOD_VERDICTS)["componentResults"]
-
+    """On request: the web view counts them as assertions."""
+    each: dict[str, Any] = {"componentResults": True}
+    relevant = assess(each, **GOOD, verdicts=GOOD_VERDICTS)["componentResults"]
+    irrelevant = assess({**each, "mode": "irrelevant"}, **GOOD, verdicts=GOOD_VERDICTS)[
+        "componentResults"
+    ]
+    plain = assess({"mode": "irrelevant"}, **GOOD, verdicts=GOOD_VERDICTS)
+    assert "componentResults" not in plain
+    assert plain["metadata"]["claims"] == [claim["reason"] for claim in irrelevant]
     assert [claim["pass"] for claim in relevant] == [True, True]
     assert [(claim["pass"], claim["score"]) for claim in irrelevant] == [(True, 1.0), (False, 0.0)]
     assert [claim["assertion"]["value"] for claim in irrelevant] == ["claim 0", "claim 1"]
@@ -174,7 +180,7 @@ def test_undetermined_claims_are_told_with_bounds() -> None:
     assert result["metadata"]["noiseSensitivity"] == {"relevant": 0.0, "irrelevant": None}
     assert "is undetermined: it lies between 0.25 and 0.5" in result["reason"]
     assert "Whether it is at most 0.25 is undecided." in result["reason"]
-    assert result["componentResults"][3]["pass"] is False
+    assert "is undetermined" in result["metadata"]["claims"][3]
     assert result["metadata"]["claimAnalyses"][3]["isCorrect"] is False
     assert "sourceChunk" not in result["metadata"]["claimAnalyses"][3]
 

@@ -194,8 +194,6 @@ def test_a_judge_that_withholds_never_passes(way: str, monkeypatch: pytest.Monke
     assert says in result["reason"]
     # Of the relevant mode all is known in some ways, since what is wrong has no relevant chunk.
     assert result.get("namedScores", {}) in ({}, {"noise_sensitivity_relevant": 0})
-    unknown = [c for c in result.get("componentResults", []) if not c["pass"]]
-    assert all("undetermined" in claim["reason"] for claim in unknown)
     with pytest.raises(NoiseSenseError, match="undetermined") as caught:
         _assess(way, "not-python")
     assert says in str(caught.value)
@@ -256,7 +254,9 @@ def test_undecided_says_between_which_values(withheld: Evaluation) -> None:
     assert "is undetermined: it lies between 0.09091 and 0.2727" in graded.reason
     assert "Whether it is at most 0.2 is undecided." in graded.reason
     assert "this says nothing of the answer" in graded.reason
-    assert [claim["pass"] for claim in graded.claims] == [True] * 8 + [False] * 3
+    told = graded.result["metadata"]["claims"]
+    assert ["undetermined" in claim for claim in told[-2:]] == [True] * 2
+    assert graded.claims == []
 
 
 @pytest.mark.parametrize("name", OUTCOMES)

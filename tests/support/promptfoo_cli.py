@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,14 +169,19 @@ def promptfoo_environment(commands: Path, folder: Path) -> dict[str, str]:
 
 
 def evaluate(
-    commands: Path, folder: Path, *, env: dict[str, str] | None = None, seconds: float = 300
+    commands: Path,
+    folder: Path,
+    *,
+    env: dict[str, str] | None = None,
+    seconds: float = 300,
+    arguments: Sequence[str] = (),
 ) -> Evaluation:
     """``promptfoo eval`` of the config in ``folder``, everything it writes kept."""
     outputs = [folder / "out.json", folder / "out.html"]
     done = subprocess.run(
         [
             str(commands / "promptfoo"),
-            *("eval", "--no-cache", "--no-progress-bar", "--verbose"),
+            *("eval", "--no-cache", "--no-progress-bar", "--verbose", *arguments),
             *(argument for path in outputs for argument in ("-o", str(path))),
         ],
         cwd=folder,

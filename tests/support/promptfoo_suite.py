@@ -273,6 +273,10 @@ def write_suite(folder: Path, base_url: str) -> dict[str, str]:
             *_documented(), *_forms(), *_sources(), *_unmerged(), *_errors(), *_judged(base_url)
         ],
     }  # fmt: skip
+    for test in config["tests"]:
+        for assertion in test["assert"]:
+            if assertion.get("type") == "python":
+                assertion["config"] = {**assertion.get("config", {}), "componentResults": True}
     (folder / "promptfooconfig.json").write_text(json.dumps(config), encoding="utf-8")
     return {
         "OPENAI_API_KEY": CANARIES["environment"],

@@ -73,8 +73,15 @@ def judge(
             "promptfoo", bridge, endpoint, store=endpoint.store, options=dict(endpoint.judge)
         )
     except InputError as error:
-        raise error.within("config.judge") from None
+        name = next((key for key, name in _JUDGE.items() if name == error.where), error.where)
+        own = InputError(error.expected, error.got, where=name, hint=error.hint)
+        raise own.within("config.judge") from None
     return run_blocking(judge_once(llm_judge, sample, metric=metric))
+
+
+def check_judge_settings(config: dict[str, Any], context: dict[str, Any]) -> None:
+    """Raises what `judge` would raise before it asks: a wrong setting, no model, no key."""
+    _endpoint(config, context)
 
 
 def _endpoint(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:
@@ -84,6 +91,12 @@ def _endpoint(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:
         base_url=endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or None,
         api_key=endpoint.api_key or os.environ.get("OPENAI_API_KEY") or None,
     )
+    if endpoint.base_url and not endpoint.base_url.startswith(("http://", "https://")):
+        raise InputError(
+            "an address that starts with http:// or https://",
+            "one without" if "@" in endpoint.base_url else describe(endpoint.base_url),
+            where="config.judge.baseUrl, or OPENAI_BASE_URL",
+        )
     # At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
     # "anthropic:messages:…", and OpenAI should not get the texts.
     if not endpoint.base_url and ":" in endpoint.model and not endpoint.model.startswith("ft:"):

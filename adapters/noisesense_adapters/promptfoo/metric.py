@@ -14,6 +14,7 @@ from noisesense.scoring.scoring import (
     check_undetermined,
     score,
 )
+from noisesense_adapters.promptfoo.plain import plain_verdicts
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import (
     CHUNKS,
@@ -26,7 +27,8 @@ from noisesense_adapters.promptfoo.sample import (
 
 _KNOWN = (
     *("mode", "definition", "maxNoise", "threshold", "empty", "undetermined", "name"),
-    *("verdicts", "recording", "judge", "grading", "noiseContext"),
+    *("verdicts", "recording", "judge", "grading", "noiseContext", "contextPath"),
+    "componentResults",
     *(*QUERY, *REFERENCE, *CHUNKS),
 )
 
@@ -39,7 +41,9 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     ``reference``, the chunks as ``contextChunks``, or under ragas' and a few other common names.
     A chunk is ``{text}``, or ``{text, relevant}`` with a label. It may also be a text, but not in
     ``vars``: Promptfoo makes a test of each text in a list there, unless
-    ``options.disableVarExpansion`` is set. One text for all is a ``context``.
+    ``options.disableVarExpansion`` is set. One text for all is a ``context``. ``contextPath``
+    names another place, such as ``output.chunks``; what ``options.transform`` left out is read,
+    too. A ``{{name}}`` in config or ``vars`` is filled in; a filter or a block is an error.
 
     ``verdicts`` are read from the same places: their data, or the path of a recording. Data are
     taken as they are; in a recording the sample is found by its texts. Without verdicts a model
@@ -50,16 +54,16 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     and ``undetermined`` (see `noisesense.score`; ``empty`` is ``zero`` by default for definition
     ``promptfoo``, as there); ``name``, the start of the named scores' names; ``verdicts`` or
     ``recording``, relative to the working directory or to the file that Promptfoo runs; ``judge``;
-    and ``noiseContext``, appended to a context given as one text. The page beside this file has a
-    table of them, and of what ``judge`` takes.
+    ``noiseContext``, appended to a context given as one text; and ``componentResults``, true for
+    a component for each claim, which the web view counts as an assertion. The page beside this
+    file has a table of them, and of what ``judge`` takes.
 
     Returns:
         ``pass``: is the value at most ``maxNoise``, in every completion of what is undetermined?
         ``score``: the share of claims that certainly do not count, so that higher is better and
         ``threshold: 0.8`` asks for at most 0.2 noise. ``namedScores``: the values themselves,
         lower is better, ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant``, each
-        only where there is one. ``componentResults``: one for each claim, which passes only if
-        the claim certainly does not count. ``metadata``: gate, bounds, partition, claims.
+        only where there is one. ``metadata``: gate, bounds, partition, claims.
         ``tokensUsed``: only if a model was asked.
 
         ``metadata.status`` is ``scored``, or says why there is no value: ``undetermined`` (the
@@ -75,11 +79,15 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
             be, of type ``not-python``. Promptfoo inverts what that returns, so an unknown value
             would pass; an exception fails.
     """
+    inputs: Inputs | None = None
     try:
-        config = _config(context)
-        settings = _settings(config)
+        config = read_config(context)
+        settings = read_settings(config)
         inputs = Inputs(output, context, config)
         verdicts, judgement = given_verdicts(inputs), None
+        if verdicts is None and settings.definition == "promptfoo" and not inputs.response.strip():
+            # As in the interface this definition comes from; a sample would have to say something.
+            verdicts = plain_verdicts({"response_claims": []})
         if verdicts is None:
             # Loaded only when a model must be asked: pydantic, SQLite, the client library.
             from noisesense_adapters.promptfoo.llm import judge
@@ -97,9 +105,11 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
             settings.max_noise,
             settings.name,
             judgement,
+            chunk_data=inputs.chunk_data,
+            components=settings.components,
         )
     except NoiseSenseError as error:
-        result = as_failure(error)
+        result = as_failure(error if inputs is None else inputs.in_own_words(error))
     if result["metadata"]["status"] != "scored" and _may_be_inverted(context):
         # not-python turns a result that does not pass into a pass, but not an exception.
         raise NoiseSenseError(result["reason"])
@@ -113,9 +123,10 @@ class _Settings(NamedTuple):
     empty: Empty
     undetermined: Undetermined
     name: str
+    components: bool
 
 
-def _config(context: Any) -> dict[str, Any]:
+def read_config(context: Any) -> dict[str, Any]:
     """The ``config`` of this assertion; empty if it has none."""
     if not isinstance(context, dict):
         hint = "call get_assert(output, context) with what Promptfoo gives"
@@ -139,7 +150,8 @@ def _config(context: Any) -> dict[str, Any]:
     return config
 
 
-def _settings(config: dict[str, Any]) -> _Settings:
+def read_settings(config: dict[str, Any]) -> _Settings:
+    """The settings of ``config``. Raises `InputError`."""
     try:
         definition = check_definition(config.get("definition", "ragas")).name
         # The interface this definition comes from passes an answer that claims nothing.
@@ -147,6 +159,9 @@ def _settings(config: dict[str, Any]) -> _Settings:
         name = config.get("name", "noise_sensitivity")
         if not isinstance(name, str) or not name.strip():
             raise InputError("a non-empty text", describe(name), where="name")
+        components = config.get("componentResults", False)
+        if not isinstance(components, bool):
+            raise InputError("true or false", describe(components), where="componentResults")
         return _Settings(
             mode=check_mode(config.get("mode", "relevant")),
             definition=definition,
@@ -154,6 +169,7 @@ def _settings(config: dict[str, Any]) -> _Settings:
             empty=check_empty(config.get("empty", empty)),
             undetermined=check_undetermined(config.get("undetermined", "none")),
             name=name,
+            components=components,
         )
     except InputError as error:
         raise error.within("config") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,9 +23,19 @@ _NO_THIRD_OUTCOME = (
 
 
 def as_result(
-    score: Score, mode: Mode, max_noise: float, name: str, judgement: Judgement | None
+    score: Score,
+    mode: Mode,
+    max_noise: float,
+    name: str,
+    judgement: Judgement | None,
+    *,
+    chunk_data: list[dict[str, Any]],
+    components: bool,
 ) -> dict[str, Any]:
-    """What the assertion returns. An undefined or undetermined value has no named score."""
+    """What the assertion returns. An undefined or undetermined value has no named score.
+
+    The web view counts every component as an assertion, so there are none unless asked for.
+    """
     gate = score.gate(mode, max_noise)
     result: dict[str, Any] = {
         "pass": gate == "pass",
@@ -33,9 +44,10 @@ def as_result(
         "namedScores": {
             f"{name}_{each}": value for each in MODES if (value := score.value(each)) is not None
         },
-        "componentResults": [_component(claim, mode) for claim in score.claims],
-        "metadata": {**_metadata(score, mode), "gate": gate, "maxNoise": max_noise},
+        "metadata": {**_metadata(score, mode, chunk_data), "gate": gate, "maxNoise": max_noise},
     }
+    if components:
+        result["componentResults"] = [_component(claim, mode) for claim in score.claims]
     if judgement is not None:
         result["metadata"] |= _judging(judgement)
         result["tokensUsed"] = _tokens(judgement.usage)
@@ -48,13 +60,21 @@ def as_failure(error: NoiseSenseError) -> dict[str, Any]:
     result: dict[str, Any] = {
         "pass": False,
         "score": 0.0,
-        "reason": f"Noise sensitivity could not be computed{also}: {error} ({_NO_THIRD_OUTCOME})",
+        "reason": f"Noise sensitivity could not be computed{also}:"
+        f" {_in_own_words(str(error))} ({_NO_THIRD_OUTCOME})",
         "metadata": {"status": "undetermined" if isinstance(error, ReplyError) else "error"},
     }
     usage: Any = getattr(error, "usage", None)
     if usage is not None:
         result["tokensUsed"] = _tokens(usage)
     return _writable(result)
+
+
+def _in_own_words(message: str) -> str:
+    """With the settings' names in Promptfoo's spelling, but for what stands in quotes."""
+    for name, own in {"max_concurrency": "maxConcurrency", "base_url": "baseUrl"}.items():
+        message = re.sub(rf"(?<!['\"])\b{name}\b", own, message)
+    return message
 
 
 def _certain_robustness(score: Score, mode: Mode, gate: GateOutcome) -> float:
@@ -89,7 +109,7 @@ def _component(claim: ClaimOutcome, mode: Mode) -> dict[str, Any]:
     }
 
 
-def _metadata(score: Score, mode: Mode) -> dict[str, Any]:
+def _metadata(score: Score, mode: Mode, chunk_data: list[dict[str, Any]]) -> dict[str, Any]:
     status = score.status(mode)
     incorrect = [claim.text for claim in score.claims if claim.correct is False]
     counted = [claim.text for claim in score.claims if getattr(claim, mode)]
@@ -101,8 +121,9 @@ def _metadata(score: Score, mode: Mode) -> dict[str, Any]:
         "noiseInfluencedClaimsCount": len(counted),
         "incorrectClaims": incorrect,
         "noiseInfluencedClaims": counted,
-        "claimAnalyses": [_analysis(score, claim) for claim in score.claims],
+        "claimAnalyses": [_analysis(score, claim, chunk_data) for claim in score.claims],
         # Ours.
+        "claims": [claim.sentence for claim in score.claims],
         "status": "scored" if status == "determined" else status,
         "definition": score.definition,
         "noiseSensitivity": {each: score.value(each) for each in MODES},
@@ -131,7 +152,9 @@ def _judging(judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
+def _analysis(
+    score: Score, claim: ClaimOutcome, chunk_data: list[dict[str, Any]]
+) -> dict[str, Any]:
     analysis: dict[str, Any] = {
         "claim": claim.text,
         "isCorrect": claim.correct,
@@ -140,6 +163,7 @@ def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
     source, chunks = _source(score, claim), score.verdicts.chunks
     if source is not None:
         analysis["sourceChunk"] = {
+            **(chunk_data[source] if source < len(chunk_data) else {}),
             "index": source,
             "text": chunks[source].text if chunks else "",
             "relevant": score.chunk_relevance[source],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 from noisesense.scoring.records import Record
@@ -115,11 +116,17 @@ def _gap(mean: Figure, median: Figure) -> Figure:
     return Figure(value, absolute_bounds(difference_bounds(median.bounds, mean.bounds)))
 
 
+def _reaches(figure: float, threshold: float) -> bool:
+    """Is it at least the threshold? As fractions: 3/10 - 2/10 is 1/10, and less as floats."""
+    return Fraction(figure).limit_denominator(10**9) >= Fraction(str(threshold))
+
+
 def _sign(name: str, figure: Figure, threshold: float, what: str) -> RiskSign:
     (value, bounds), present, answer = figure, None, "undefined"
     if bounds is not None:
         low, high = bounds
-        present = None if low < threshold <= high else low >= threshold
+        sure, possible = _reaches(low, threshold), _reaches(high, threshold)
+        present = sure if sure == possible else None
         if value is None and low == high:
             value = low
         what += f" {value:.3g}" if low == high else f" between {low:.3g} and {high:.3g}"

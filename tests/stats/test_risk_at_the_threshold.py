@@ -1,0 +1,36 @@
+"""A figure that is exactly at its threshold reaches it, whatever floats make of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
+
+
+def _gap(mean: float, median: float) -> bool | None:
+    values = [(median, 1)]
+    signs = risk_signs(
+        values,
+        (values, values),
+        mean=Figure(mean, (mean, mean)),
+        median=Figure(median, (median, median)),
+        stdev=Figure(0.0, (0.0, 0.0)),
+        thresholds=RiskThresholds(),
+    )
+    return signs[1].present
+
+
+@pytest.mark.parametrize(
+    ("mean", "median", "present"),
+    [
+        (17 / 60, 11 / 60, True),
+        (11 / 60, 17 / 60, True),
+        (17 / 60 - 1e-9, 11 / 60, False),
+        (0.3, 0.2, True),  # as floats the difference is less than 0.1
+        (7 / 30, 2 / 15, True),
+        (0.25, 0.2, False),
+    ],
+)
+def test_mean_and_median_a_tenth_apart(mean: float, median: float, present: bool) -> None:
+    assert _gap(mean, median) is present
+    assert 0.3 - 0.2 < 0.1
