@@ -76,7 +76,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "",
         "                              relevant        irrelevant",
         "mean                            0.2500            0.0000",
-        "  95% interval        0.0000 to 0.5000  0.0000 to 0.8419",
+        "  95% interval        0.0351 to 0.7405  0.0000 to 0.6694",
         "standard deviation              0.3536            0.0000",
         "minimum                         0.0000            0.0000",
         "5% quantile                     0.0250            0.0000",
@@ -89,7 +89,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "samples undetermined                 0                 0",
         "samples undefined                    0                 0",
         "mean over all claims            0.3333            0.0000",
-        "  95% interval        0.0000 to 0.5000  0.0000 to 0.8419",
+        "  95% interval        0.0514 to 0.7524  0.0000 to 0.6647",
         "",
         "3 response claims: correct 66.7%, relevant noise 33.3%, irrelevant noise 0.0%, "
         "hallucination 0.0%, undetermined 0.0%",

@@ -156,7 +156,8 @@ def test_a_type_error_is_not_measured_twice(run_async: bool) -> None:
     _, data = run_one(case_of(EXAMPLES[0].sample), metric, run_async=run_async, ignore_errors=True)
 
     assert Broken.asked == 1
-    assert data.error.endswith("measuring failed with TypeError: unsupported operand")
+    assert "Broken failed with TypeError" in data.error
+    assert "unsupported operand" not in data.error  # a foreign message may hold a key
     assert data.success is False
 
 

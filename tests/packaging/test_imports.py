@@ -22,7 +22,10 @@ FRAMEWORKS: dict[str, set[str]] = {
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
     "demo": {"ragas", "langchain_core"},  # drives ragas' own metric
     "langchain": {"langchain_core"},
+    "langfuse": {"langfuse"},
+    "mlflow": {"mlflow"},
     "openai": {"openai"},
+    "pydantic_evals": {"pydantic_evals", "pydantic_ai"},
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},
     "toolbox": {"langchain_core"},  # its types only

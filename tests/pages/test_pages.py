@@ -33,7 +33,7 @@ from support.promptfoo_cli import evaluate, install, npm_cache
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 HOST_PRINTS_FIRST = ("langsmith", "mlflow")  # the name it has made up for the run
 OWN_ENVIRONMENT = ("validmind",)  # its page's snippets run there, see tests/validmind
-INSTALLS = re.compile(r"pip install .*?'?\.\[([\w,]+)\]'?")
+INSTALLS = re.compile(r"pip install .*?'?\.\[([\w,-]+)\]'?")
 EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))[
     "project"
 ]["optional-dependencies"]
@@ -95,7 +95,7 @@ def _extras(names: str) -> set[str]:
         assert name in EXTRAS, f"no extra {name!r}"
         every.add(name)
         for requirement in EXTRAS[name]:
-            inner = re.match(r"noisesense\[([\w,]+)\]", requirement)
+            inner = re.match(r"noisesense\[([\w,-]+)\]", requirement)
             every |= _extras(inner[1]) if inner else set()
     return every
 
@@ -118,7 +118,8 @@ def _needed(page: Path) -> Iterator[str]:
             for module in modules:
                 parts = module.split(".")
                 name = parts[1] if parts[0] == "noisesense_adapters" else parts[0]
-                yield from {name, name.removesuffix("_core")} & EXTRAS.keys()
+                spellings = {name, name.removesuffix("_core"), name.replace("_", "-")}
+                yield from spellings & EXTRAS.keys()
         if block.language == "bash" and re.search(r"^noisesense ", block.text, re.MULTILINE):
             yield "cli"
             if re.search(r"--(report|png)\b", block.text):

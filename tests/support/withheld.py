@@ -103,7 +103,7 @@ WAYS = (
     # noise, or it comes from chunk 1 alone.
     Way("only no", _only(False), "chunks", (0, 1), (0, 2)),
     Way("null", _said(lambda _: None), "chunks", **_NO_CHUNKS),
-    Way("in words", _said(lambda said: "yes" if said else "no"), "chunks", **_NO_CHUNKS),
+    Way("in words", _said(lambda said: "probably" if said else "hardly"), "chunks", **_NO_CHUNKS),
     Way("contradictory", _CONTRADICTORY, "chunks", **_NO_CHUNKS),
     Way(
         "unknown ids",

@@ -146,7 +146,7 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
             message += f"{cause.problem} "
             hint = cause.hint
         options = [getattr(link, "param", None) for link in links]
-        codes = codes[:1] + [name for name in options if _is_word(name)]
+        codes = codes[:1] + list(dict.fromkeys(name for name in options if _is_word(name)))
         details = ", ".join([f"HTTP {status}", *codes])
         message += f"({details})" if cause is not None else details
         return JudgeError(f"{message}. Hint: {hint}" if hint else message)
