@@ -62,7 +62,7 @@ def test_a_figure_that_differs(wrong: float | None) -> None:
 
 
 def test_a_figure_within_the_tolerance_agrees() -> None:
-    assert report({**RIGHT, "mona-lisa/ragas": Pair(0.5 + 5e-10, 0.0)}).agrees
+    assert report({**RIGHT, "mona-lisa/ragas": Pair(0.5 + 5e-13, 0.0)}).agrees
 
 
 def test_a_case_left_out_is_a_disagreement() -> None:
