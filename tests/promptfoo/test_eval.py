@@ -62,7 +62,8 @@ def test_seed_case_with_the_definition_of_its_page(run: Run) -> None:
 
 
 def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
-    metadata = run.evaluation.only("capital-of-france, promptfoo").result["metadata"]
+    graded = run.evaluation.only("capital-of-france, promptfoo")
+    metadata = graded.result["metadata"]
 
     berlin = "Berlin is the capital of Germany."
     source = {"index": 1, "text": berlin, "relevant": False}
@@ -88,6 +89,7 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
         ],
         "status": "scored",
         "gate": "fail",
+        "claims": [claim["reason"] for claim in graded.claims],
         "definition": "promptfoo",
         "maxNoise": 0.2,
         "noiseSensitivity": {"relevant": 0.5, "irrelevant": 0.5},
