@@ -14,6 +14,8 @@ from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.mlflow import NoiseSensitivity
 
+pytestmark = pytest.mark.filterwarnings("default")  # MLflow warns of its own type hints
+
 _COSTS = {
     "noisesense.calls": "calls",
     "mlflow.assessment.judgeInputTokens": "input_tokens",
