@@ -260,7 +260,7 @@ class AdapterTests:
 
     def test_gate(self) -> None:
         """A row passes only if every completion of its open verdicts is within the limit."""
-        pairs = [random_pair(seed, open_share=0.15) for seed in range(60)]
+        pairs = [random_pair(seed, open_share=0.15) for seed in range(self.tables)]
         run = self.run([sample for sample, _ in pairs], TableJudge(pairs))
         for (_, verdicts), row in zip(pairs, run.rows, strict=True):
             for mode in MODES:

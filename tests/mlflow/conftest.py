@@ -15,6 +15,7 @@ def tracking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
         patch.setenv("MLFLOW_GENAI_EVAL_SKIP_TRACE_VALIDATION", "true")
         patch.setenv("TQDM_DISABLE", "1")
+        patch.setenv("MLFLOW_GENAI_EVAL_MAX_WORKERS", "3")  # ten writers lock SQLite out
         import mlflow
 
         mlflow.set_tracking_uri(f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/mlflow.db")

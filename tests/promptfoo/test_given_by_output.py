@@ -35,6 +35,15 @@ def test_verdicts_of_the_test_win_over_the_outputs(place: str) -> None:
     assert result["namedScores"]["noise_sensitivity_relevant"] == 1.0
 
 
+def test_a_judge_in_the_config_is_asked_whatever_the_output_brings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    context = {"vars": VARS, "config": {"judge": {"model": "openai:gpt-4.1-mini"}}}
+    result = get_assert({"answer": "a", "verdicts": CLEAN}, context)
+    assert result["metadata"]["status"] == "error"  # it has no key
+
+
 def test_a_text_grades_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """However it looks: this is what ``options.transform`` makes of an object."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

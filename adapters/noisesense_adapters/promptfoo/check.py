@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 from noisesense.errors import InputError, JudgeError, NoiseSenseError
 from noisesense_adapters.promptfoo.llm import check_judge_settings
 from noisesense_adapters.promptfoo.metric import read_config, read_settings
-from noisesense_adapters.promptfoo.sample import CHUNKS, Inputs, as_object
+from noisesense_adapters.promptfoo.sample import CHUNKS, Inputs, as_list, as_object
 from noisesense_adapters.toolbox.extras import needs_extra
 
 _OURS = "noisesense_adapters.promptfoo"
@@ -39,9 +39,10 @@ def check_config(path: str | os.PathLike[str]) -> Checked:
     """
     path = Path(path)
     config = _read(path)
-    tests: Any = config.get("tests")
-    if not isinstance(tests, list):
-        raise InputError("a list of tests", type(tests).__name__, where=f"{path}, tests")
+    tests = as_list(config.get("tests"))
+    if not tests:
+        got = type(config.get("tests")).__name__
+        raise InputError("a list of tests", got, where=f"{path}, tests")
     times = _count(config.get("prompts")) * _count(config.get("providers"))
     problems: list[str] = []
     assertions = calls = 0
@@ -97,7 +98,7 @@ def _merged(default: dict[str, Any], test: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assertions(value: Any) -> Iterator[dict[str, Any]]:
-    for each in value if isinstance(value, list) else []:
+    for each in as_list(value):
         yield as_object(each)
         yield from _assertions(as_object(each).get("assert"))
 
@@ -118,7 +119,7 @@ def _is_ours(assertion: dict[str, Any], folder: Path) -> bool:
 def _problems(assertion: dict[str, Any], test: dict[str, Any], folder: Path) -> Iterator[str]:
     for name in CHUNKS:
         value: Any = test["vars"].get(name)
-        texts = isinstance(value, list) and any(isinstance(item, str) for item in value)
+        texts = any(isinstance(item, str) for item in as_list(value))
         if texts and not test["options"].get("disableVarExpansion"):
             yield (
                 f"vars.{name} is a list of texts, of which Promptfoo makes a test each: write the"

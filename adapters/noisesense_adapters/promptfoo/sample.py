@@ -49,11 +49,9 @@ class Inputs:
         self._places = {
             "config": config,
             "vars": self._vars,
-            "output": as_object(_parsed(output, "{")),
-            "the provider's output": as_object(
-                _parsed(provider.get("providerTransformedOutput"), "{")
-            ),
-            "the provider's untransformed output": as_object(_parsed(provider.get("output"), "{")),
+            "output": _fields(output),
+            "the provider's output": _fields(provider.get("providerTransformedOutput")),
+            "the provider's untransformed output": _fields(provider.get("output")),
             "the provider's metadata": as_object(provider.get("metadata")),
         }
         self._names = {"response": "output"}  # the author's own, by the sample's fields
@@ -127,6 +125,8 @@ class Inputs:
         if None not in (self._config.get("verdicts"), self._config.get("recording")):
             raise InputError("verdicts or recording", "both", where="config")
         first = self._first(("verdicts", "recording"))
+        if first and self._config.get("judge") and first[0].partition(".")[0] not in _AUTHORED:
+            return None  # an answer does not grade itself where the author names a judge
         return first and (first[0], _parsed(first[1], "{"))
 
     @property
@@ -202,8 +202,8 @@ class Inputs:
         config nor inside lists and objects, nor does it apply filters there. What is left would
         be judged as if it were a text.
         """
-        if isinstance(value, list):
-            items: list[Any] = value
+        if _is_list(value):
+            items = as_list(value)
             return [self._filled(v, f"{where}, chunk {j}", depth) for j, v in enumerate(items)]
         if isinstance(value, dict):
             fields = cast("dict[str, Any]", value)
@@ -217,7 +217,7 @@ class Inputs:
 
             def text_of(template: re.Match[str]) -> str:
                 variable = self._filled(self._variable(template[1], where), where, depth + 1)
-                if isinstance(variable, (dict, list)) or variable is None:
+                if variable is None or _is_list(variable) or as_object(variable):
                     raise InputError("a text in the variable", describe(variable), where=where)
                 return str(variable)
 
@@ -253,6 +253,19 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
 
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if _is_list(value) else []
+
+
+def _fields(output: Any) -> dict[str, Any]:
+    """An output's fields. Those in a text, which a model may have written, bring no verdicts."""
+    fields = as_object(_parsed(output, "{"))
+    if isinstance(output, str):
+        fields = {name: fields[name] for name in fields if name not in ("verdicts", "recording")}
+    return fields
+
+
 def _is_json(text: str) -> bool:
     """Does it look like a list or an object in a text? It is parsed before it is filled."""
     return text.lstrip().startswith(("[", "{")) and not text.lstrip().startswith(("{{", "{%"))
@@ -261,8 +274,8 @@ def _is_json(text: str) -> bool:
 def _at(value: Any, path: str) -> Any:
     """The value at a path such as ``docs[0].text``; None if there is none."""
     for name in re.findall(r"\w+", path):
-        if isinstance(value, list) and name.isdigit():
-            items: list[Any] = value
+        if _is_list(value) and name.isdigit():
+            items = as_list(value)
             value = items[int(name)] if int(name) < len(items) else None
         else:
             value = as_object(value).get(name)
