@@ -21,7 +21,8 @@ GREEN = "\x1b[1;32mall 25 comparisons agree"
 def in_terminal(tmp_path: Path, *arguments: str, **env: str) -> str:
     """What a command writes to a terminal, stdout and stderr together."""
     leader, follower = os.openpty()
-    hidden = {"TEST_HIDDEN_PACKAGES": "ragas,deepeval", "PATH": str(tmp_path)}
+    hosts = "ragas,deepeval,langsmith,langfuse,pydantic_evals,mlflow"
+    hidden = {"TEST_HIDDEN_PACKAGES": hosts, "PATH": str(tmp_path)}
     process = subprocess.Popen(
         [sys.executable, "-m", "noisesense_adapters.cli", *arguments],
         env={**environment(), "TERM": "xterm-256color", **hidden, **env},
@@ -64,15 +65,15 @@ def test_no_color(tmp_path: Path) -> None:
 
 
 def test_a_narrow_terminal_gets_a_narrow_table(tmp_path: Path) -> None:
-    written = in_terminal(tmp_path, "demo", COLUMNS="80")
-    assert max(map(len, rows(written))) <= 80
+    written = in_terminal(tmp_path, "demo", COLUMNS="50")
+    assert max(map(len, rows(written))) <= 50
     # Each example on a line of its own: 6 by ragas' definition and 2 by promptfoo's.
     assert len(rows(written)) == 2 + 8 + 16
 
 
 def test_nothing_is_cut_where_even_that_does_not_fit(tmp_path: Path) -> None:
-    narrow = in_terminal(tmp_path, "demo", COLUMNS="40")
-    assert rows(narrow) == rows(in_terminal(tmp_path, "demo", COLUMNS="80"))
+    narrow = in_terminal(tmp_path, "demo", COLUMNS="20")
+    assert rows(narrow) == rows(in_terminal(tmp_path, "demo", COLUMNS="50"))
 
 
 def test_help(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class Hanging(Eighths):
 
 
 def test_what_follows_a_timeout_shows_no_earlier_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEEPEVAL_PER_TASK_TIMEOUT_SECONDS_OVERRIDE", "4")
+    monkeypatch.setenv("DEEPEVAL_PER_TASK_TIMEOUT_SECONDS_OVERRIDE", "12")
     hanging = Hanging()
     metrics = [
         NoiseSensitivityMetric(judge=hanging, async_mode=False),

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 _OPEN_ALL = """() => {
   document.querySelectorAll("details").forEach((d) => (d.open = true));
   [...document.querySelectorAll(".opener")].slice(0, 6).forEach((b) => b.click());
-  document.querySelectorAll("details").forEach((d) => (d.open = true));
 }"""
 
 _FAULTS = """() => {
@@ -73,7 +72,15 @@ _PALE = """() => {
 
 def _everything(page: Page) -> None:
     page.evaluate(_OPEN_ALL)
-    assert page.locator(".detail").count() == 6
+    _wait_for_details(page, 6)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+
+
+def _wait_for_details(page: Page, count: int) -> None:
+    """The page unpacks them when they are opened."""
+    from playwright.sync_api import expect
+
+    expect(page.locator(".detail")).to_have_count(count)
 
 
 def test_names_labels_captions_and_headings(running: Browser, report: Path) -> None:
@@ -115,7 +122,7 @@ def test_the_keyboard_reaches_a_samples_claims(running: Browser, report: Path) -
         style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert style == "solid"
         page.keyboard.press("Enter")
-        assert page.locator(".detail").count() == 1
+        _wait_for_details(page, 1)
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "scroll"
 
