@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,7 +37,8 @@ def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: An
         evaluators=list(evaluators),
         report_evaluators=list(report_evaluators),
     )
-    return dataset.evaluate_sync(application, progress=False)
+    # Not `evaluate_sync`, which makes an event loop that nobody closes.
+    return asyncio.run(dataset.evaluate(application, progress=False))
 
 
 def shown_row(case: Any) -> ShownRow:

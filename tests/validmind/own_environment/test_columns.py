@@ -125,7 +125,8 @@ def test_a_question_is_not_needed(run: Any, table: pd.DataFrame, tmp_path: Path)
             assert sample.user_input == ""
             return sample
 
-    with pytest.raises(AttributeError):  # the judge was asked, and gave no verdicts
+    # The judge was asked, and gave no verdicts.
+    with pytest.raises(NoiseSenseError, match="Judge failed with AttributeError"):
         run(table.drop(columns="user_input"), judge=Judge())
     with pytest.raises(InputError, match="row 0, user_input_column: expected a column 'asked'"):
         run(table.drop(columns="user_input"), judge=Judge(), user_input_column="asked")
