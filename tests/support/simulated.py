@@ -134,6 +134,6 @@ def misjudged(
     correct = [said(c, i, ("correct", i)) for i, c in enumerate(table["reference_to_response"])]
     rows = [
         [said(cell, i, j) for j, cell in enumerate(row)]
-        for i, row in enumerate([*table["chunks_to_response"], *table["chunks_to_reference"] or []])
+        for i, row in enumerate(table["chunks_to_response"] + (table["chunks_to_reference"] or []))
     ]
     return Verdicts.from_matrices(correct, rows[:responses], rows[responses:])
