@@ -39,6 +39,12 @@ def test_judge_errors_runs() -> None:
     )
 
 
+def test_trust_runs() -> None:
+    done = _run("trust.py", "--runs", "1", "--processes", "2")
+    assert done.stderr == ""
+    assert len(re.findall(r"^.{32}( +[\d.]+%){2}( +\d\.\d{3}){3}", done.stdout, re.MULTILINE)) == 5
+
+
 def test_throughput_runs() -> None:
     done = _run("throughput.py", "--samples", "2000")
     assert done.stderr == ""
