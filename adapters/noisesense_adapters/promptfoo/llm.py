@@ -14,7 +14,7 @@ from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.sample import Sample
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
-from noisesense_adapters.promptfoo.sample import as_object
+from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.identity import check_address
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.running import run_blocking

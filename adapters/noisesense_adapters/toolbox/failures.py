@@ -135,6 +135,20 @@ async def call_model(
     raise failure
 
 
+def made(make: Callable[[], T], model: str) -> T:
+    """The client that ``make`` gives.
+
+    Raises:
+        JudgeError: it cannot be made; clients' exceptions may quote their settings.
+    """
+    failure: JudgeError
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
+        failure = judge_error(error, model)
+    raise failure
+
+
 def judge_error(error: BaseException, model: str) -> JudgeError:
     """Why the model could not be called, without a word of the exception's own text."""
     links, status = list(_chain(error)), _status(error)
