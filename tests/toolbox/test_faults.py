@@ -1,4 +1,7 @@
-"""The fault table through the openai client and LangChain's ChatOpenAI, with and without forms."""
+"""The fault table through the openai client, Promptfoo's, and LangChain's ChatOpenAI.
+
+The last with and without forms.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
 from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, Items, in_verdicts, mind, pairs
@@ -45,6 +49,13 @@ def _openai(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
     return OpenAILLM("m", client=client)
 
 
+def _chat_client(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
+    client = ChatClient(
+        base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
+    )
+    return OpenAILLM("m", client=client)
+
+
 def _langchain(
     server: ScriptedServer, timeout: float = 60, kind: type[ChatOpenAI] = ChatOpenAI
 ) -> StructuredLLM:
@@ -56,7 +67,12 @@ def _in_words(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
     return _langchain(server, timeout, InWords)
 
 
-BRIDGES: dict[str, Make] = {"openai": _openai, "langchain": _langchain, "in words": _in_words}
+BRIDGES: dict[str, Make] = {
+    "openai": _openai,
+    "promptfoo": _chat_client,
+    "langchain": _langchain,
+    "in words": _in_words,
+}
 each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
 
 
