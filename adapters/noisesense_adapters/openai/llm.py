@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.protocol import Usage
+from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import endpoint, identity
@@ -30,7 +31,7 @@ _lock = threading.RLock()  # letting go of a lifetime may end it there and then
 _open: dict[_Key, tuple[AsyncOpenAI, AsyncGenerator[AsyncOpenAI, None]]] = {}
 
 
-def sender(client: AsyncOpenAI | OpenAI | None, **settings: Any) -> Send:
+def sender(client: AsyncOpenAI | OpenAI | ChatClient | None, **settings: Any) -> Send:
     """What sends a request: through the user's client, or one made from the settings.
 
     A sync client works in threads. An async one is copied for each loop, so that it works in
@@ -39,6 +40,8 @@ def sender(client: AsyncOpenAI | OpenAI | None, **settings: Any) -> Send:
     """
     if client is None:
         return _through(lambda: _settled(settings), lambda: _new_client(settings))
+    if isinstance(client, ChatClient):
+        return lambda request: client.create(**request)
     with needs_extra("openai"):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     if not isinstance(client, AsyncOpenAI):
@@ -142,7 +145,8 @@ class OpenAILLM:
     Args:
         model: the model's name at the endpoint.
         client: an ``AsyncOpenAI`` or ``OpenAI`` (also Azure's) to use with its own settings, in
-            place of those below; a sync one is called in threads. You close it yourself.
+            place of those below; a sync one is called in threads. You close it yourself. A
+            `ChatClient` needs no openai package.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: default ``OPENAI_API_KEY``.
         timeout: seconds a whole request may take, default 60; of a client of your own, its
@@ -159,7 +163,7 @@ class OpenAILLM:
         self,
         model: str,
         *,
-        client: AsyncOpenAI | OpenAI | None = None,
+        client: AsyncOpenAI | OpenAI | ChatClient | None = None,
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float | None = None,

@@ -13,6 +13,7 @@ from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.sample import Sample
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.running import run_blocking
@@ -60,14 +61,11 @@ def judge(
         JudgeError: the model could not be called, or gave no usable list of claims.
     """
     sample, endpoint = Sample.model_validate(fields), _endpoint(config, context)
-    bridge = partial(
-        OpenAILLM,
-        endpoint.model,
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key,
-        params={} if endpoint.temperature is None else {"temperature": endpoint.temperature},
-        **dict(endpoint.llm),
+    client = ChatClient(
+        api_key=endpoint.api_key or "", base_url=endpoint.base_url or "", **dict(endpoint.llm)
     )
+    params = {} if endpoint.temperature is None else {"temperature": endpoint.temperature}
+    bridge = partial(OpenAILLM, endpoint.model, client=client, params=params)
     try:
         llm_judge = judge_over(
             "promptfoo", bridge, endpoint, store=endpoint.store, options=dict(endpoint.judge)

@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 _CODE = re.compile(r"[a-z]+([_.][a-z]+)*")  # a word like rate_limit_exceeded, never a key
 _HINTS = {
+    **dict.fromkeys((301, 302, 303, 307, 308), "the endpoint moved: check the base URL"),
     400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
     403: "check the API key and its permissions",
@@ -208,7 +209,7 @@ def _status(error: BaseException) -> int | None:
         for holder in (link, getattr(link, "response", None)):
             for name in ("status_code", "status", "code"):
                 status = getattr(holder, name, None)
-                if isinstance(status, int) and 400 <= status <= 599:
+                if isinstance(status, int) and 300 <= status <= 599:
                     return status
     return None
 
