@@ -218,6 +218,10 @@ class OpenAILLM:
             query=self._query,
         )
 
+    def request(self, prompt: str, schema: type[BaseModel]) -> dict[str, Any]:
+        """The body of a chat completion that asks for the form, as `generate` sends it first."""
+        return self._request(prompt, schema, _FORMS[0])
+
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         for form in range(self._form, len(_FORMS)):
