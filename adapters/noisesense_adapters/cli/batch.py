@@ -130,8 +130,8 @@ def export(
     else:
         left = made.samples - made.judged - made.failed
         parts = [f"{made.judged:,} judged", f"{left:,} to go", f"{made.failed:,} failed"]
-        output.say(f"{dataset.name}: {counted(made.samples, 'sample')}, {', '.join(parts)}")
-        output.say(*(f"wrote {path}" for path in made.files))
+        head = f"{dataset.name}: {counted(made.samples, 'sample')}, {', '.join(parts)}"
+        output.say(head, *(f"wrote {path}" for path in made.files))
         if made.requests:
             before = f", {made.asked_before:,} of them asked before" if made.asked_before else ""
             output.say(f"{counted(made.requests, 'request')}{before}")
