@@ -124,6 +124,7 @@ def score_dataset(
     concurrency: int = 16,
     on_done: OnDone | None = None,
     split_contexts: str | None = None,
+    confidence: float = 0.95,
 ) -> Summary:
     """Score every sample of a dataset, write the results, and summarize them.
 
@@ -153,6 +154,7 @@ def score_dataset(
         concurrency: how many samples to judge at once.
         on_done: called with each result as it arrives, and with None for one of an earlier run.
         split_contexts: as `read_rows` takes it.
+        confidence: of the summary's intervals.
 
     Raises:
         InputError: the dataset, the recording or an argument; another run is writing ``out``; a
@@ -174,12 +176,14 @@ def score_dataset(
         if judge is None:
             recording = None if verdicts is None else RecordedJudge(verdicts)
             rows = read(verdicts=recording is None)
-            return _write(target, _reported(recorded_results(rows, chosen, recording), on_done))
+            return _write(
+                target, _reported(recorded_results(rows, chosen, recording), on_done), confidence
+            )
         rows = read(verdicts=False)
         with _journal(target, judge) as journal:
             run_blocking(_judge_rows(rows, judge, journal, concurrency, on_done))
             try:
-                summary = _write(target, _rescored(journal, chosen))
+                summary = _write(target, _rescored(journal, chosen), confidence)
             except errors.InputError as error:
                 hint = error.hint or f"what was judged is kept in {journal.path}"
                 raise errors.InputError(
@@ -252,7 +256,7 @@ def _rescored(journal: Journal, chosen: Choices) -> Iterator[Result]:
             yield replace(result, score=None, error=str(error), unanswered=0, judge=None)
 
 
-def _write(target: Path | None, results: Iterator[Result]) -> Summary:
+def _write(target: Path | None, results: Iterator[Result], confidence: float) -> Summary:
     tally = Tally()
 
     def tallied() -> Iterator[Result]:
@@ -265,4 +269,4 @@ def _write(target: Path | None, results: Iterator[Result]) -> Summary:
             pass
     else:
         write_file(target, tallied())
-    return tally.summary()
+    return tally.summary(confidence=confidence)
