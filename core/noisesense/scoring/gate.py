@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 from noisesense.errors import InputError, describe
 
@@ -14,7 +15,7 @@ def gate(
     bounds: tuple[float, float] | None,
     limit: float,
     *,
-    interval: tuple[float, ...] | None = None,
+    interval: Sequence[Any] | None = None,
 ) -> GateOutcome:
     """Does a score, or the mean of many, stay within a limit? Lower is better.
 
@@ -30,7 +31,8 @@ def gate(
     Args:
         bounds: the lowest and the highest value, as `Score.bounds` gives them.
         limit: the highest value that passes, 0 to 1.
-        interval: of the mean, e.g. `ModeSummary.interval`; by default the bounds alone count.
+        interval: of the mean, low end first, e.g. `ModeSummary.interval`; by default the bounds
+            alone count.
 
     Raises:
         InputError: a limit that is no number from 0 to 1.
