@@ -19,14 +19,13 @@ from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
 from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, Items, in_verdicts, mind, pairs
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer
-from support.timeouts import async_client, clients
+from support.timeouts import ChatClientOnDemand, async_client, clients
 
 Make = Callable[..., StructuredLLM]
 
@@ -50,7 +49,7 @@ def _openai(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
 
 
 def _chat_client(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    client = ChatClient(
+    client = ChatClientOnDemand(
         base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
     )
     return OpenAILLM("m", client=client)
