@@ -87,6 +87,7 @@ def opened(
     page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     try:
         page.goto(file.as_uri())
+        page.locator("#table:not([aria-busy])").wait_for(state="attached")  # its rows are read
         yield seen
     finally:
         context.close()

@@ -1,4 +1,7 @@
-"""The fault table through the openai client and LangChain's ChatOpenAI, with and without forms."""
+"""The fault table through the openai client, Promptfoo's, and LangChain's ChatOpenAI.
+
+The last with and without forms.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, Items, in_verd
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer
-from support.timeouts import async_client, clients
+from support.timeouts import ChatClientOnDemand, async_client, clients
 
 Make = Callable[..., StructuredLLM]
 
@@ -45,6 +48,13 @@ def _openai(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
     return OpenAILLM("m", client=client)
 
 
+def _chat_client(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
+    client = ChatClientOnDemand(
+        base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
+    )
+    return OpenAILLM("m", client=client)
+
+
 def _langchain(
     server: ScriptedServer, timeout: float = 60, kind: type[ChatOpenAI] = ChatOpenAI
 ) -> StructuredLLM:
@@ -56,7 +66,12 @@ def _in_words(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
     return _langchain(server, timeout, InWords)
 
 
-BRIDGES: dict[str, Make] = {"openai": _openai, "langchain": _langchain, "in words": _in_words}
+BRIDGES: dict[str, Make] = {
+    "openai": _openai,
+    "promptfoo": _chat_client,
+    "langchain": _langchain,
+    "in words": _in_words,
+}
 each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
 
 

@@ -121,6 +121,11 @@ def check_definition(name: str) -> Definition:
     return definition
 
 
+def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
+    """The modes that the definition has."""
+    return MODES if DEFINITIONS[name].irrelevant else MODES[:1]
+
+
 @cache
 def outcomes(name: DefinitionName) -> Outcomes:
     """Does each mode count a claim? For all 81 possible facts: scoring looks them up."""

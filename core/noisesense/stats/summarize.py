@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from operator import add
+from typing import Any
 
 from noisesense.errors import InputError, describe
+from noisesense.jsonl import parse_line, to_json
 from noisesense.judging.protocol import Usage
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Partition
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score, Undetermined
@@ -22,26 +27,51 @@ from noisesense.stats.interval import (
 from noisesense.stats.quantiles import quantile_of_counts
 from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
-from noisesense.stats.tally import Distribution, ModeTally, cells_of, undetermined_cells
+from noisesense.stats.tally import (
+    SPENT,
+    Distribution,
+    ModeTally,
+    TallyForm,
+    cells_of,
+    undetermined_cells,
+)
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
+@dataclass
 class Tally:
     """Collects results one by one; `summary` may be asked for at any time.
 
+    Tallies add up: ``a + b`` has counted what ``a`` and ``b`` have. It keeps whole numbers and
+    exact fractions only, so that the parts of a run, merged in any order and grouping, give the
+    summary of the whole to the last bit. A tally pickles, and `to_json` writes it as text.
+
     Memory does not grow with the number of samples: see `ModeTally`.
+
+    >>> from noisesense import Verdicts, score
+    >>> clean, noisy = Tally(), Tally()
+    >>> clean.add(score(Verdicts.from_matrices([True], [[True]], [[True]])))
+    >>> noisy.add(score(Verdicts.from_matrices([False], [[True]], [[True]])))
+    >>> (clean + noisy).summary().relevant.mean
+    0.5
     """
 
-    def __init__(self) -> None:
-        self._modes: dict[Mode, ModeTally] = {}
-        self._definition: DefinitionName | None = None
-        self._undetermined: Undetermined = "none"
-        self._partition = Partition(0, 0, 0, 0, 0)
-        self._usage = Usage()
-        self.samples = self.scored = self.failed = self._empty = 0
-        self._unanswered = self._in_clusters = 0
-        self._undetermined_cells = self._needed_cells = self._open_cells = 0
+    definition: DefinitionName | None = field(default=None, init=False)
+    undetermined: Undetermined = field(default="none", init=False)
+    samples: int = field(default=0, init=False)
+    scored: int = field(default=0, init=False)
+    failed: int = field(default=0, init=False)
+    empty: int = field(default=0, init=False)
+    unanswered: int = field(default=0, init=False)
+    in_clusters: int = field(default=0, init=False)
+    undetermined_cells: int = field(default=0, init=False)
+    needed_cells: int = field(default=0, init=False)
+    open_cells: int = field(default=0, init=False)
+    partition: Partition = field(default=Partition(0, 0, 0, 0, 0), init=False)
+    _usage: Usage = field(default=Usage(), init=False)
+    _cost: Fraction | None = field(default=None, init=False)
+    _modes: dict[Mode, ModeTally] = field(default_factory=dict[Mode, ModeTally], init=False)
 
     def add(self, result: Result | Score) -> None:
         """Count one result.
@@ -53,50 +83,122 @@ class Tally:
         if isinstance(result, Score):
             result = Result(str(self.samples), result)
         result = result_in(result)
+        score = result.score
+        if score is not None:
+            self._settle(score.definition, score.undetermined, f"result {result.id!r}")
         self.samples += 1
-        self._unanswered += result.unanswered
+        self.unanswered += result.unanswered
         if result.usage != _NO_USAGE:
-            self._usage += result.usage
-        if result.score is None:
+            self._spend(result.usage, _exact(result.usage.cost))
+        if score is None:
             self.failed += 1
-            return
-        self._add_score(result.score, result)
+        else:
+            self._add_score(score, result.cluster)
 
-    def _add_score(self, score: Score, result: Result) -> None:
-        if self._definition is None:
-            self._definition, self._undetermined = score.definition, score.undetermined
-            self._modes = {
-                mode: ModeTally(mode, score.undetermined) for mode in MODES if score.counts(mode)
-            }
-        self._check_alike(score, result)
+    def _add_score(self, score: Score, cluster: str | None) -> None:
         self.scored += 1
-        self._in_clusters += result.cluster is not None
+        self.in_clusters += cluster is not None
         partition = score.partition
-        self._empty += not partition.total
-        self._partition = Partition(*map(sum, zip(self._partition, partition, strict=True)))
+        self.empty += not partition.total
+        self.partition = _added(self.partition, partition)
         if partition.undetermined:
-            self._undetermined_cells += undetermined_cells(score)
+            self.undetermined_cells += undetermined_cells(score)
         needed, missing = cells_of(score)
-        self._needed_cells += needed
-        self._open_cells += missing
+        self.needed_cells += needed
+        self.open_cells += missing
         for tally in self._modes.values():
-            tally.add(score, result.cluster)
+            tally.add(score, cluster)
 
-    def _check_alike(self, score: Score, result: Result) -> None:
-        if score.definition != self._definition:
+    def _spend(self, usage: Usage, cost: Fraction | None) -> None:
+        self._usage += replace(usage, cost=None)
+        if cost is not None:
+            self._cost = cost if self._cost is None else self._cost + cost
+
+    def _settle(self, definition: DefinitionName, undetermined: Undetermined, where: str) -> None:
+        """All that is scored is scored alike: as the first is. Raises `InputError`."""
+        if self.definition is None:
+            self.definition, self.undetermined = definition, undetermined
+            self._modes = {mode: ModeTally(mode, undetermined) for mode in modes_of(definition)}
+        if definition != self.definition:
             raise InputError(
-                f"results of one definition, {self._definition!r}",
-                repr(score.definition),
-                where=f"result {result.id!r}",
+                f"results of one definition, {self.definition!r}",
+                repr(definition),
+                where=where,
                 hint="read the results with definition=… to score all of them alike",
             )
-        if score.undetermined != self._undetermined:
+        if undetermined != self.undetermined:
             raise InputError(
-                f"results of one choice for open verdicts, undetermined={self._undetermined!r}",
-                repr(score.undetermined),
-                where=f"result {result.id!r}",
+                f"results of one choice for open verdicts, undetermined={self.undetermined!r}",
+                repr(undetermined),
+                where=where,
                 hint="read the results with undetermined=… to score all of them alike",
             )
+
+    def merge(self, other: Tally) -> None:
+        """Count all that the other has counted.
+
+        Raises:
+            InputError: no tally, or one of another definition or choice for open verdicts;
+                nothing was counted.
+        """
+        if not isinstance(other, Tally):
+            raise InputError("a Tally", describe(other), where="merge")
+        if other.definition is not None:
+            self._settle(other.definition, other.undetermined, "merge")
+        for name in _WHOLE:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.partition = _added(self.partition, other.partition)
+        self._spend(other._usage, other._cost)
+        for mode, tally in other._modes.items():
+            self._modes[mode].merge(tally)
+
+    def __add__(self, other: Tally) -> Tally:
+        """A new tally of all that both have counted. Raises as `merge`."""
+        if not isinstance(other, Tally):
+            return NotImplemented
+        both = Tally()
+        both.merge(self)
+        both.merge(other)
+        return both
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything counted as plain JSON-ready data; the same for tallies that are equal."""
+        cost = None if self._cost is None else self._cost.as_integer_ratio()
+        return {
+            "noisesense_tally": 1,
+            "definition": self.definition,
+            "undetermined": self.undetermined,
+            **{name: getattr(self, name) for name in _WHOLE},
+            "partition": self.partition,
+            "usage": {name: getattr(self._usage, name) for name in SPENT},
+            "cost": cost,
+            "modes": {mode: tally.to_dict() for mode, tally in self._modes.items()},
+        }
+
+    def to_json(self) -> str:
+        """As `to_dict`, in one line of JSON text."""
+        return to_json(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Tally:
+        """The inverse of `to_dict`. Raises `InputError` if it is none, or does not add up."""
+        form = TallyForm.model_validate(data)
+        tally = cls()
+        for name in _WHOLE:
+            setattr(tally, name, getattr(form, name))
+        tally.partition = Partition(*form.partition)
+        tally._spend(Usage(**form.usage), None if form.cost is None else Fraction(*form.cost))
+        if form.definition is not None:
+            tally._settle(form.definition, form.undetermined, "")
+        for mode, counted in form.modes.items():
+            tally._modes[mode] = counted.tally(mode, form.undetermined)
+        return tally
+
+    @classmethod
+    def from_json(cls, text: str) -> Tally:
+        """The inverse of `to_json`. Raises `InputError`."""
+        data = parse_line(text)
+        return cls.from_dict(data)
 
     def summary(
         self,
@@ -113,9 +215,9 @@ class Tally:
         for p in quantiles:
             if not 0 <= p <= 1:
                 raise InputError("numbers from 0 to 1", describe(p), where="quantiles")
-        everywhere = 0 < self.scored == self._in_clusters
+        everywhere = 0 < self.scored == self.in_clusters
         if cluster and self.scored and not everywhere:
-            got = f"{self._in_clusters} of {self.scored}"
+            got = f"{self.in_clusters} of {self.scored}"
             raise InputError("a cluster for every scored sample", got, where="cluster")
         clustered = everywhere if cluster is None else cluster and everywhere
         risk = risk or RiskThresholds()
@@ -127,27 +229,27 @@ class Tally:
         warnings = run_warnings(
             samples=self.samples,
             failed=self.failed,
-            unanswered=self._unanswered,
-            cells=(self._open_cells, self._needed_cells),
-            partly_clustered=cluster is None and 0 < self._in_clusters < self.scored,
+            unanswered=self.unanswered,
+            cells=(self.open_cells, self.needed_cells),
+            partly_clustered=cluster is None and 0 < self.in_clusters < self.scored,
         )
         for mode, tally in self._modes.items():
             count = len(tally.clusters) if clustered else tally.samples
             unit = "cluster" if clustered else "sample"
             warnings += mode_warnings(modes[mode], count, unit, differing=_differing(tally))
         return Summary(
-            definition=self._definition,
-            undetermined=self._undetermined,
+            definition=self.definition,
+            undetermined=self.undetermined,
             samples=self.samples,
             scored=self.scored,
             failed=self.failed,
-            empty=self._empty,
-            partition=self._partition,
-            unanswered=self._unanswered,
-            undetermined_cells=self._undetermined_cells,
-            needed_cells=self._needed_cells,
-            open_cells=self._open_cells,
-            usage=self._usage,
+            empty=self.empty,
+            partition=self.partition,
+            unanswered=self.unanswered,
+            undetermined_cells=self.undetermined_cells,
+            needed_cells=self.needed_cells,
+            open_cells=self.open_cells,
+            usage=replace(self._usage, cost=None if self._cost is None else float(self._cost)),
             relevant=modes.get("relevant"),
             irrelevant=modes.get("irrelevant"),
             clusters=clusters if clustered else None,
@@ -157,6 +259,19 @@ class Tally:
 
 
 _NO_USAGE = Usage()
+_WHOLE = (
+    *("samples", "scored", "failed", "empty", "unanswered", "in_clusters"),
+    *("undetermined_cells", "needed_cells", "open_cells"),
+)
+
+
+def _added(one: Partition, other: Partition) -> Partition:
+    return Partition(*map(add, one, other))
+
+
+def _exact(cost: float | None) -> Fraction | None:
+    """What was spent, to be added without rounding; None where nobody knows."""
+    return Fraction(cost) if cost is not None and math.isfinite(cost) else None
 
 
 def summarize(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import fsum
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from noisesense.scoring.definitions import Mode
+from pydantic import AfterValidator, Field, StrictInt, model_validator
+
+from noisesense.errors import InputError
+from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Counts
 from noisesense.scoring.scoring import Score, Undetermined
 from noisesense.stats.interval import Bounds, Unit
+from noisesense.verdicts.model import Model
 
 End = int
 """Of a range: 0 is the low one, 1 the high one."""
@@ -70,40 +74,61 @@ def undetermined_cells(score: Score) -> int:
     )
 
 
+Times = Counter[Counts]
+"""How many samples have each triple of counts."""
+
+
+def bounds_of(counts: Counts) -> Bounds:
+    """Of a sample that has bounds; without claims it has them by the convention ``"zero"``."""
+    if not counts.total:
+        return 0.0, 0.0
+    return counts.noisy / counts.total, counts.highest / counts.total
+
+
 @dataclass
 class ModeTally:
-    """One mode's counts over all samples.
+    """One mode's counts over all samples: whole numbers only, so that no order shows in them.
 
     Memory: one entry for each distinct ``(noisy, determined, total)``, of which responses of up to
-    ``R`` claims have at most ``R³``, however many samples there are; and six numbers a cluster.
+    ``R`` claims have at most ``R³``, however many samples there are; and as many a cluster.
     """
 
     mode: Mode
     undetermined: Undetermined
-    times: Counter[Counts] = field(default_factory=Counter[Counts])
+    times: Times = field(default_factory=Counter[Counts])
     """Samples with bounds."""
     undefined: int = 0
-    bounds: dict[Counts, Bounds] = field(default_factory=dict[Counts, Bounds])
-    clusters: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
+    clusters: dict[str, Times] = field(default_factory=dict[str, Times])
 
     def add(self, score: Score, cluster: str | None) -> None:
         """Count one sample. The definition has this mode."""
         counts = score.counts(self.mode)
-        if counts is None:
+        if counts is not None:
+            # Samples without claims are defined or not by the score's own convention.
+            self.count(counts, cluster, defined=bool(counts.total) or score.empty == "zero")
+
+    def count(
+        self, counts: Counts, cluster: str | None, *, defined: bool = True, times: int = 1
+    ) -> None:
+        """Count so many samples of the same counts."""
+        if not defined:
+            self.undefined += times
             return
-        # Samples without claims are defined or not by the score's own convention.
-        bounds = self.bounds.get(counts) if counts.total else None
-        if bounds is None:
-            bounds = score.bounds(self.mode)
-            if bounds is None:
-                self.undefined += 1
-                return
-            self.bounds[counts] = bounds
-        self.times[counts] += 1
+        self.times[counts] += times
         if cluster is not None:
-            sums = self.clusters.setdefault(cluster, [0.0, 0.0, 0, 0, 0, 0])
-            for i, part in enumerate((*bounds, 1, counts.noisy, counts.highest, counts.total)):
-                sums[i] += part
+            self.clusters.setdefault(cluster, Counter())[counts] += times
+
+    def merge(self, other: ModeTally) -> None:
+        """Count all that the other has counted."""
+        self.times.update(other.times)
+        self.undefined += other.undefined
+        for cluster, times in other.clusters.items():
+            self.clusters.setdefault(cluster, Counter()).update(times)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything counted as plain data."""
+        clusters = {name: _listed(self.clusters[name]) for name in sorted(self.clusters)}
+        return {"undefined": self.undefined, "times": _listed(self.times), "clusters": clusters}
 
     @property
     def samples(self) -> int:
@@ -132,14 +157,13 @@ class ModeTally:
     def _distinct(self, value_of: Callable[[Bounds], float | None]) -> Distribution:
         values: Counter[float] = Counter()
         for counts, times in self.times.items():
-            if (value := value_of(self.bounds[counts])) is not None:
+            if (value := value_of(bounds_of(counts))) is not None:
                 values[value] += times
         return tuple(sorted(values.items()))
 
     def sums(self) -> Counts:
         """All claims of all samples."""
-        parts = [[n * times for n in counts] for counts, times in self.times.items()]
-        return Counts(*map(sum, zip(*parts, strict=True))) if parts else Counts(0, 0, 0)
+        return sums(self.times)
 
     def mean_bounds(self) -> Bounds | None:
         """The means of the lows and of the highs, over the samples that have bounds."""
@@ -152,23 +176,115 @@ class ModeTally:
 
     def distance_from_middles(self) -> float:
         """``Σ (half of a sample's range)²``: how far open verdicts move all values together."""
-        ranges = ((*self.bounds[counts], times) for counts, times in self.times.items())
+        ranges = ((*bounds_of(counts), times) for counts, times in self.times.items())
         return fsum(times * ((high - low) / 2) ** 2 for low, high, times in ranges)
 
     def mean_units(self, end: End, *, clustered: bool) -> Counter[Unit]:
         """What each sample (or cluster) adds to that end's mean: ``(Σ value, how many)``."""
         if not clustered:
             return Counter({(value, 1.0): times for value, times in self.ends(end)})
-        # Rounded: the last digit of a sum depends on the order of the samples.
-        return Counter((round(s[end], 12), s[2]) for s in self.clusters.values())
+        # Rounded: a third and two thirds are one, however they were added.
+        units: Counter[Unit] = Counter()
+        for times in self.clusters.values():
+            value = fsum(bounds_of(counts)[end] * n for counts, n in times.items())
+            units[round(value, 12), float(times.total())] += 1
+        return _ascending(units)
 
     def claim_units(self, end: End, *, clustered: bool) -> Counter[Unit]:
         """What each adds to that end's share of claims: ``(Σ noisy or highest, Σ total)``."""
         if clustered:
-            return Counter((s[3 + end], s[5]) for s in self.clusters.values() if s[5])
+            every = ((sums(times), 1) for times in self.clusters.values())
+        else:
+            every = ((counts, times) for counts, times in self.times.items())
         units: Counter[Unit] = Counter()
-        for counts, times in self.times.items():
+        for counts, times in every:
             if counts.total:
                 counted = counts.highest if end else counts.noisy
                 units[float(counted), float(counts.total)] += times
-        return units
+        return _ascending(units)
+
+
+def sums(times: Times) -> Counts:
+    """All claims of all those samples."""
+    parts = [[n * count for n in counts] for counts, count in times.items()]
+    return Counts(*map(sum, zip(*parts, strict=True))) if parts else Counts(0, 0, 0)
+
+
+def _ascending(units: Counter[Unit]) -> Counter[Unit]:
+    # What is computed of units goes through them in their order.
+    return Counter(dict(sorted(units.items())))
+
+
+def _listed(times: Times) -> list[tuple[int, ...]]:
+    return [(*counts, times[counts]) for counts in sorted(times)]
+
+
+Spent = Literal["calls", "cached_calls", "reasks", "input_tokens", "output_tokens"]
+SPENT: tuple[Spent, ...] = get_args(Spent)
+"""Of a usage, what is counted."""
+
+_Count = Annotated[StrictInt, Field(ge=0)]
+_Row = tuple[_Count, _Count, _Count, Annotated[StrictInt, Field(ge=1)]]
+
+
+def _in_order(rows: tuple[_Row, ...]) -> tuple[_Row, ...]:
+    for noisy, determined, total, _ in rows:
+        if not noisy <= determined <= total:
+            got = f"{noisy}, {determined} and {total}"
+            raise InputError("noisy <= determined <= total claims", got)
+    return rows
+
+
+_Rows = Annotated[tuple[_Row, ...], AfterValidator(_in_order)]
+
+
+def _times(rows: Iterable[_Row]) -> Times:
+    times: Times = Counter()
+    for *counts, count in rows:
+        times[Counts(*counts)] += count
+    return times
+
+
+class _ModeForm(Model):
+    undefined: _Count = 0
+    times: _Rows = ()
+    clusters: dict[str, _Rows] = Field(default_factory=dict[str, "_Rows"])
+
+    def tally(self, mode: Mode, undetermined: Undetermined) -> ModeTally:
+        """The counts that it is the form of."""
+        clusters = {name: _times(rows) for name, rows in self.clusters.items()}
+        return ModeTally(mode, undetermined, _times(self.times), self.undefined, clusters)
+
+
+class TallyForm(Model):
+    """A `noisesense.Tally` as JSON holds it. Each row of counts ends in how often it occurred."""
+
+    noisesense_tally: Literal[1]
+    definition: DefinitionName | None = None
+    undetermined: Undetermined = "none"
+    samples: _Count = 0
+    scored: _Count = 0
+    failed: _Count = 0
+    empty: _Count = 0
+    unanswered: _Count = 0
+    in_clusters: _Count = 0
+    undetermined_cells: _Count = 0
+    needed_cells: _Count = 0
+    open_cells: _Count = 0
+    partition: tuple[_Count, _Count, _Count, _Count, _Count] = (0, 0, 0, 0, 0)
+    usage: dict[Spent, _Count] = Field(default_factory=dict[Spent, int])
+    cost: tuple[StrictInt, Annotated[StrictInt, Field(ge=1)]] | None = None
+    modes: dict[Mode, _ModeForm] = Field(default_factory=dict[Mode, _ModeForm])
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> TallyForm:
+        modes = modes_of(self.definition) if self.definition else ()
+        if self.samples != self.scored + self.failed or set(self.modes) != set(modes):
+            got = f"{self.samples} samples, {self.scored} scored, {self.failed} failed"
+            raise InputError("a tally that adds up", f"{got}, modes {', '.join(self.modes)}")
+        for mode, counted in self.modes.items():
+            samples = counted.undefined + sum(times for *_, times in counted.times)
+            if samples != self.scored:
+                expected = f"{self.scored} samples, as were scored"
+                raise InputError(expected, str(samples), where=f"mode {mode}")
+        return self

@@ -1,0 +1,176 @@
+"""Tallies add up: parts of a run, merged in any order, are the run to the last bit."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+from dataclasses import replace
+from math import fsum
+from operator import add
+
+import pytest
+
+from noisesense import InputError, Result, Tally, Usage, Verdicts, score
+from noisesense.scoring.definitions import DEFINITIONS
+from support.tables import Shape, random_pair
+
+
+def results(count: int = 240, *, clusters: bool = False) -> list[Result]:
+    """Scores with open verdicts, empty responses, costs that do not add up in binary, failures."""
+    rng = random.Random(7)
+    made: list[Result] = []
+    for i in range(count):
+        _, verdicts = random_pair(i, Shape(undetermined=0.1))
+        cost = rng.choice([None, 0.1, 0.7, 1e-9, 123.456])
+        usage = Usage(calls=rng.randrange(9), cached_calls=1, input_tokens=i, cost=cost)
+        one = Result(str(i), score(verdicts, empty="zero"), usage=usage, unanswered=i % 3)
+        if clusters:
+            one = replace(one, cluster=f"document {rng.randrange(30)}")
+        elif i % 17 == 0:
+            one = Result(str(i), error="no answer", usage=usage)
+        made.append(one)
+    return made
+
+
+def tally(some: list[Result]) -> Tally:
+    made = Tally()
+    for each in some:
+        made.add(each)
+    return made
+
+
+def merged(parts: list[Tally], rng: random.Random) -> Tally:
+    """Two of them at a time, in any grouping."""
+    while len(parts) > 1:
+        rng.shuffle(parts)
+        parts.append(parts.pop() + parts.pop())
+    return parts[0]
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_parts_in_any_order_and_grouping_are_the_whole(clusters: bool) -> None:
+    whole = results(clusters=clusters)
+    expected = tally(whole).summary(resamples=200).to_dict()
+    for seed in range(6):
+        rng = random.Random(seed)
+        shuffled = rng.sample(whole, len(whole))
+        cuts = sorted(rng.sample(range(1, len(whole)), rng.randint(1, 40)))
+        parts = [tally(shuffled[a:b]) for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+        found = merged([*parts, Tally()], rng)
+        assert found == tally(whole)
+        assert found.to_json() == tally(whole).to_json()
+        assert found.summary(resamples=200).to_dict() == expected
+
+
+def test_figures_are_those_of_the_whole_by_another_way() -> None:
+    whole = results(60)
+    both = tally(whole[:20]) + tally(whole[20:])
+    mode = both.summary(resamples=100).relevant
+    lows = [
+        bounds[0] for each in whole if each.score and (bounds := each.score.bounds("relevant"))
+    ]
+    assert mode is not None
+    assert mode.bounds is not None
+    assert mode.bounds[0] == pytest.approx(fsum(lows) / len(lows), abs=1e-15)
+    assert mode.determined + mode.undetermined == len(lows)
+
+
+def test_costs_add_up_without_rounding() -> None:
+    # In floats 0.1 + 0.2 + 0.3 is 0.6000000000000001 from the left and 0.6 from the right.
+    def of(*costs: float | None) -> float | None:
+        return (
+            tally([Result("a", error="no", usage=Usage(calls=1, cost=cost)) for cost in costs])
+            .summary()
+            .usage.cost
+        )
+
+    assert of(0.1, 0.2, 0.3) == of(0.3, 0.2, 0.1) == fsum([0.1, 0.2, 0.3])
+    assert of(1e16, 1.0, -1e16) == 1.0
+    assert of(None) is None
+    assert of(None, 0.5, float("nan"), float("inf")) == 0.5  # nobody knows what those cost
+
+
+def test_a_merge_changes_only_the_left_and_a_sum_neither() -> None:
+    left, right = tally(results(20)), tally(results(10))
+    before = left.to_json(), right.to_json()
+    both = left + right
+    assert (left.to_json(), right.to_json()) == before
+    both.add(results(1)[0])
+    left.merge(right)
+    assert right.to_json() == before[1]
+    assert left.samples == 30
+    left += right
+    assert left.samples == 40
+    assert sum([right, right], Tally()) == right + right
+    right.merge(right)
+    assert right.samples == 20
+
+
+def test_it_pickles_and_has_a_json_form() -> None:
+    for some in ([], results(40), results(40, clusters=True)):
+        one = tally(some)
+        assert pickle.loads(pickle.dumps(one)) == one
+        again = Tally.from_json(one.to_json())
+        assert again == one
+        assert again.to_json() == one.to_json()
+        again.add(results(1)[0])  # and goes on counting
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_it_has_the_modes_of_its_definition(name: str) -> None:
+    one = tally([Result("a", score(Verdicts.from_matrices([True], [[True]]), definition=name))])  # type: ignore[arg-type]
+    assert Tally.from_json(one.to_json()) == one
+    assert (one.summary().irrelevant is None) == (name == "validmind")
+
+
+def test_two_definitions_do_not_merge_and_nothing_is_counted() -> None:
+    verdicts = Verdicts.from_matrices([False, None], [[True], [True]], [[True]])
+    ragas, paper, high = Tally(), Tally(), Tally()
+    ragas.add(score(verdicts))
+    paper.add(score(verdicts, definition="paper"))
+    high.add(score(verdicts, undetermined="high"))
+    before = ragas.to_json()
+    with pytest.raises(InputError, match="one definition, 'ragas', got 'paper'"):
+        ragas.merge(paper)
+    with pytest.raises(InputError, match="undetermined='none', got 'high'"):
+        _ = ragas + high
+    with pytest.raises(InputError, match="expected a Tally, got 5"):
+        ragas.merge(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        add(ragas, 5)
+    with pytest.raises(InputError, match="one definition"):
+        ragas.add(score(verdicts, definition="paper"))
+    assert ragas.to_json() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"noisesense_tally": 2}, "noisesense_tally"),
+        ({"samples": 9}, "a tally that adds up, got 9 samples, 3 scored, 1 failed"),
+        ({"scored": -1}, "a position of 0 or more|0 or more"),
+        ({"definition": None}, "adds up"),
+        ({"definition": "rags"}, "definition"),
+        ({"rows": 1}, "only known fields, got the field 'rows'"),
+        ({"cost": [1, 0]}, "cost"),
+        ({"modes": {"relevant": {}}}, "adds up"),
+        ({"modes": {"relevant": {}, "irrelevant": {}}}, "3 samples, as were scored, got 0"),
+        (
+            {"modes": {"relevant": {"times": [[2, 1, 3, 3]]}, "irrelevant": {}}},
+            "noisy <= determined <= total claims, got 2, 1 and 3",
+        ),
+    ],
+)
+def test_a_form_that_is_none_or_does_not_add_up(change: dict[str, object], problem: str) -> None:
+    data = tally(results(4)).to_dict()
+    data = json.loads(json.dumps(data))
+    assert Tally.from_dict(data).scored == 3
+    with pytest.raises(InputError, match=problem):
+        Tally.from_dict({**data, **change})
+
+
+def test_text_that_is_no_tally() -> None:
+    for text in ("", "{", "[]", "null", '{"samples": 3}'):
+        with pytest.raises(InputError):
+            Tally.from_json(text)
