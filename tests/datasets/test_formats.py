@@ -107,7 +107,7 @@ def test_rows_come_before_the_file_ends(kind: str, tmp_path: Path) -> None:
         with pipe.open("wb") as file:
             file.writelines(lines[:40])
             file.flush()
-            arrived.wait(30)
+            arrived.wait(300)
             file.writelines(lines[40:])
 
     feeder = threading.Thread(target=feed)

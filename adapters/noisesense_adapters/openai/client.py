@@ -47,7 +47,7 @@ class ChatClient:
         self, *, api_key: str, base_url: str = "", timeout: float = 60.0, max_retries: int = 2
     ) -> None:
         self.base_url = base_url
-        self._timeout, self._max_retries = timeout, max_retries
+        self._timeout, self._max_retries = timeout, int(max_retries)
         parts = urlsplit(base_url or _OPENAI)
         credentials, _, host = parts.netloc.rpartition("@")
         path = parts.path.rstrip("/") + "/chat/completions"
@@ -72,7 +72,9 @@ class ChatClient:
         self._opener = self._opener or _new_opener()
         for attempt in range(self._max_retries + 1):
             post = in_thread(partial(self._post, body, self._opener))
-            usual = min(_FIRST_DELAY * 2**attempt, _LONGEST_DELAY) * random.uniform(0.75, 1)
+            usual = min(_FIRST_DELAY * 2.0 ** min(attempt, 9), _LONGEST_DELAY) * random.uniform(
+                0.75, 1
+            )
             try:
                 reply = await asyncio.wait_for(post, self._timeout)
                 return json.loads(reply, object_hook=lambda fields: SimpleNamespace(**fields))

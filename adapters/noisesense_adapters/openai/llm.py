@@ -16,9 +16,7 @@ from noisesense.errors import InputError, JudgeError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
-from noisesense_adapters.toolbox.identity import endpoint, identity
-from noisesense_adapters.toolbox.replies import json_form, read_completion, spelled_out
+from noisesense_adapters.toolbox.identity import check_address, endpoint, identity
 from noisesense_adapters.toolbox.running import in_thread, limit_requests, with_deadline
 
 if TYPE_CHECKING:
@@ -173,13 +171,8 @@ class OpenAILLM:
         if not isinstance(model, str) or not model.strip():
             got = "an empty text" if isinstance(model, str) else type(model).__name__
             raise InputError("a model's name", got, where="model")
-        if base_url is not None and not str(base_url).startswith(("http://", "https://")):
-            raise InputError(
-                "an address that begins with http:// or https://",
-                "one without",
-                where="base_url",
-                hint="such as http://localhost:8000/v1",
-            )
+        if base_url is not None:
+            check_address(str(base_url), "base_url")
         settings = (base_url, api_key, timeout, max_retries)
         if client is not None and settings != (None, None, None, None):
             raise InputError(
@@ -222,8 +215,15 @@ class OpenAILLM:
             query=self._query,
         )
 
+    def request(self, prompt: str, schema: type[BaseModel]) -> dict[str, Any]:
+        """The body of a chat completion that asks for the form, as `generate` sends it first."""
+        return self._request(prompt, schema, _FORMS[0])
+
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
+        # Here and below: loaded only where something is asked. A store may have all the replies.
+        from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
+
         for form in range(self._form, len(_FORMS)):
             request = self._request(prompt, schema, _FORMS[form])
             has_other_form = form + 1 < len(_FORMS)
@@ -235,11 +235,15 @@ class OpenAILLM:
         raise AssertionError("the last form returns or raises")
 
     async def _reply(self, request: dict[str, Any], form: int, schema: type[S]) -> tuple[S, Usage]:
+        from noisesense_adapters.toolbox.replies import read_completion
+
         completion = await self._send(request)
         self._form = max(self._form, form)
         return await read_completion(completion, schema)
 
     def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
+        from noisesense_adapters.toolbox.replies import json_form, spelled_out
+
         request: dict[str, Any] = {"model": self.model, **self._params}
         if form == "json_schema":
             form_of_reply = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
