@@ -30,8 +30,7 @@ from support.matrix import PLANNED, Planned, Record, check, into_readme, table_o
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.envdir = str(ROOT / ".nox")
-os.environ["UV_COMPILE_BYTECODE"] = "1"  # each of many processes would compile it otherwise
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many processes would each compile everything
 nox.options.sessions = [each.name for each in PLANNED] + ["table"]
 
 TOOLS = ("pytest>=8.4", "pytest-xdist>=3.6", "hypothesis>=6.100", "jsonschema>=4.20", "numpy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import fcntl
 import json
 import re
 from collections.abc import Iterator
@@ -167,7 +168,7 @@ PLANNED: tuple[Planned, ...] = (
         )
         for version in ("3.10", "3.11", "3.12", "3.13", "3.14")
     ),
-    Planned("No framework", "", _BARE, ("cli",)),
+    Planned("No framework", "", _BARE, ("cli",), ("scipy", "scikit-learn")),
 )
 
 
@@ -184,12 +185,13 @@ class Record:
     @classmethod
     def add(cls, planned: Planned, result: str, versions: dict[str, str] | None = None) -> None:
         """``result``: "passed", "failed" or "not found"."""
-        record = cls.read()
         date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
         entry = {"result": result, "date": date, "versions": versions or {}}
-        known = {**record.sessions, planned.name: entry}
-        kept = {each.name: known[each.name] for each in PLANNED if each.name in known}
-        _RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+        with _RECORD.with_suffix(".lock").open("w") as lock:  # sessions may run side by side
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            known = {**cls.read().sessions, planned.name: entry}
+            kept = {each.name: known[each.name] for each in PLANNED if each.name in known}
+            _RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 
     def of(self, planned: Planned) -> dict[str, Any]:
         return self.sessions.get(planned.name, {"result": "not run", "date": "", "versions": {}})
