@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import attrgetter
+from pathlib import Path
 from typing import Annotated, Any
 
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.scoring import Empty, Status, Undetermined
 from noisesense.verdicts.form import merged_chunk
-from noisesense_adapters.table.kernel import FALSE, OPEN, TRUE, Cells, Columns
+from noisesense_adapters.datasets.files import jsonl_row
+from noisesense_adapters.datasets.read import read_result_line, row_of
+from noisesense_adapters.datasets.rows import Raw
+from noisesense_adapters.table.kernel import FALSE, OPEN, TRUE, Array, Cells, Columns
 from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("table", "numpy", "msgspec"):
@@ -175,3 +179,34 @@ def _cells(listed: list[list[int] | None]) -> Cells:
     some = [(i, each) for i, each in enumerate(listed) if each]
     claims = np.repeat(_whole(i for i, _ in some), _whole(len(each) for _, each in some))
     return Cells(claims, _whole(chain.from_iterable(each for _, each in some)))
+
+
+class Lines:
+    """A column of text, a line of a recording or of results in each row."""
+
+    def __init__(self, texts: Any, first: int) -> None:
+        self.size, self._first = len(texts), first
+        self._raw = [(each or "").encode("utf-8", "surrogatepass") for each in texts.to_pylist()]
+        self._read = [read_line(line) for line in self._raw]
+
+    def columns(self, which: Array) -> tuple[Array, Columns]:
+        some = [(i, line) for i in which.tolist() if (line := self._read[i]) is not None]
+        kept, columns = columns_of([line for _, line in some])
+        return np.array([some[i][0] for i in kept], np.int64), columns
+
+    def named(self) -> tuple[list[Any], list[Any], list[int]]:
+        """Ids, clusters, and how many verdicts were not answered."""
+        every = self._read
+        return (
+            [line and line.id for line in every],
+            [line and line.cluster for line in every],
+            [(line.unanswered or 0) if line else 0 for line in every],
+        )
+
+    def row(self, i: int) -> Any:
+        raw = jsonl_row(_NOWHERE, self._first + i + 1, self._raw[i])
+        place = f"row {self._first + i}"
+        return row_of(Raw(place, raw.data), read_result_line, {}, verdicts=True)
+
+
+_NOWHERE = Path("table")
