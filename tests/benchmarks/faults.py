@@ -15,7 +15,7 @@ through each bridge:
 and how many requests were made about the sample, of how many allowed (``!``: more). Then replies
 that think first are cut after every ``--every``-th byte (1: after each), in a completion that
 says it is whole: each is read as the answer, or not at all. Exit status 1 if anything is WRONG or
-RAW, or if more was asked than allowed. Promptfoo's judge asks through the bridge to OpenAI.
+RAW, or if more was asked than allowed.
 """
 
 from __future__ import annotations
@@ -92,6 +92,14 @@ async def openai(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
     yield OpenAILLM("m", **options(server, timeout))
 
 
+@asynccontextmanager
+async def chat_client(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
+    from noisesense_adapters.openai import OpenAILLM
+    from noisesense_adapters.openai.client import ChatClient
+
+    yield OpenAILLM("m", client=ChatClient(**options(server, timeout)))
+
+
 def langchain(kind: type[ChatOpenAI]) -> Bridge:
     @asynccontextmanager
     async def bridge(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
@@ -159,6 +167,7 @@ def local(given: dict[str, Any], client: Any) -> Any:
 
 BRIDGES: dict[str, Bridge] = {
     "openai": openai,
+    "promptfoo": chat_client,
     "langchain": langchain(ChatOpenAI),
     "in words": langchain(InWords),
     "ragas": ragas,

@@ -140,7 +140,9 @@ def main() -> None:
         os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{folder}/mlflow.db"
         os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "false"
         os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+        os.chdir(folder)  # where MLflow writes runs' artifacts
         results = measure()
+        os.chdir(Path(__file__).parent)
     names = list(results)
     if markdown:
         print(f"| | {' | '.join(names)} |\n|---|---|---|")

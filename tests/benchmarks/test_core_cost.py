@@ -14,4 +14,5 @@ def test_the_benchmark_runs() -> None:
     assert done.returncode == 0, done.stderr
     assert re.search(r"random tables +[\d.]+ +[\d.]+ \( *[\d.]+×\)", done.stdout)
     assert re.search(r"import noisesense_adapters\.promptfoo +\d+ \(none\)", done.stdout)
-    assert re.search(r"ours, verdicts in a recording +\d+ \([\d.]+×\)", done.stdout)
+    for case in ("verdicts in a recording", "judged, all in the store", "judged, 6 calls"):
+        assert re.search(rf"ours, {case} +\d+ \( *[\d.]+×\)", done.stdout), case

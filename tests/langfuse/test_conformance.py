@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Sample, Usage
+from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.langfuse import noise_sensitivity
+from support.experiments import outputs, usage_in
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def experiment(
     samples: Sequence[Sample], evaluators: Sequence[Any], run_evaluators: Sequence[Any] = ()
 ) -> Any:
-    """``run_experiment`` over the samples; `outputs` of an application are looked up."""
+    """``run_experiment`` over the samples; an application's outputs are looked up."""
     from langfuse import Langfuse
 
     data: list[Any] = [
@@ -33,9 +34,7 @@ def experiment(
     ]
 
     def application(*, item: Any, **_: Any) -> dict[str, Any]:
-        sample = samples[item["metadata"]["n"]]
-        contexts = [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
-        return {"answer": sample.response, "contexts": contexts}
+        return outputs(samples[item["metadata"]["n"]])
 
     return Langfuse(tracing_enabled=False).run_experiment(
         name="rag",
@@ -52,7 +51,6 @@ class TestLangfuse(AdapterTests):
     ) -> HostRun:
         result = experiment(samples, [noise_sensitivity(judge=judge, definition=definition)])
         items = sorted(result.item_results, key=lambda item: item.item["metadata"]["n"])
-        usage = Usage()
         averages: dict[Any, Any] = {}
         for mode in MODES:
             values = [
@@ -63,17 +61,12 @@ class TestLangfuse(AdapterTests):
             ]
             if values:  # as Langfuse's own `format` averages
                 averages[mode] = sum(values) / len(values)
-        for item in items:
-            for each in item.evaluations:
-                metadata = each.metadata or {}
-                names = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
-                usage += Usage(**{name: metadata[name] for name in names if name in metadata})
         return HostRun(
             [self._row(item.evaluations) for item in items],
             stored=result.format(include_item_results=True)
             + repr([vars(each) for item in items for each in item.evaluations]),
             averages=averages,
-            usage=usage,
+            usage=usage_in(each.metadata for item in items for each in item.evaluations),
         )
 
     def _row(self, evaluations: Sequence[Any]) -> ShownRow:

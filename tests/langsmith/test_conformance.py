@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Sample, Usage
+from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.langsmith import noise_sensitivity
+from support.experiments import outputs, usage_in
 
 
 def examples(samples: Sequence[Sample]) -> list[Any]:
@@ -33,12 +34,6 @@ def examples(samples: Sequence[Sample]) -> list[Any]:
     ]
 
 
-def outputs(sample: Sample) -> dict[str, Any]:
-    """What an application returns."""
-    contexts = [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
-    return {"answer": sample.response, "contexts": contexts}
-
-
 def shown_row(results: Sequence[Any]) -> ShownRow:
     by_key = {result.key: result for result in results}
     if "noise_sensitivity" in by_key:
@@ -50,15 +45,6 @@ def shown_row(results: Sequence[Any]) -> ShownRow:
             if (result := by_key.get(f"noise_sensitivity_{mode}")) is not None
         }
     )
-
-
-def usage_in(results: Sequence[Any]) -> Usage:
-    names = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
-    total = Usage()
-    for result in results:
-        metadata = result.metadata or {}
-        total += Usage(**{name: metadata[name] for name in names if name in metadata})
-    return total
 
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
@@ -88,13 +74,10 @@ class TestLangSmith(AdapterTests):
             number = (row["example"].inputs or {})["number"]
             rows[number] = row["evaluation_results"]["results"]
         everything = [result for number in sorted(rows) for result in rows[number]]
-        usage = Usage()
-        for number in rows:
-            usage += usage_in(rows[number])
         return HostRun(
             [shown_row(rows[number]) for number in sorted(rows)],
             stored=json.dumps([result.model_dump() for result in everything], default=str),
-            usage=usage,
+            usage=usage_in(result.metadata for result in everything),
         )
 
 
@@ -124,5 +107,5 @@ class TestLangSmithBlocking(TestLangSmith):
         return HostRun(
             [shown_row(rows[number]) for number in sorted(rows)],
             stored=json.dumps([result.model_dump() for result in everything], default=str),
-            usage=usage_in(everything),
+            usage=usage_in(result.metadata for result in everything),
         )

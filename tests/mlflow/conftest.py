@@ -18,6 +18,8 @@ def tracking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("MLFLOW_GENAI_EVAL_MAX_WORKERS", "3")  # ten writers lock SQLite out
         import mlflow
 
-        mlflow.set_tracking_uri(f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/mlflow.db")
+        folder = tmp_path_factory.mktemp("mlflow")
+        patch.chdir(folder)  # it writes runs' artifacts to where it is
+        mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
         yield
         mlflow.set_tracking_uri(None)

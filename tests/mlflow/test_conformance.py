@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Sample, Usage
+from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.mlflow import NoiseSensitivity
+from support.experiments import usage_in
 
 pytestmark = pytest.mark.filterwarnings("default")  # MLflow warns of its own type hints
 
@@ -82,16 +83,12 @@ class TestMLflow(AdapterTests):
     ) -> HostRun:
         scorer = NoiseSensitivity(judge=judge, definition=definition)
         result, assessments = evaluated(samples, scorer)
-        usage = Usage()
-        for row in assessments:
-            for each in row:
-                metadata = each.metadata or {}
-                costs = {
-                    name: json.loads(metadata[key])
-                    for key, name in _COSTS.items()
-                    if key in metadata
-                }
-                usage += Usage(**costs)
+        costs = [
+            {_COSTS[key]: json.loads(value) for key, value in metadata.items() if key in _COSTS}
+            for row in assessments
+            for each in row
+            if (metadata := each.metadata)
+        ]
         assert result.result_df is not None, "MLflow lost the table of results"
         averages = {
             mode: float(value)
@@ -104,5 +101,5 @@ class TestMLflow(AdapterTests):
             [shown_row(row) for row in assessments],
             stored=json.dumps(stored, default=str) + repr(scorer),
             averages=averages,
-            usage=usage,
+            usage=usage_in(costs),
         )

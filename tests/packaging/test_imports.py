@@ -24,7 +24,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
     "mlflow": {"mlflow"},
-    "openai": {"openai"},
+    "openai": {"openai", "certifi"},  # certifi where the system has no certificates
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},

@@ -200,6 +200,8 @@ BAD_JUDGES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a key where its name belongs": ({"apiKeyEnv": CANARY}, ("apiKeyEnv", "not set", "export it")),
     "a name that is a list": ({"apiKeyEnv": [CANARY]}, ("apiKeyEnv", "a single value", "a list")),
     "a base URL that is none": ({"baseUrl": 5}, ("config.judge.baseUrl", "text", "int")),
+    "a host that is none": ({"baseUrl": "http://[::1"}, ("config.judge.baseUrl", "a host")),
+    "half a retry": ({"maxRetries": 0.5}, ("config.judge.maxRetries", "a whole number", "0.5")),
     "a negative timeout": ({"timeout": -1}, ("config.judge.timeout", "-1")),
     "a timeout in words": ({"timeout": "1 m"}, ("config.judge.timeout", "'1 m'")),
     "no votes": ({"votes": 0}, ("config.judge, votes", "0")),

@@ -11,6 +11,8 @@ from typing import Any
 from noisesense_adapters import promptfoo
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
 from support.command import environment
+from support.faults import mind, pairs
+from support.server import ScriptedServer
 
 HEAVY = {
     *("pydantic", "pydantic_core", "numpy", "sqlite3", "httpx", "openai", "instructor"),
@@ -49,11 +51,11 @@ def test_importing_the_assertion_loads_nothing_heavy() -> None:
     assert not any(name.startswith("asyncio") for name in found)
 
 
-def _assess(config: Any, given: Any) -> str:
+def _assess(config: Any, given: Any, response: str = GOOD_SAMPLE["response"]) -> str:
     context = {"vars": given, "config": config, "test": {}, "provider": {}}
     return (
         "from noisesense_adapters.promptfoo import get_assert\n"
-        f"result = get_assert({GOOD_SAMPLE['response']!r}, {context!r})\n"
+        f"result = get_assert({response!r}, {context!r})\n"
         "assert result['metadata']['status'] == 'scored', result"
     )
 
@@ -70,6 +72,26 @@ def test_scoring_by_a_recording_loads_nothing_heavy(tmp_path: Path) -> None:
     found = loaded(_assess({"verdicts": str(path)}, GIVEN))
 
     assert {name.partition(".")[0] for name in found} & HEAVY == set()
+
+
+def test_a_model_is_asked_without_a_client_library(tmp_path: Path) -> None:
+    """Pydantic is most of it; openai or httpx alone would be more."""
+    sample, _ = pairs()[0]
+    given = {
+        "reference": sample.reference,
+        "contextChunks": [{"text": chunk.text} for chunk in sample.retrieved_contexts],
+    }
+    with ScriptedServer(mind()) as server:
+        judge = {"baseUrl": server.base_url, "store": str(tmp_path / "noise.db"), "model": "m"}
+        script = "import os\nos.environ['OPENAI_API_KEY'] = 'k'\n" + _assess(
+            {"judge": judge}, {**given, "query": sample.user_input}, sample.response
+        )
+        asked, stored = loaded(script), loaded(script)
+        assert server.log.calls == 6
+    libraries = HEAVY - {"pydantic", "pydantic_core", "sqlite3", "hashlib", "tempfile"}
+    assert {name.partition(".")[0] for name in asked} & libraries == set()
+    assert "urllib.request" in asked
+    assert {"urllib.request", "http.client"} & stored == set()
 
 
 def test_our_folder_shadows_nothing_when_it_leads_sys_path() -> None:

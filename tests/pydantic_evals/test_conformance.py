@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from noisesense import DefinitionName, Judge, Sample, Usage
+from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.pydantic_evals import NoiseSensitivity
+from support.experiments import contexts, usage_in
 
 
 def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: Any = ()) -> Any:
@@ -27,8 +28,7 @@ def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: An
 
     def application(inputs: dict[str, Any]) -> str:
         sample = samples[inputs["number"]]
-        contexts = [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
-        set_eval_attribute("retrieved_contexts", contexts)
+        set_eval_attribute("retrieved_contexts", contexts(sample))
         return sample.response
 
     dataset: Any = Dataset(
@@ -68,10 +68,10 @@ class TestPydanticEvals(AdapterTests):
         evaluator = NoiseSensitivity(judge=judge, definition=definition, max_noise=self.limit)
         report = report_of(samples, evaluator)
         averages = report.averages().scores
-        usage = Usage()
-        for case in report.cases:
-            line = case.attributes.get("noise_sensitivity", {}).get(definition, {})
-            usage += Usage(**line.get("usage", {}))
+        lines = [
+            case.attributes.get("noise_sensitivity", {}).get(definition, {})
+            for case in report.cases
+        ]
         return HostRun(
             [shown_row(case) for case in report.cases],
             stored=report.render(include_reasons=True) + repr(report),
@@ -80,5 +80,5 @@ class TestPydanticEvals(AdapterTests):
                 for mode in MODES
                 if (name := f"noise_sensitivity_{mode}") in averages
             },
-            usage=usage,
+            usage=usage_in(line.get("usage") for line in lines),
         )

@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from support.command import environment
-from support.request_log import RequestLog
+from support.request_log import Request
 
 __all__ = [
+    "LATEST",
     "VERSIONS",
     "Evaluation",
     "Graded",
@@ -32,8 +33,16 @@ __all__ = [
 ]
 
 LOCKS = Path(__file__).parents[1] / "promptfoo"
-VERSIONS = ("v0.121", "v0.123")
-"""With the machine's own Node.js, and with the Node.js 22 that its lock file brings."""
+LATEST = "v0.123"
+"""Its lock file brings the Node.js 22 that it needs; the older ones run on the machine's own."""
+
+VERSIONS = (
+    pytest.param("v0.118", marks=pytest.mark.broad),
+    pytest.param("v0.121", marks=pytest.mark.broad),
+    LATEST,
+)
+_UNUSED = ("@openai/codex-*/vendor", "@openai/codex-*/bin", "@anthropic-ai/claude-agent-sdk-*")
+"""Other programs that Promptfoo brings along: half a gigabyte."""
 
 
 def npm_cache(config: pytest.Config) -> Path:
@@ -73,6 +82,9 @@ def install(version: str, cache: Path) -> Path:
             check=False,
         )
         assert done.returncode == 0, f"npm ci of Promptfoo {version} failed:\n{done.stderr}"
+        for pattern in _UNUSED:
+            for path in (made / "node_modules").glob(pattern):
+                shutil.rmtree(path)
         _publish(made, folder)
     return folder / "node_modules" / ".bin"
 
@@ -145,12 +157,12 @@ class Run:
     """The suite, run by one version.
 
     Attributes:
-        asked: what the judge's server saw.
+        requests: what the judge's server saw.
         config: the text of the config that was run.
     """
 
     evaluation: Evaluation
-    asked: RequestLog
+    requests: list[Request]
     config: str
 
 

@@ -18,6 +18,7 @@ from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
 from support.faults import FAULTS, STRUCK, Fault, mind, pairs
@@ -32,6 +33,10 @@ Make = Callable[[ScriptedServer], StructuredLLM]
 BRIDGES: dict[str, Make] = {
     "openai": lambda server: OpenAILLM(
         "m", base_url=server.base_url, api_key=KEY, timeout=0.5, max_retries=0
+    ),
+    "promptfoo": lambda server: OpenAILLM(
+        "m",
+        client=ChatClient(base_url=server.base_url, api_key=KEY, timeout=0.5, max_retries=0),
     ),
     "langchain": lambda server: LangChainLLM(chat_openai(server, key=KEY, timeout=0.5)),
 }

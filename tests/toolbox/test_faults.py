@@ -1,4 +1,7 @@
-"""The fault table through the openai client and LangChain's ChatOpenAI, with and without forms."""
+"""The fault table through the openai client, Promptfoo's, and LangChain's ChatOpenAI.
+
+The last with and without forms.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI
 
 from noisesense import LLMJudge, Sample, Verdicts, score
 from noisesense.errors import JudgeError, ReplyError
@@ -21,8 +25,8 @@ from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, Items, in_verd
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer
+from support.timeouts import ChatClientOnDemand, async_client, clients
 
-TIMEOUT = 0.5
 Make = Callable[..., StructuredLLM]
 
 
@@ -34,20 +38,40 @@ class InWords(ChatOpenAI):
 
 
 def _openai(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    return OpenAILLM(
-        "m", base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
+    client = AsyncOpenAI(
+        base_url=server.base_url,
+        api_key="k",
+        timeout=timeout,
+        max_retries=RETRIES,
+        http_client=async_client(),
     )
+    return OpenAILLM("m", client=client)
 
 
-def _langchain(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    return LangChainLLM(chat_openai(server, timeout=timeout, max_retries=RETRIES))
+def _chat_client(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
+    client = ChatClientOnDemand(
+        base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
+    )
+    return OpenAILLM("m", client=client)
+
+
+def _langchain(
+    server: ScriptedServer, timeout: float = 60, kind: type[ChatOpenAI] = ChatOpenAI
+) -> StructuredLLM:
+    options = {"timeout": timeout, "max_retries": RETRIES, **clients()}
+    return LangChainLLM(chat_openai(server, kind, **options))
 
 
 def _in_words(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    return LangChainLLM(chat_openai(server, InWords, timeout=timeout, max_retries=RETRIES))
+    return _langchain(server, timeout, InWords)
 
 
-BRIDGES: dict[str, Make] = {"openai": _openai, "langchain": _langchain, "in words": _in_words}
+BRIDGES: dict[str, Make] = {
+    "openai": _openai,
+    "promptfoo": _chat_client,
+    "langchain": _langchain,
+    "in words": _in_words,
+}
 each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
 
 
@@ -73,7 +97,7 @@ def _name(sample: Sample) -> str:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_fault(fault: Fault, make: Make) -> None:
     with ScriptedServer(mind(), script=fault.script()) as server:
-        judge = LLMJudge(make(server, TIMEOUT if fault.misbehavior.hang else 60))
+        judge = LLMJudge(make(server))
         results = _judge_all(judge)
         struck = results.pop(STRUCK)
         for name, result in results.items():

@@ -15,6 +15,7 @@ from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
 from noisesense.verdicts.recording import write_recording
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox import running as _ask
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
@@ -25,6 +26,9 @@ Make = Callable[[ScriptedServer], StructuredLLM]
 
 BRIDGES: dict[str, Make] = {
     "openai": lambda server: OpenAILLM("m", base_url=server.base_url, api_key="k"),
+    "promptfoo": lambda server: OpenAILLM(
+        "m", client=ChatClient(base_url=server.base_url, api_key="k")
+    ),
     "langchain": lambda server: LangChainLLM(chat_openai(server)),
 }
 each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())

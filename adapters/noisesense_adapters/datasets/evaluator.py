@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 from noisesense import (
     Judge,
-    RecordedJudge,
     Result,
     Sample,
     StructuredLLM,
@@ -19,11 +17,11 @@ from noisesense import (
 )
 from noisesense.errors import InputError, NoiseSenseError, describe
 from noisesense.judging.protocol import Judgement, Usage
-from noisesense.judging.sharing import judge_once
+from noisesense.judging.sharing import judge_once, sharing_key
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.datasets.rows import Column, chunks_of, parsed, pick, without_nulls
-from noisesense_adapters.toolbox.judges import check_alone, judge_over, read_verdicts
+from noisesense_adapters.toolbox.judges import given_judge, judge_over, read_verdicts
 
 Modes = Literal["relevant", "irrelevant", "both"]
 
@@ -66,7 +64,8 @@ class Places:
             InputError: a text is missing or malformed. It names the field and where it was
                 looked for.
         """
-        data = {name: plain(value) for name, value in row.items()}
+        # A host's row may hold more than the texts, such as a whole trace.
+        data = {name: plain(row[name]) for name in self._names() if name in row}
         found = {field: self._value(field, data, row) for field in (*_TEXTS, *_DATA)}
         try:
             chunks = chunks_of(documents(found["contexts"]))
@@ -82,6 +81,12 @@ class Places:
         )
         return sample, found["verdicts"]
 
+    def _names(self) -> set[str]:
+        """What a path may begin with. A name may itself have dots."""
+        columns = (column for column in self.chosen.values() if isinstance(column, str))
+        paths = {*columns, *(path for usual in self.usual.values() for path in usual)}
+        return paths | {path.partition(".")[0] for path in paths}
+
     def _value(self, field: str, data: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
         column, usual = self.chosen.get(field), self.usual.get(field, ())
         if callable(column):
@@ -93,17 +98,17 @@ class Places:
                     return value
             if field in _OPTIONAL:
                 return None
-            raise self._missing(field, " or ".join(map(repr, usual)), data)
+            raise self._missing(field, " or ".join(map(repr, usual)), row)
         # A name stands for itself, or for a field of whatever usually holds such texts.
         homes = dict.fromkeys(path.partition(".")[0] for path in usual)
         for path in (column, *(f"{home}.{column}" for home in homes)):
             value = _at(data, path)
             if value is not None:
                 return value
-        raise self._missing(field, repr(column), data)
+        raise self._missing(field, repr(column), row)
 
-    def _missing(self, field: str, expected: str, data: Mapping[str, Any]) -> InputError:
-        names = ", ".join(repr(path) for path in _paths(data))
+    def _missing(self, field: str, expected: str, row: Mapping[str, Any]) -> InputError:
+        names = ", ".join(map(repr, _paths(row)))
         hint = f"{field}= takes a name, a dotted path or a function of the row"
         got = f"only {names}" if names else "an empty row"
         return InputError(f"the {field} at {expected}", got, where=field, hint=hint)
@@ -116,10 +121,10 @@ def _at(data: Any, path: str) -> Any:
         return None
 
 
-def _paths(data: Mapping[str, Any]) -> list[str]:
+def _paths(row: Mapping[str, Any]) -> list[str]:
     """The names two levels deep, for messages."""
     names: list[str] = []
-    for name, value in data.items():
+    for name, value in ((name, plain(value)) for name, value in row.items()):
         if isinstance(value, Mapping):
             names += [f"{name}.{inner}" for inner in cast("Mapping[str, Any]", value)]
         elif value is not None:
@@ -205,6 +210,17 @@ class Evaluated:
         figures[0].metadata.update(_cost(self.judgement.usage))
         return figures
 
+    def result(self, id: str, sample: Sample | None = None) -> Result:  # noqa: A002 - its field
+        """The row as results files hold it."""
+        return Result(
+            id,
+            self.score,
+            sample=sample,
+            unanswered=self.judgement.unanswered,
+            usage=self.judgement.usage,
+            judge=self.judge,
+        )
+
     def _figure(self, mode: Mode) -> Figure:
         reason = self.score.reason(mode)
         if "lower is better" not in reason:
@@ -232,41 +248,53 @@ class RowEvaluator:
 
     Args:
         usual: where the host's users keep the texts.
+        bridge: makes a `noisesense.StructuredLLM` over the model.
         judge: a `noisesense.Judge`, or the path of a recording.
         model: the host's model, if there is no judge.
-        bridge: makes a `noisesense.StructuredLLM` over it.
         mode: ``"relevant"``, ``"irrelevant"`` or ``"both"``.
         definition: see `noisesense.score`.
         empty: likewise.
         undetermined: likewise.
         store: a `VerdictStore`, or the path of one, for the model's replies.
         judge_options: further arguments of the `LLMJudge` over the model.
-        places: of each text a name, a dotted path or a function of the row; None for the usual.
+        contexts: where a row holds the retrieved texts: a name, a dotted path or a function of the
+            row; None for the usual.
+        reference: likewise.
+        response: likewise.
+        user_input: likewise.
 
     Raises:
-        InputError: an unknown mode, definition or place, or something beside a judge.
+        InputError: an unknown mode, definition or place, neither judge nor model, or something
+            beside a judge.
     """
 
     def __init__(
         self,
         usual: Usual,
+        bridge: Callable[[Any], StructuredLLM],
         *,
         judge: Any = None,
         model: Any = None,
-        bridge: Callable[[Any], StructuredLLM],
         mode: Modes = "both",
         definition: DefinitionName = "ragas",
         empty: Empty = "undefined",
         undetermined: Undetermined = "none",
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
-        places: Mapping[str, Column | None],
+        contexts: Column | None = None,
+        reference: Column | None = None,
+        response: Column | None = None,
+        user_input: Column | None = None,
     ) -> None:
+        if judge is None and model is None:
+            hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
+            raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
         self.modes = check_modes(mode, definition)
         self.definition: DefinitionName = definition
         self.empty: Empty = check_empty(empty)
         self.undetermined: Undetermined = check_undetermined(undetermined)
-        self.places = Places(usual, places)
+        chosen = dict(zip(_TEXTS, (response, reference, contexts, user_input), strict=True))
+        self.places = Places(usual, chosen)
         self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
         self._model = (model, bridge, store, judge_options)
         self._results: dict[object, list[Result]] | None = None
@@ -295,16 +323,7 @@ class RowEvaluator:
         except NoiseSenseError as error:
             self._collect(sample, Result(sample.key, error=str(error), sample=sample))
             raise
-        judgement = evaluated.judgement
-        result = Result(
-            sample.key,
-            evaluated.score,
-            sample=sample,
-            unanswered=judgement.unanswered,
-            usage=judgement.usage,
-            judge=evaluated.judge,
-        )
-        self._collect(sample, result)
+        self._collect(sample, evaluated.result(sample.key, sample))
         return evaluated
 
     async def _evaluated(self, sample: Sample, data: Any) -> Evaluated:
@@ -329,12 +348,13 @@ class RowEvaluator:
 
     def _collect(self, sample: Sample, result: Result) -> None:
         if self._results is not None:
-            self._results.setdefault(_key(sample), []).append(result)
+            self._results.setdefault(sharing_key(sample), []).append(result)
 
     def summary(self, rows: Iterable[Mapping[str, Any]]) -> Summary:
-        """The figures of a run's rows, which are then forgotten.
+        """The figures of a run's rows: of each its latest result, which is then forgotten.
 
-        A row without a result counts as failed.
+        A row without a result counts as failed. What a run that broke off left behind is not
+        used for rows that were evaluated since.
         """
         return summarize([self._result(number, row) for number, row in enumerate(rows)])
 
@@ -343,12 +363,25 @@ class RowEvaluator:
             sample, _ = self.places.read(row)
         except InputError as error:
             return Result(str(number), error=str(error))
-        results = (self._results or {}).get(_key(sample))
-        return results.pop(0) if results else Result(str(number), error="it was not evaluated")
+        results = (self._results or {}).get(sharing_key(sample))
+        return results.pop() if results else Result(str(number), error="it was not evaluated")
 
 
-def _key(sample: Sample) -> object:
-    return sample.key, tuple(chunk.relevant for chunk in sample.retrieved_contexts)
+def rows_of(evaluator: object) -> RowEvaluator:
+    """What an evaluator found from now on, for a summary of the run.
+
+    Args:
+        evaluator: a function that a host's factory made, with its rows as the attribute ``rows``.
+
+    Raises:
+        InputError: some other function.
+    """
+    rows = getattr(evaluator, "rows", None)
+    if not isinstance(rows, RowEvaluator):
+        expected = "an evaluator made by noise_sensitivity(…)"
+        raise InputError(expected, describe(evaluator), where="evaluator")
+    rows.collect()
+    return rows
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
@@ -360,23 +393,6 @@ def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
     if mode == "both":
         return MODES if has_irrelevant else ("relevant",)
     return (mode,)
-
-
-def given_judge(judge: Any, **others: Any) -> Judge | None:
-    """The judge that a user gave: an object, or the path of a recording; None for none.
-
-    Raises:
-        InputError: something else, or one of ``others`` beside it.
-    """
-    if judge is None:
-        return None
-    check_alone(**others)
-    if isinstance(judge, (str, os.PathLike)):
-        return RecordedJudge(cast("str | os.PathLike[str]", judge))
-    if not isinstance(judge, Judge):
-        expected = "a recording's path, or an object with `async def judge(sample)`"
-        raise InputError(expected, type(judge).__name__, where="judge")
-    return judge
 
 
 def mean_sentence(summary: Summary, mode: Mode) -> str:

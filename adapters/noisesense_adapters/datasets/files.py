@@ -16,8 +16,7 @@ from noisesense.errors import InputError, NoiseSenseError, describe
 from noisesense.jsonl import parse_line
 from noisesense.utf8 import encodable
 from noisesense_adapters.datasets.rows import Raw, named
-from noisesense_adapters.promptfoo.sample import as_object
-from noisesense_adapters.toolbox.documents import read_json
+from noisesense_adapters.toolbox.documents import as_object, read_json
 from noisesense_adapters.toolbox.extras import needs_extra
 
 _OTHERS = {

@@ -28,8 +28,9 @@ from noisesense_adapters.datasets.rows import (
     recognize,
     without_nulls,
 )
-from noisesense_adapters.promptfoo.sample import Inputs, as_object
+from noisesense_adapters.promptfoo.sample import Inputs
 from noisesense_adapters.ragchecker import read_result
+from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.judges import read_verdicts
 
 _FIELDS = frozenset(ResultLine.model_fields)

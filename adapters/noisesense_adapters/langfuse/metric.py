@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from noisesense import DefinitionName, Empty, Undetermined
-from noisesense.errors import InputError, NoiseSenseError, describe
+from noisesense.errors import NoiseSenseError
 from noisesense_adapters.datasets.evaluator import (
     Figure,
     Modes,
     RowEvaluator,
     mean_sentence,
     plain,
+    rows_of,
 )
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.datasets.rows import Column
@@ -93,26 +94,21 @@ def noise_sensitivity(
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
-    if judge is None and model is None:
-        hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
-        raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
     rows = RowEvaluator(
         _USUAL,
+        structured_llm,
         judge=judge,
         model=model,
-        bridge=structured_llm,
         mode=mode,
         definition=definition,
         empty=empty,
         undetermined=undetermined,
         store=store,
         judge_options=judge_options,
-        places={
-            "contexts": contexts,
-            "reference": reference,
-            "response": response,
-            "user_input": user_input,
-        },
+        contexts=contexts,
+        reference=reference,
+        response=response,
+        user_input=user_input,
     )
 
     async def noise_sensitivity(
@@ -163,11 +159,7 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
     Raises:
         InputError: some other function.
     """
-    rows = getattr(evaluator, "rows", None)
-    if not isinstance(rows, RowEvaluator):
-        expected = "an evaluator made by noise_sensitivity(…)"
-        raise InputError(expected, describe(evaluator), where="evaluator")
-    rows.collect()
+    rows = rows_of(evaluator)
 
     def noise_sensitivity_run(
         *, item_results: Sequence[ExperimentItemResult], **_: Any

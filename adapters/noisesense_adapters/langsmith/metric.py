@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from noisesense import DefinitionName, Empty, Undetermined
-from noisesense.errors import InputError, describe
-from noisesense_adapters.datasets.evaluator import Modes, RowEvaluator, mean_sentence
+from noisesense_adapters.datasets.evaluator import Modes, RowEvaluator, mean_sentence, rows_of
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.datasets.rows import Column
 
@@ -86,26 +85,21 @@ def noise_sensitivity(
     """
     if hasattr(judge, "ainvoke") and model is None:
         judge, model = None, judge
-    if judge is None and model is None:
-        hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
-        raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
     rows = RowEvaluator(
         _USUAL,
+        structured_llm,
         judge=judge,
         model=model,
-        bridge=structured_llm,
         mode=mode,
         definition=definition,
         empty=empty,
         undetermined=undetermined,
         store=store,
         judge_options=judge_options,
-        places={
-            "contexts": contexts,
-            "reference": reference,
-            "response": response,
-            "user_input": user_input,
-        },
+        contexts=contexts,
+        reference=reference,
+        response=response,
+        user_input=user_input,
     )
 
     async def noise_sensitivity(
@@ -140,11 +134,7 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
     Raises:
         InputError: some other function.
     """
-    rows = getattr(evaluator, "rows", None)
-    if not isinstance(rows, RowEvaluator):
-        expected = "an evaluator made by noise_sensitivity(…)"
-        raise InputError(expected, describe(evaluator), where="evaluator")
-    rows.collect()
+    rows = rows_of(evaluator)
 
     def noise_sensitivity_summary(
         inputs: Sequence[Any], outputs: Sequence[Any], reference_outputs: Sequence[Any]

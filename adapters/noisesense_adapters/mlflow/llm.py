@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from noisesense import StructuredLLM
-from noisesense.errors import JudgeError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.datasets.model import structured_llm
-from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, judge_error
+from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, made
 from noisesense_adapters.toolbox.identity import identity
-from noisesense_adapters.toolbox.replies import read_reply, spelled_out
+from noisesense_adapters.toolbox.replies import read, spelled_out
 from noisesense_adapters.toolbox.running import in_thread
 
 S = TypeVar("S", bound=BaseModel)
@@ -34,14 +33,7 @@ class MLflowLLM:
     def __init__(self, uri: str) -> None:
         self.name, self.identity, self._in_words = uri, identity(uri=uri, temperature=0), False
         backend: Any = import_module("mlflow.genai.scorers.llm_backend")
-        failure: JudgeError
-        try:
-            self._client = backend.ScorerLLMClient(uri)
-        except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
-            failure = judge_error(error, uri)
-        else:
-            return
-        raise failure
+        self._client = made(lambda: backend.ScorerLLMClient(uri), uri)
 
     def __repr__(self) -> str:
         return f"MLflowLLM({self.name!r})"
@@ -55,20 +47,20 @@ class MLflowLLM:
         """
         if not self._in_words:
             try:
-                text = await self._call(prompt, schema)
-                return read_reply(text, schema, Usage(calls=1)), Usage(calls=1)
+                return await self._call(prompt, schema), Usage(calls=1)
             except RequestRefusedError:
                 self._in_words = True
-        text = await self._call(spelled_out(prompt, schema), None)
-        return read_reply(text, schema, Usage(calls=1)), Usage(calls=1)
+        reply = await self._call(spelled_out(prompt, schema), schema, in_words=True)
+        return reply, Usage(calls=1)
 
-    async def _call(self, prompt: str, schema: type[BaseModel] | None) -> str:
+    async def _call(self, prompt: str, schema: type[S], *, in_words: bool = False) -> S:
         messages = [{"role": "user", "content": prompt}]
         options: dict[str, Any] = {"temperature": 0}
-        if schema is not None:
+        if not in_words:
             options["response_format"] = schema
         call = in_thread(lambda: self._client.complete(messages, **options))
-        return str(await call_model(call, self.name, has_other_form=schema is not None) or "")
+        text = await call_model(call, self.name, has_other_form=not in_words)
+        return await read(str(text or ""), schema, Usage(calls=1))
 
 
 def bridge(model: object) -> StructuredLLM:

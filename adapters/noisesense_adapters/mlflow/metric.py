@@ -89,21 +89,19 @@ class NoiseSensitivity(Scorer):
         fields: dict[str, Any] = {**scorer, "mode": mode, "definition": definition}
         rows = RowEvaluator(
             USUAL,
+            bridge,
             judge=judge,
             model=model,
-            bridge=bridge,
             mode=mode,
             definition=definition,
             empty=empty,
             undetermined=undetermined,
             store=store,
             judge_options=judge_options,
-            places={
-                "contexts": contexts,
-                "reference": reference,
-                "response": response,
-                "user_input": user_input,
-            },
+            contexts=contexts,
+            reference=reference,
+            response=response,
+            user_input=user_input,
         )
         fields.update(empty=empty, undetermined=undetermined)
         super().__init__(**fields)

@@ -14,10 +14,9 @@ from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.protocol import Usage
+from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
-from noisesense_adapters.toolbox.identity import endpoint, identity
-from noisesense_adapters.toolbox.replies import json_form, read_completion, spelled_out
+from noisesense_adapters.toolbox.identity import check_address, endpoint, identity
 from noisesense_adapters.toolbox.running import in_thread, limit_requests, with_deadline
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ _lock = threading.RLock()  # letting go of a lifetime may end it there and then
 _open: dict[_Key, tuple[AsyncOpenAI, AsyncGenerator[AsyncOpenAI, None]]] = {}
 
 
-def sender(client: AsyncOpenAI | OpenAI | None, **settings: Any) -> Send:
+def sender(client: AsyncOpenAI | OpenAI | ChatClient | None, **settings: Any) -> Send:
     """What sends a request: through the user's client, or one made from the settings.
 
     A sync client works in threads. An async one is copied for each loop, so that it works in
@@ -39,6 +38,8 @@ def sender(client: AsyncOpenAI | OpenAI | None, **settings: Any) -> Send:
     """
     if client is None:
         return _through(lambda: _settled(settings), lambda: _new_client(settings))
+    if isinstance(client, ChatClient):
+        return lambda request: client.create(**request)
     with needs_extra("openai"):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
     if not isinstance(client, AsyncOpenAI):
@@ -142,7 +143,8 @@ class OpenAILLM:
     Args:
         model: the model's name at the endpoint.
         client: an ``AsyncOpenAI`` or ``OpenAI`` (also Azure's) to use with its own settings, in
-            place of those below; a sync one is called in threads. You close it yourself.
+            place of those below; a sync one is called in threads. You close it yourself. A
+            `ChatClient` needs no openai package.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: default ``OPENAI_API_KEY``.
         timeout: seconds a whole request may take, default 60; of a client of your own, its
@@ -159,7 +161,7 @@ class OpenAILLM:
         self,
         model: str,
         *,
-        client: AsyncOpenAI | OpenAI | None = None,
+        client: AsyncOpenAI | OpenAI | ChatClient | None = None,
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float | None = None,
@@ -169,13 +171,8 @@ class OpenAILLM:
         if not isinstance(model, str) or not model.strip():
             got = "an empty text" if isinstance(model, str) else type(model).__name__
             raise InputError("a model's name", got, where="model")
-        if base_url is not None and not str(base_url).startswith(("http://", "https://")):
-            raise InputError(
-                "an address that begins with http:// or https://",
-                "one without",
-                where="base_url",
-                hint="such as http://localhost:8000/v1",
-            )
+        if base_url is not None:
+            check_address(str(base_url), "base_url")
         settings = (base_url, api_key, timeout, max_retries)
         if client is not None and settings != (None, None, None, None):
             raise InputError(
@@ -224,6 +221,9 @@ class OpenAILLM:
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
+        # Here and below: loaded only where something is asked. A store may have all the replies.
+        from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
+
         for form in range(self._form, len(_FORMS)):
             request = self._request(prompt, schema, _FORMS[form])
             has_other_form = form + 1 < len(_FORMS)
@@ -235,11 +235,15 @@ class OpenAILLM:
         raise AssertionError("the last form returns or raises")
 
     async def _reply(self, request: dict[str, Any], form: int, schema: type[S]) -> tuple[S, Usage]:
+        from noisesense_adapters.toolbox.replies import read_completion
+
         completion = await self._send(request)
         self._form = max(self._form, form)
         return await read_completion(completion, schema)
 
     def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
+        from noisesense_adapters.toolbox.replies import json_form, spelled_out
+
         request: dict[str, Any] = {"model": self.model, **self._params}
         if form == "json_schema":
             form_of_reply = {"name": schema.__name__, "schema": json_form(schema), "strict": True}

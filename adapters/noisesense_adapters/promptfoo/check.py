@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, cast
 from noisesense.errors import InputError, JudgeError, NoiseSenseError
 from noisesense_adapters.promptfoo.llm import check_judge_settings
 from noisesense_adapters.promptfoo.metric import read_config, read_settings
-from noisesense_adapters.promptfoo.sample import CHUNKS, Inputs, as_list, as_object
+from noisesense_adapters.promptfoo.sample import CHUNKS, Inputs
+from noisesense_adapters.toolbox.documents import as_list, as_object
 from noisesense_adapters.toolbox.extras import needs_extra
 
 _OURS = "noisesense_adapters.promptfoo"

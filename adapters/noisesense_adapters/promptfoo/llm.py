@@ -13,7 +13,9 @@ from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.sample import Sample
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.promptfoo.sample import as_object
+from noisesense_adapters.openai.client import ChatClient
+from noisesense_adapters.toolbox.documents import as_object
+from noisesense_adapters.toolbox.identity import check_address
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.running import run_blocking
 
@@ -60,14 +62,11 @@ def judge(
         JudgeError: the model could not be called, or gave no usable list of claims.
     """
     sample, endpoint = Sample.model_validate(fields), _endpoint(config, context)
-    bridge = partial(
-        OpenAILLM,
-        endpoint.model,
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key,
-        params={} if endpoint.temperature is None else {"temperature": endpoint.temperature},
-        **dict(endpoint.llm),
+    client = ChatClient(
+        api_key=endpoint.api_key or "", base_url=endpoint.base_url or "", **dict(endpoint.llm)
     )
+    params = {} if endpoint.temperature is None else {"temperature": endpoint.temperature}
+    bridge = partial(OpenAILLM, endpoint.model, client=client, params=params)
     try:
         llm_judge = judge_over(
             "promptfoo", bridge, endpoint, store=endpoint.store, options=dict(endpoint.judge)
@@ -91,12 +90,8 @@ def _endpoint(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:
         base_url=endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or None,
         api_key=endpoint.api_key or os.environ.get("OPENAI_API_KEY") or None,
     )
-    if endpoint.base_url and not endpoint.base_url.startswith(("http://", "https://")):
-        raise InputError(
-            "an address that starts with http:// or https://",
-            "one without" if "@" in endpoint.base_url else describe(endpoint.base_url),
-            where="config.judge.baseUrl, or OPENAI_BASE_URL",
-        )
+    if endpoint.base_url:
+        check_address(endpoint.base_url, "config.judge.baseUrl, or OPENAI_BASE_URL")
     # At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
     # "anthropic:messages:…", and OpenAI should not get the texts.
     if not endpoint.base_url and ":" in endpoint.model and not endpoint.model.startswith("ft:"):
@@ -176,8 +171,11 @@ def _settings(values: dict[str, Any], where: str) -> dict[str, Any]:
         settings[name] = value
     for name in ("timeout", "maxRetries", "temperature"):
         value = settings.get(name, 1)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
             raise InputError("a number of 0 or more", describe(value), where=f"{where}.{name}")
+    retries = settings.get("maxRetries", 0)
+    if not float(retries).is_integer():
+        raise InputError("a whole number", describe(retries), where=f"{where}.maxRetries")
     return settings
 
 

@@ -21,9 +21,9 @@ from noisesense_adapters.promptfoo.sample import (
     QUERY,
     REFERENCE,
     Inputs,
-    as_object,
     given_verdicts,
 )
+from noisesense_adapters.toolbox.documents import as_object
 
 _KNOWN = (
     *("mode", "definition", "maxNoise", "threshold", "empty", "undetermined", "name"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, NoiseSenseError, RecordingError, describe
 from noisesense_adapters.promptfoo.plain import plain_recorded, plain_verdicts
+from noisesense_adapters.toolbox.documents import as_list, as_object
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import VerdictsForm
@@ -244,18 +245,8 @@ class Inputs:
         return f"only {', '.join(map(repr, self._vars))}" if self._vars else "no variables"
 
 
-def as_object(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def _is_list(value: Any) -> bool:
     return isinstance(value, list)
-
-
-def as_list(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if _is_list(value) else []
 
 
 def _fields(output: Any) -> dict[str, Any]:

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from noisesense.errors import JudgeError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, judge_error
+from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, made
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     check_complete,
     json_form,
-    read_reply,
+    read,
     spelled_out,
     usage_of,
 )
@@ -50,17 +49,10 @@ class PydanticAILLM:
     """
 
     def __init__(self, model: Model | str) -> None:
-        failure: JudgeError
-        try:
-            self._model = infer_model(model)
-        except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
-            failure = judge_error(error, str(model))
-        else:
-            self.name = f"{self._model.system}:{self._model.model_name}"
-            self.identity = identity(model=self._model)
-            self._in_words = not _takes_forms(self._model.profile)
-            return
-        raise failure
+        self._model = made(lambda: infer_model(model), str(model))
+        self.name = f"{self._model.system}:{self._model.model_name}"
+        self.identity = identity(model=self._model)
+        self._in_words = not _takes_forms(self._model.profile)
 
     def __repr__(self) -> str:
         return f"PydanticAILLM({self.name!r})"
@@ -75,10 +67,10 @@ class PydanticAILLM:
         if not self._in_words:
             form = OutputObjectDefinition(json_form(schema), schema.__name__, strict=True)
             try:
-                return self._read(await self._call(prompt, form), schema)
+                return await self._read(await self._call(prompt, form), schema)
             except RequestRefusedError:
                 self._in_words = True
-        return self._read(await self._call(spelled_out(prompt, schema), None), schema)
+        return await self._read(await self._call(spelled_out(prompt, schema), None), schema)
 
     async def _call(self, prompt: str, form: OutputObjectDefinition | None) -> ModelResponse:
         call = model_request(
@@ -90,10 +82,10 @@ class PydanticAILLM:
         )
         return await call_model(call, self.name, has_other_form=form is not None)
 
-    def _read(self, response: ModelResponse, schema: type[S]) -> tuple[S, Usage]:
+    async def _read(self, response: ModelResponse, schema: type[S]) -> tuple[S, Usage]:
         usage = usage_of(response)
         check_complete(usage, response.finish_reason)
-        return read_reply(response.text or "", schema, usage), usage
+        return await read(response.text or "", schema, usage), usage
 
 
 def _takes_forms(profile: Any) -> bool:

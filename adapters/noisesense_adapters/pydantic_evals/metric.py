@@ -12,7 +12,6 @@ from noisesense.errors import InputError
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense_adapters.datasets.evaluator import (
-    Evaluated,
     Modes,
     RowEvaluator,
     check_modes,
@@ -132,7 +131,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         """
         evaluated = await self._rows().evaluate({name: getattr(ctx, name) for name in _NAMES})
         lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
-        lines[self.definition] = _line(ctx.name or "", evaluated)
+        lines[self.definition] = evaluated.result(ctx.name or "").to_dict()
         results: dict[str, EvaluationReason] = {}
         for mode, value, reason, metadata in evaluated.figures():
             name = f"noise_sensitivity_{mode}"
@@ -172,32 +171,19 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
             model = judging._default_model
         return RowEvaluator(
             _USUAL,
+            PydanticAILLM,
             judge=self.judge if self.recording is None else self.recording,
             model=model,
-            bridge=PydanticAILLM,
             mode=self.mode,
             definition=self.definition,
             empty=self.empty,
             undetermined=self.undetermined,
             store=self.store,
-            places={
-                "contexts": self.contexts,
-                "reference": self.reference,
-                "response": self.response,
-                "user_input": self.user_input,
-            },
+            contexts=self.contexts,
+            reference=self.reference,
+            response=self.response,
+            user_input=self.user_input,
         )
-
-
-def _line(name: str, evaluated: Evaluated) -> dict[str, Any]:
-    judgement = evaluated.judgement
-    return Result(
-        name,
-        evaluated.score,
-        unanswered=judgement.unanswered,
-        usage=judgement.usage,
-        judge=evaluated.judge,
-    ).to_dict()
 
 
 @dataclass(repr=False)

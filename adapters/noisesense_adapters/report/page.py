@@ -36,7 +36,7 @@ def source_name(results: Results) -> str:
 
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("detail.js", "table.js")
-_DATA = ("rows-here", "details-here", "texts-here")
+_DATA = ("rows", "details", "chunks")
 
 
 def write_report(
@@ -122,7 +122,7 @@ def write_report(
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
         # Too large to be copied: they are written where these elements stand.
-        **{name.removesuffix("-here"): Markup(f"<{name}>") for name in _DATA},
+        data={name: Markup(f"<{name}-here>") for name in _DATA},
     )
     write_whole(as_path(path), _pieces(encodable(page).rstrip("\n"), samples))
     return Path(path)
@@ -130,18 +130,11 @@ def write_report(
 
 def _pieces(page: str, samples: Samples) -> Iterator[str]:
     """The page with its data. What a user wrote is escaped, and holds no such element."""
-    before, page = page.split(f"<{_DATA[0]}>")
-    yield before + "["
-    last = len(samples.rows) - 1
-    for i, row in enumerate(samples.rows):
-        yield row.translate(_ESCAPES) + ("," if i < last else "")
-    between, page = page.split(f"<{_DATA[1]}>")
-    yield "]" + between
-    yield from samples.details.packs()
-    between, after = page.split(f"<{_DATA[2]}>")
-    yield between
-    yield from samples.texts.packs()
-    yield after
+    for name in _DATA:
+        before, page = page.split(f"<{name}-here>")
+        yield before
+        yield from getattr(samples, name).packs()
+    yield page
 
 
 def _source(name: str) -> str:
@@ -161,7 +154,3 @@ def _policy(style: str, scripts: Iterable[str]) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-# No character of the data may end or alter the block that it is in.
-_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})

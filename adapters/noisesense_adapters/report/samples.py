@@ -1,7 +1,7 @@
 """The samples as the page's script reads them: rows of the table, and a detail for each.
 
-Rows are one JSON document, read when the page opens. Details and texts are packed: each line is
-the base64 of some compressed JSON lines, unpacked when a sample among them is opened. A text that
+Rows, details and chunks are packed: each line is the base64 of some compressed JSON lines. Rows
+are unpacked when the page opens, the others when a sample among them is opened. A chunk that
 several samples share is stored once.
 """
 
@@ -22,7 +22,7 @@ _DIGITS = 6
 """Of values: more than the page shows, and few enough to keep the file small."""
 
 
-PACKED = 64
+PACKED = 256
 """How many lines are packed together: `detail.js` has the same number."""
 
 
@@ -53,15 +53,14 @@ class Packed:
 
 
 class Samples:
-    """Collects results. Row *i* and detail *i* are of sample *i*; details name texts by number."""
+    """Collects results. Row and detail *i* are of sample *i*; details name chunks by number."""
 
     def __init__(self) -> None:
-        self.rows: list[str] = []
-        self.details, self.texts = Packed(), Packed()
+        self.rows, self.details, self.chunks = Packed(), Packed(), Packed()
         self._numbers: dict[bytes, int] = {}
 
     def add(self, result: Result) -> None:
-        self.rows.append(to_json(_row(result)))
+        self.rows.add(_row(result))
         self.details.add(self._detail(result))
 
     def _detail(self, result: Result) -> dict[str, Any]:
@@ -93,17 +92,14 @@ class Samples:
             "chunks": [self._chunk(c, r) for c, r in zip(chunks, relevance, strict=True)],
         }
 
-    def _chunk(self, chunk: ChunkForm, relevant: bool | None) -> dict[str, Any]:
-        key = blake2b(chunk.text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        number = self._numbers.setdefault(key, self.texts.count)
-        if number == self.texts.count:
-            self.texts.add(chunk.text)
-        data: dict[str, Any] = {"text": number, "relevant": relevant}
-        if chunk.id is not None:
-            data["id"] = chunk.id
-        if chunk.relevant is not None:
-            data["labeled"] = True
-        return data
+    def _chunk(self, chunk: ChunkForm, relevant: bool | None) -> list[Any]:
+        """Its number, its relevance, and whether that is a label."""
+        data = {"text": chunk.text} if chunk.id is None else {"text": chunk.text, "id": chunk.id}
+        key = blake2b(to_json(data).encode(), digest_size=16).digest()
+        number = self._numbers.setdefault(key, self.chunks.count)
+        if number == self.chunks.count:
+            self.chunks.add(data)
+        return [number, relevant, chunk.relevant is not None]
 
 
 def _row(result: Result) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""A JSON document read whole, with errors that name the file and the place in it."""
+"""JSON documents: read whole, with errors that name the place, and what may be in them."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from noisesense.errors import InputError
 
@@ -26,3 +26,13 @@ def read_json(path: Path) -> Any:
         raise InputError("a JSON document", got, where=where, hint=hint) from None
     except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits
         raise InputError("a JSON document", str(error), where=where) from None
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return cast("list[object]", value) if isinstance(value, list) else []

@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 _CODE = re.compile(r"[a-z]+([_.][a-z]+)*")  # a word like rate_limit_exceeded, never a key
 _HINTS = {
+    **dict.fromkeys((301, 302, 303, 307, 308), "the endpoint moved: check the base URL"),
     400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
     403: "check the API key and its permissions",
@@ -134,6 +135,20 @@ async def call_model(
     raise failure
 
 
+def made(make: Callable[[], T], model: str) -> T:
+    """The client that ``make`` gives.
+
+    Raises:
+        JudgeError: it cannot be made; clients' exceptions may quote their settings.
+    """
+    failure: JudgeError
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
+        failure = judge_error(error, model)
+    raise failure
+
+
 def judge_error(error: BaseException, model: str) -> JudgeError:
     """Why the model could not be called, without a word of the exception's own text."""
     links, status = list(_chain(error)), _status(error)
@@ -194,7 +209,7 @@ def _status(error: BaseException) -> int | None:
         for holder in (link, getattr(link, "response", None)):
             for name in ("status_code", "status", "code"):
                 status = getattr(holder, name, None)
-                if isinstance(status, int) and 400 <= status <= 599:
+                if isinstance(status, int) and 300 <= status <= 599:
                     return status
     return None
 

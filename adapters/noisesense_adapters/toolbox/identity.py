@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
+from noisesense.errors import InputError, describe
+
 _DEPTH = 12
 _FRAMEWORK = re.compile(r"langchain(_\w+)?|ragas|deepeval|llama_index|haystack")
 
@@ -46,6 +48,22 @@ def endpoint(url: object) -> str:
     """Host and path of an address, without credentials and query."""
     parts = urlsplit(str(url))
     return parts.netloc.rpartition("@")[2] + parts.path.rstrip("/")
+
+
+def check_address(address: str, where: str) -> None:
+    """Raise `InputError` for what is no ``http://host[:port]/…``; credentials are not shown."""
+    try:
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return
+    except ValueError:  # brackets without an address in them, a port that is no number
+        pass
+    raise InputError(
+        "an address that begins with http:// or https:// and a host",
+        "another" if "@" in address else describe(address),
+        where=where,
+        hint="such as http://localhost:8000/v1",
+    )
 
 
 def described(value: object, depth: int = 0) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from noisesense import Judge, Sample, Verdicts
+from noisesense import Judge, RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError
 from noisesense.judging.protocol import StructuredLLM
 from noisesense.judging.sharing import judge_for
@@ -36,6 +36,23 @@ def check_judge(judge: object, options: Mapping[str, Any] | None, **others: obje
         from noisesense.judging.llm import check_judge_options
 
         check_judge_options(options)
+
+
+def given_judge(judge: Any, **others: Any) -> Judge | None:
+    """The judge that a user gave: an object, or the path of a recording; None for none.
+
+    Raises:
+        InputError: something else, or one of ``others`` beside it.
+    """
+    if judge is None:
+        return None
+    check_alone(**others)
+    if isinstance(judge, (str, os.PathLike)):
+        return RecordedJudge(cast("str | os.PathLike[str]", judge))
+    if not isinstance(judge, Judge):
+        expected = "a recording's path, or an object with `async def judge(sample)`"
+        raise InputError(expected, type(judge).__name__, where="judge")
+    return judge
 
 
 def check_alone(**others: object) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
-from noisesense import Judge, RecordedJudge
+from noisesense import Judge
 from noisesense.errors import InputError, MissingExtraError, NoiseSenseError
 from noisesense_adapters.toolbox.failures import judge_error
-from noisesense_adapters.toolbox.judges import check_alone, judge_over
+from noisesense_adapters.toolbox.judges import given_judge, judge_over
 
 _HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain"
 
@@ -29,18 +28,13 @@ def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
         MissingExtraError: the packages of ValidMind's own model are not installed.
         JudgeError: ValidMind's own model cannot be made, e.g. its key is not configured.
     """
-    if judge is None:
-        from noisesense_adapters.langchain import LangChainLLM
+    given = given_judge(judge, judge_llm=judge_llm, store=store)
+    if given is not None:
+        return given
+    from noisesense_adapters.langchain import LangChainLLM
 
-        model = _model(judge_llm)
-        return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)
-    check_alone(judge_llm=judge_llm, store=store)
-    if isinstance(judge, (str, os.PathLike)):
-        return RecordedJudge(cast("str | os.PathLike[str]", judge))
-    if not isinstance(judge, Judge):
-        expected = "a recording's path, or an object with `async def judge(sample)`"
-        raise InputError(expected, type(judge).__name__, where="judge")
-    return judge
+    model = _model(judge_llm)
+    return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)
 
 
 def _model(judge_llm: Any) -> Any:

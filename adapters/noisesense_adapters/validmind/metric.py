@@ -5,12 +5,13 @@
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from noisesense import Result, summarize
-from noisesense.errors import InputError, NoiseSenseError, describe
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
+from noisesense.errors import InputError, NoiseSenseError
+from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
+from noisesense_adapters.datasets.evaluator import Modes, check_modes
 from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.datasets.score import score_rows
 from noisesense_adapters.validmind.llm import judge_of
@@ -20,8 +21,6 @@ from noisesense_adapters.validmind.sample import dataset_rows
 TEST_ID = "noisesense.NoiseSensitivity"
 
 _LOGGED = 5
-
-Modes = Literal["relevant", "irrelevant", "both"]
 
 vm: Any = import_module("validmind")
 logger: Any = import_module("validmind.logging").get_logger("noisesense")
@@ -172,22 +171,17 @@ def _modes(
     mode: Modes | None, focus: Modes | None, definition: DefinitionName
 ) -> tuple[Mode, ...]:
     """The modes of the tables and figures: the relevant one by default, as in ValidMind."""
-    has_irrelevant = check_definition(definition).irrelevant is not None
     if focus is not None:
         warnings.warn("focus= is deprecated, as in ragas: use mode=", DeprecationWarning, 3)
         if mode not in (None, focus):
             raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
     chosen = mode or focus or "relevant"
-    if chosen not in get_args(Modes):
-        options = ", ".join(map(repr, get_args(Modes)))
-        raise InputError(f"one of {options}", describe(chosen), where="mode")
-    if chosen == "both":
-        return MODES if has_irrelevant else ("relevant",)
-    if chosen == "irrelevant" and not has_irrelevant:
+    modes = check_modes(chosen, definition)
+    if modes == ("irrelevant",) and check_definition(definition).irrelevant is None:
         raise InputError(
             "a definition with an irrelevant mode", repr(definition), where="definition"
         )
-    return (chosen,)
+    return modes
 
 
 def _log_failures(results: list[Result]) -> None:

@@ -175,6 +175,11 @@ def _size(judgement: Judgement) -> int:
 _memory = _Memory(_BYTES_KEPT)
 
 
+def sharing_key(sample: Sample) -> _Key:
+    """What samples that share a judging have in common: their content and labels."""
+    return sample.key, tuple(chunk.relevant for chunk in sample.retrieved_contexts)
+
+
 async def judge_once(
     judge: Judge,
     sample: Sample,
@@ -208,7 +213,7 @@ async def judge_once(
     """
     if not share:
         return await _ask(judge, sample)
-    key = sample.key, tuple(chunk.relevant for chunk in sample.retrieved_contexts)
+    key = sharing_key(sample)
     while True:
         judging, leads = _memory.take(judge, run, key, metric)
         if leads:

@@ -1,15 +1,21 @@
 "use strict";
 // The detail of one sample. Every text enters the page through textContent, never as HTML.
 
-const PACKED = 64; // as in samples.py
+const PACKED = 256; // as in samples.py
 const packs = {};
 const packsOf = (name) =>
-  (packs[name] ??= document.getElementById(name).textContent.trim().split("\n"));
+  (packs[name] ??= document.getElementById(name).textContent.trim().split("\n").filter(Boolean));
 /** The JSON lines of a pack, as texts. */
 async function unpacked(name, pack) {
   const bytes = Uint8Array.from(atob(packsOf(name)[pack]), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return (await new Response(stream).text()).split("\n");
+}
+/** What the JSON lines of a block say, one after another. */
+async function* each(name) {
+  for (let pack = 0; pack < packsOf(name).length; pack++) {
+    for (const text of await unpacked(name, pack)) yield JSON.parse(text);
+  }
 }
 const recent = new Map();
 /** Line i of a block of packed JSON lines. */
@@ -17,7 +23,7 @@ async function line(name, i) {
   const pack = Math.floor(i / PACKED);
   const key = `${name} ${pack}`;
   if (!recent.has(key)) recent.set(key, unpacked(name, pack));
-  if (recent.size > 50) recent.delete(recent.keys().next().value);
+  if (recent.size > 20) recent.delete(recent.keys().next().value);
   return JSON.parse((await (recent.get(key) ?? unpacked(name, pack)))[i % PACKED]);
 }
 /** An element: h("p", {class: "x"}, "text", child). */
@@ -129,9 +135,9 @@ function legend() {
     item("open", "?", "no verdict, or none needed"),
   );
 }
-async function chunkText(chunk, j, alone) {
+function chunkText(chunk, j, alone) {
   const [, words, kind] = RELEVANCE.get(chunk.relevant);
-  const text = (await line("texts", chunk.text)) || "recorded without its text";
+  const text = chunk.text || "recorded without its text";
   return h(
     "details",
     { class: "text", open: alone ? "" : null },
@@ -155,9 +161,19 @@ function pairs(named) {
 /** A sentence in which each quotation keeps its own direction. */
 const quoting = (text) =>
   text.split(/("[^"]*")/).map((part, i) => (i % 2 ? h("bdi", null, part) : part));
+/** A sample's detail, with its chunks. */
+async function read(i) {
+  const detail = await line("details", i);
+  const chunks = (detail.chunks ?? []).map(async ([number, relevant, labeled]) => ({
+    ...(await line("chunks", number)),
+    relevant,
+    labeled,
+  }));
+  return { ...detail, chunks: await Promise.all(chunks) };
+}
 /** Everything known of one sample. */
 async function detailOf(row, i) {
-  const detail = await line("details", i);
+  const detail = await read(i);
   const parts = h("div", { class: "detail" });
   if (detail.error) parts.append(h("p", { class: "error", dir: "ltr" }, h("strong", null, "Failed: "), ...quoting(detail.error)));
   for (const reason of detail.reasons ?? []) parts.append(h("p", { class: "reason", dir: "ltr" }, ...quoting(reason)));
@@ -167,10 +183,10 @@ async function detailOf(row, i) {
   parts.append(pairs([["Question", row.question]]));
   parts.append(pairs([["Response", detail.response], ["Reference", detail.reference]]));
   if (detail.claims?.length) parts.append(scroll("Claims and chunks", matrix(detail)), legend());
-  const chunks = detail.chunks ?? [];
+  const { chunks } = detail;
   if (chunks.length) {
     const alone = chunks.length === 1;
-    parts.append(h("h3", null, "Retrieved chunks"), ...(await Promise.all(chunks.map((chunk, j) => chunkText(chunk, j, alone)))));
+    parts.append(h("h3", null, "Retrieved chunks"), ...chunks.map((chunk, j) => chunkText(chunk, j, alone)));
   }
   parts.append(pairs([["Judge", detail.judge], ["Cluster", detail.cluster]]));
   return parts;

@@ -1,13 +1,16 @@
 "use strict";
 // The table of samples: sorted, filtered, and only the visible page of it built.
 
-(() => {
+(async () => {
   document.getElementById("without-scripts").remove();
+  const table = document.getElementById("table");
+  table.setAttribute("aria-busy", "true");
   const PAGE = 25;
   const PRINTED = 1000;
   const INCORRECT = [1, 2, 3]; // relevant, irrelevant, hallucination in the partition
-  const rows = JSON.parse(document.getElementById("rows").textContent);
-  const body = document.querySelector("#table tbody");
+  const rows = [];
+  for await (const row of each("rows")) rows.push(row);
+  const body = table.tBodies[0];
   const heads = [...document.querySelectorAll("#table th[data-sort]")];
   const find = document.getElementById("find");
   const show = document.getElementById("show");
@@ -34,12 +37,10 @@
   /** What the search looks through; the claims are read when somebody searches. */
   async function haystacks() {
     const texts = [];
-    for (let pack = 0; texts.length < rows.length; pack++) {
-      for (const text of await unpacked("details", pack)) {
-        const row = rows[texts.length];
-        const stated = (JSON.parse(text).claims ?? []).map((claim) => claim.text);
-        texts.push([row.id, row.question ?? "", ...stated].join("\n").toLowerCase());
-      }
+    for await (const detail of each("details")) {
+      const row = rows[texts.length];
+      const stated = (detail.claims ?? []).map((claim) => claim.text);
+      texts.push([row.id, row.question ?? "", ...stated].join("\n").toLowerCase());
     }
     return texts;
   }
@@ -176,5 +177,6 @@
   // On paper, all that is selected, or as much as a browser can lay out: the line below says so.
   window.addEventListener("beforeprint", () => render(0, PRINTED));
   window.addEventListener("afterprint", () => render());
-  refresh();
+  await refresh();
+  table.removeAttribute("aria-busy");
 })();

@@ -1,0 +1,227 @@
+"""`ChatClient` against servers on loopback: where a request goes, with what, and how often.
+
+The fault table (`tests/toolbox/test_faults.py`) runs through it as through every other client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from noisesense.errors import JudgeError
+from noisesense.judging.protocol import Usage
+from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.openai.client import ChatClient
+from support import misbehavior as bad
+from support.server import ScriptedServer
+
+CERTIFICATE = Path(__file__).with_name("loopback.pem")  # its own authority, for 127.0.0.1 only
+COMPLETION = {"choices": [{"message": {"content": '{"text": "yes"}'}}]}
+
+
+class Answer(BaseModel):
+    text: str
+
+
+class Yes:
+    def answer(self, prompt: str) -> str:
+        return '{"text": "yes"}'
+
+
+def ask(base_url: str, **settings: Any) -> tuple[Answer, Usage]:
+    client = ChatClient(**{"api_key": "k-1", "max_retries": 0, "base_url": base_url, **settings})
+    return asyncio.run(OpenAILLM("m", client=client).generate("Well?", Answer))
+
+
+@contextmanager
+def serving(
+    *replies: tuple[int, dict[str, str]], tls: bool = False
+) -> Iterator[tuple[str, list[BaseHTTPRequestHandler]]]:
+    """The replies' statuses and headers, one after another, then completions."""
+    left = list(replies)
+    requests: list[BaseHTTPRequestHandler] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            requests.append(self)
+            status, headers = left.pop(0) if left else (200, {})
+            body = json.dumps(COMPLETION).encode()
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(CERTIFICATE)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}", requests
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_reply_with_its_usage() -> None:
+    with ScriptedServer(Yes(), api_key="k-1") as server:
+        # 5 and 15 characters, four a token.
+        expected = Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4)
+        assert ask(server.base_url + "/") == expected
+    (request,) = server.log.requests
+    assert (request.model, request.form, request.prompt) == ("m", "json_schema", "Well?")
+
+
+def test_name_and_identity_are_those_of_the_package() -> None:
+    for base_url in ("", "https://user:secret@host/v1/?q=secret"):
+        of_package = OpenAILLM("m", base_url=base_url or None)
+        ours = OpenAILLM("m", client=ChatClient(api_key="k", base_url=base_url))
+        assert (ours.name, ours.identity) == (of_package.name, of_package.identity)
+        assert "secret" not in ours.name + ours.identity
+
+
+def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team: a:b\nno header\nX-Other:c")
+    with serving() as (address, requests):
+        ask(f"{address}/base/?version=2")
+        ask(address.replace("://", "://me:p%40ss@") + "/v1")
+    first, second = requests
+    assert first.path == "/base/chat/completions?version=2"
+    assert first.headers["Authorization"] == "Bearer k-1"
+    names = ("OpenAI-Organization", "OpenAI-Project", "X-Team", "X-Other")
+    assert [first.headers[name] for name in names] == ["org", "project", "a:b", "c"]
+    assert second.path == "/v1/chat/completions"
+    assert base64.b64decode(second.headers["Authorization"].split()[1]) == b"me:p@ss"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "tries"),
+    [
+        (408, {}, 2),
+        (409, {}, 2),
+        (429, {}, 2),
+        (500, {}, 2),
+        (503, {}, 2),
+        (404, {}, 1),
+        (404, {"x-should-retry": "true"}, 2),
+        (500, {"x-should-retry": "false"}, 1),
+        (429, {"Retry-After": "121"}, 1),
+        (429, {"Retry-After": "nan"}, 2),
+        (429, {"Retry-After": "soon"}, 2),
+        (429, {"Retry-After": formatdate(0)}, 2),
+        (429, {"Retry-After": formatdate(time.time() + 3600)}, 1),
+    ],
+)
+def test_what_is_tried_again(
+    status: int, headers: dict[str, str], tries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("noisesense_adapters.openai.client._FIRST_DELAY", 0.0)
+    with serving((status, headers)) as (address, requests):
+        if tries == 1:
+            with pytest.raises(JudgeError, match=f"HTTP {status}"):
+                ask(address, max_retries=5)
+        else:
+            assert ask(address, max_retries=1)[0].text == "yes"
+    assert len(requests) == tries
+
+
+@pytest.mark.parametrize("headers", [{"Retry-After": "1.5"}, {"Retry-After-Ms": "1500"}])
+def test_it_waits_as_long_as_it_is_told(headers: dict[str, str]) -> None:
+    start = time.monotonic()
+    with serving((429, headers)) as (address, _):
+        ask(address, max_retries=1)
+    assert time.monotonic() - start >= 1.5
+
+
+def test_a_redirect_within_the_host_is_followed_and_no_other() -> None:
+    with serving() as (other, requests):
+        for status in (307, 308):
+            with serving((status, {"Location": "/v1/chat/completions"})) as (address, seen):
+                assert ask(address)[0].text == "yes"
+            assert [each.path for each in seen] == ["/chat/completions", "/v1/chat/completions"]
+            assert seen[1].headers["Authorization"] == "Bearer k-1"
+        elsewhere = other.replace("127.0.0.1", "localhost")
+        for status in (301, 302, 303, 307, 308):
+            with (
+                serving((status, {"Location": f"{elsewhere}/v1"})) as (address, _),
+                pytest.raises(JudgeError, match=f"HTTP {status}.*moved: check the base URL"),
+            ):
+                ask(address)
+    assert requests == []
+
+
+def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with serving() as (address, requests):
+        monkeypatch.setenv("http_proxy", address)
+        assert ask("http://host.invalid/v1")[0].text == "yes"
+    assert requests[0].path == "http://host.invalid/v1/chat/completions"
+
+
+def test_a_certificate_must_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tls=True) as (address, requests):
+        with pytest.raises(JudgeError, match=r"cannot be reached .*SSLCertVerificationError"):
+            ask(address)
+        monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+        assert ask(address)[0].text == "yes"
+    assert len(requests) == 1
+
+
+def test_a_key_that_no_header_can_hold_is_not_shown() -> None:
+    with serving() as (address, _):
+        for key in ("sk-canary\n", "sk-canary-\u2603"):
+            with pytest.raises(JudgeError) as caught:
+                ask(address, api_key=key)
+            assert "canary" not in str(caught.value)
+            assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+def test_a_host_that_is_none() -> None:
+    for address in ("http://host.invalid", "http://" + "a" * 70 + ".invalid"):
+        with pytest.raises(JudgeError, match=r"m at .*could not be called|cannot be reached"):
+            ask(address)
+
+
+def test_a_request_that_is_given_up_holds_no_process_back() -> None:
+    script = """
+import asyncio, sys
+from noisesense_adapters.openai.client import ChatClient
+client = ChatClient(api_key="k", base_url=sys.argv[1], timeout=60, max_retries=0)
+try:
+    asyncio.run(asyncio.wait_for(client.create(messages=[]), 0.2))
+except (TimeoutError, asyncio.TimeoutError):
+    print("given up")
+"""
+    with ScriptedServer(Yes(), script=bad.always(bad.HANG)) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", script, server.base_url],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "given up\n", "")

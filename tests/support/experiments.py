@@ -1,0 +1,28 @@
+"""What the hosts of experiments have in common: an application's outputs, and judging's cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from noisesense import Sample, Usage
+
+COSTS = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
+
+
+def contexts(sample: Sample) -> list[dict[str, Any]]:
+    """What a retriever returns: documents with their ids and labels."""
+    return [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
+
+
+def outputs(sample: Sample) -> dict[str, Any]:
+    """What an application returns."""
+    return {"answer": sample.response, "contexts": contexts(sample)}
+
+
+def usage_in(metadata: Iterable[Mapping[str, Any] | None]) -> Usage:
+    """The cost in all the results' metadata."""
+    total = Usage()
+    for each in metadata:
+        total += Usage(**{name: each[name] for name in COSTS if each and name in each})
+    return total
