@@ -181,6 +181,7 @@ def score(
                     out=results,
                     concurrency=concurrency,
                     on_done=progress.add,
+                    on_rows=progress.advance,
                 )
         except KeyboardInterrupt:
             if model is not None:
