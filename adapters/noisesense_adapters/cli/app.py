@@ -21,6 +21,7 @@ from noisesense_adapters.cli.offenders import offenders
 from noisesense_adapters.cli.options import ForceOption
 from noisesense_adapters.cli.score import score
 from noisesense_adapters.cli.sensitivity import sensitivity
+from noisesense_adapters.cli.trust import import_labels, trust
 from noisesense_adapters.promptfoo.init import write_example
 
 app = typer.Typer(
@@ -125,5 +126,7 @@ for command in (
     offenders,
     agreement,
     sensitivity,
+    trust,
+    import_labels,
 ):
     app.command()(command)

@@ -126,6 +126,7 @@ def score_dataset(
     on_done: OnDone | None = None,
     on_rows: Callable[[int], object] | None = None,
     split_contexts: str | None = None,
+    confidence: float = 0.95,
 ) -> Summary:
     """Score every sample of a dataset, write the results, and summarize them.
 
@@ -158,6 +159,7 @@ def score_dataset(
             with each: recorded verdicts are then scored many at once, several times as fast (this
             needs the extra ``table``). By default that is done if there is no `on_done`.
         split_contexts: as `read_rows` takes it.
+        confidence: of the summary's intervals.
 
     Raises:
         InputError: the dataset, the recording or an argument; another run is writing ``out``; a
@@ -184,12 +186,14 @@ def score_dataset(
         if judge is None:
             recording = None if verdicts is None else RecordedJudge(verdicts)
             rows = read(verdicts=recording is None)
-            return _write(target, _reported(recorded_results(rows, chosen, recording), on_done))
+            return _write(
+                target, _reported(recorded_results(rows, chosen, recording), on_done), confidence
+            )
         rows = read(verdicts=False)
         with _journal(target, judge) as journal:
             run_blocking(_judge_rows(rows, judge, journal, concurrency, on_done))
             try:
-                summary = _write(target, _rescored(journal, chosen))
+                summary = _write(target, _rescored(journal, chosen), confidence)
             except errors.InputError as error:
                 hint = error.hint or f"what was judged is kept in {journal.path}"
                 raise errors.InputError(
@@ -262,7 +266,7 @@ def _rescored(journal: Journal, chosen: Choices) -> Iterator[Result]:
             yield replace(result, score=None, error=str(error), unanswered=0, judge=None)
 
 
-def _write(target: Path | None, results: Iterator[Result]) -> Summary:
+def _write(target: Path | None, results: Iterator[Result], confidence: float) -> Summary:
     tally = Tally()
 
     def tallied() -> Iterator[Result]:
@@ -275,4 +279,4 @@ def _write(target: Path | None, results: Iterator[Result]) -> Summary:
             pass
     else:
         write_file(target, tallied())
-    return tally.summary()
+    return tally.summary(confidence=confidence)
