@@ -77,6 +77,7 @@ def install(version: str, cache: Path) -> Path:
         done = subprocess.run(
             [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
             cwd=made,
+            env={**os.environ, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"},
             capture_output=True,
             encoding="utf-8",
             check=False,

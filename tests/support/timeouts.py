@@ -12,7 +12,9 @@ from typing import Any
 
 import httpx
 
-__all__ = ["MARK", "ON_DEMAND", "async_client", "clients"]
+from noisesense_adapters.openai.client import ChatClient
+
+__all__ = ["MARK", "ON_DEMAND", "ChatClientOnDemand", "async_client", "clients"]
 
 ON_DEMAND = "x-timeouts-on-demand"
 """The header of a request that can be told to time out."""
@@ -38,6 +40,20 @@ class _Blocking(httpx.HTTPTransport):
             return response
         response.close()
         raise httpx.ReadTimeout("the server says so", request=request)
+
+
+class ChatClientOnDemand(ChatClient):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._headers[ON_DEMAND] = "yes"
+
+    def _post(self, *args: Any) -> bytes:
+        try:
+            return super()._post(*args)
+        except Exception as error:
+            if getattr(error, "status_code", None) == MARK:
+                raise TimeoutError from None
+            raise
 
 
 def async_client() -> httpx.AsyncClient:

@@ -19,14 +19,23 @@ from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
-from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, Items, in_verdicts, mind, pairs
+from support.faults import (
+    RETRIES,
+    STRUCK,
+    TRUTH,
+    Fault,
+    Items,
+    faults_through,
+    in_verdicts,
+    mind,
+    pairs,
+)
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer
-from support.timeouts import async_client, clients
+from support.timeouts import ChatClientOnDemand, async_client, clients
 
 Make = Callable[..., StructuredLLM]
 
@@ -50,7 +59,7 @@ def _openai(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
 
 
 def _chat_client(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    client = ChatClient(
+    client = ChatClientOnDemand(
         base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
     )
     return OpenAILLM("m", client=client)
@@ -94,8 +103,7 @@ def _name(sample: Sample) -> str:
     return sample.user_input.removeprefix("Who is ").removesuffix("?")
 
 
-@each_bridge
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+@pytest.mark.parametrize(("fault", "make"), faults_through(BRIDGES, every=("openai", "langchain")))
 def test_fault(fault: Fault, make: Make) -> None:
     with ScriptedServer(mind(), script=fault.script()) as server:
         judge = LLMJudge(make(server))

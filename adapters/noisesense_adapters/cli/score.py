@@ -182,6 +182,7 @@ def score(
                     out=results,
                     concurrency=concurrency,
                     on_done=progress.add,
+                    on_rows=progress.advance,
                     confidence=confidence or 0.95,
                 )
         except KeyboardInterrupt:
