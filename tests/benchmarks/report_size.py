@@ -6,8 +6,8 @@ Writes a file of results and its report in a process of its own for each number 
 response claims, 5 reference claims and 5 chunks each on average; sentences of random words by
 Zipf's law, which compress about as English does, and claims that are worded a little differently
 from the sentences they come from. Every fifth sample brings a chunk that no other has. Prints the
-report's size, the largest resident size (and what the imports take of it), and seconds of CPU time. Exit status
-1 if 50,000 samples take 60 MB or more in the file, or 300 MB or more in memory.
+report's size, the largest resident size (and what the imports take of it), and seconds of CPU
+time. Exit status 1 if 50,000 samples take 60 MB or more in the file, or 300 MB or more in memory.
 """
 
 from __future__ import annotations
