@@ -17,6 +17,7 @@ from noisesense_adapters.cli import batch, output, store
 from noisesense_adapters.cli.agreement import agreement
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
+from noisesense_adapters.cli.export_labels import export_labels
 from noisesense_adapters.cli.offenders import offenders
 from noisesense_adapters.cli.options import ForceOption
 from noisesense_adapters.cli.score import score
@@ -124,6 +125,7 @@ for command in (
     score,
     compare,
     offenders,
+    export_labels,
     agreement,
     sensitivity,
     trust,
