@@ -50,6 +50,9 @@ from noisesense.stats.summarize import Tally as Tally
 from noisesense.stats.summarize import summarize as summarize
 from noisesense.stats.summary import ModeSummary as ModeSummary
 from noisesense.stats.summary import Summary as Summary
+from noisesense.stats.trust import LabeledVerdicts as LabeledVerdicts
+from noisesense.stats.trust import Trust as Trust
+from noisesense.stats.trust import trust as trust
 from noisesense.verdicts.form import Cell as Cell
 from noisesense.verdicts.form import Matrices as Matrices
 from noisesense.verdicts.recording import RecordedJudge as RecordedJudge

@@ -19,7 +19,7 @@ from noisesense.judging.records import StoredCall, StoredRequest
 from noisesense.scoring.records import Record
 from noisesense_adapters.batch.rounds import is_request
 from noisesense_adapters.datasets.files import jsonl_rows
-from noisesense_adapters.promptfoo.sample import as_object
+from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.replies import read_completion, read_reply
 from noisesense_adapters.toolbox.running import run_blocking
 

@@ -20,11 +20,13 @@ from noisesense_adapters.cli import batch, output, store
 from noisesense_adapters.cli.agreement import agreement
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
+from noisesense_adapters.cli.export_labels import export_labels
 from noisesense_adapters.cli.offenders import offenders
 from noisesense_adapters.cli.options import ForceOption
 from noisesense_adapters.cli.score import score
 from noisesense_adapters.cli.sensitivity import sensitivity
 from noisesense_adapters.cli.terminal import visible
+from noisesense_adapters.cli.trust import import_labels, trust
 from noisesense_adapters.promptfoo.init import write_example
 
 
@@ -151,7 +153,10 @@ for command in (
     score,
     compare,
     offenders,
+    export_labels,
     agreement,
     sensitivity,
+    trust,
+    import_labels,
 ):
     app.command()(command)

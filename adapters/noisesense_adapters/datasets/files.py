@@ -50,12 +50,22 @@ _BLOCK = 1 << 20
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
     """One JSON object per line; a broken line does not end the file."""
+    return (jsonl_row(path, *line) for line in jsonl_lines(path))
+
+
+def jsonl_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, counted from 1; of one above `LARGEST` its beginning."""
     with _opened(path) as file:
         for number, line in enumerate(_lines(file), start=1):
             if number == 1:
                 refuse_other_encodings(line, path)
             if line.strip():
-                yield Raw(f"{path.name}, line {number}", _value(line, first=number == 1))
+                yield number, line
+
+
+def jsonl_row(path: Path, number: int, line: bytes) -> Raw:
+    """What the line holds, or the error in its place."""
+    return Raw(f"{path.name}, line {number}", _value(line, first=number == 1))
 
 
 @contextmanager

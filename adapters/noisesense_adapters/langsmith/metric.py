@@ -102,8 +102,9 @@ def noise_sensitivity(
         user_input=user_input,
     )
 
+    # Not by name only: older versions of LangSmith refuse that.
     async def noise_sensitivity(
-        *, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **kwargs: Any
+        inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **kwargs: Any
     ) -> list[dict[str, Any]]:
         row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
         evaluated = await rows.evaluate({**row, **kwargs})
