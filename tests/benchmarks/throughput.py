@@ -3,8 +3,8 @@
     python tests/benchmarks/throughput.py [--samples 1000000] [--beside COMMIT]
 
 Writes a recording of samples with their verdicts (6 response claims, 5 reference claims and 5
-chunks each on average; 20,000 different ones, over and over), then reads it in a process of its own
-for each row. Ours checks every line and computes the whole summary with four intervals: as
+chunks each on average; 20,000 different ones, over and over), then reads it in a process of its
+own for each row. Ours checks every line and computes the whole summary with four intervals: as
 ``noisesense score`` does, many lines at once, and one by one; with ``--beside`` also as an earlier
 commit does. RAGChecker's formula computes only its two means, once line by line and once as
 RAGChecker does it, with all samples in memory. What takes long is measured on a tenth of the

@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[2]
 TESTS = Path(__file__).parent / "own_environment"
-NEEDED = [f"{ROOT}[table,openai]", "pyspark>=4,<5", "ray[data]>=2.40", "pandas>=2", "pytest>=8.4"]
+NEEDED = [f"{ROOT}[table,openai]", "pyspark>=4,<5", "ray[data]>=2.40", "pandas>=2"]
+NEEDED += ["pytest>=8.4", "hypothesis>=6.100", "httpx>=0.27"]  # as tests/ needs them
 
 
 def main() -> int:
