@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import signal
+import ssl
 
 from hypothesis import HealthCheck, settings
 
@@ -15,3 +17,7 @@ settings.register_profile(
     "noisesense", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("noisesense")
+
+# Every client of a model makes a TLS context or two, which read all certificates: most of what
+# such a test took. Tests speak plain HTTP on loopback.
+ssl.create_default_context = functools.cache(ssl.create_default_context)

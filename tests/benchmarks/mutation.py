@@ -1,6 +1,7 @@
 """Which small faults in the arithmetic would the tests not notice?
 
-    nice -n 19 python tests/benchmarks/mutation.py [stats.interval scoring.scoring …] [--every 5]
+    nice -n 19 python tests/benchmarks/mutation.py [stats.interval scoring.scoring …]
+        [--every 5] [--tests tests/stats/test_interval.py …]
 
 A mutant is a module with one small fault: another comparison, operator, number or condition, an
 operand or a statement left out, nothing returned. It is killed if a test of the module's area
@@ -14,7 +15,8 @@ what is killed is killed every time, in any test run.
 Why not a tool: mutmut 3 changes functions only, and the definitions of the metric are a table of a
 module; cosmic-ray starts Python and pytest for every mutant, which takes seconds. Here one process
 collects the tests of an area, and each mutant is a fork of it, in which the changed functions get
-their new code and the tests that reach the changed lines run, the quickest first. Where the fault
+their new code and the tests that reach the changed statement run, first those that killed the
+mutants before it, then the quickest. Where the fault
 is in what a module computes once, the fork loads everything anew. Needs ``os.fork``.
 """
 
@@ -38,7 +40,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -66,8 +68,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     },
 }  # fmt: skip
 AIM = 0.95
+_KILLERS = 8
+"""How many of the tests that killed a mutant most recently are tried first on the next."""
 SLOW = 1.0
-"""Seconds after which a test is left out; it is watched line by line, which doubles its time."""
+"""Seconds of processor time after which a test is left out."""
 
 
 class Mutant(NamedTuple):
@@ -159,8 +163,8 @@ class _Place(NamedTuple):
     name: str = ""
     kept: bool = True
     loaded: bool = True
-    lines: range | None = None
-    """For the defaults of a function: its lines."""
+    lines: range = range(0)
+    """Of the statement it is in: the first; of the defaults of a function: all of its lines."""
 
 
 def _places(node: ast.AST, place: _Place) -> Iterator[tuple[ast.AST, str, ast.AST, _Place]]:
@@ -170,6 +174,8 @@ def _places(node: ast.AST, place: _Place) -> Iterator[tuple[ast.AST, str, ast.AS
             if not isinstance(child, ast.AST) or _is_idle(child, field):
                 continue
             inner = place
+            if isinstance(child, ast.stmt):
+                inner = inner._replace(lines=range(child.lineno, child.lineno + 1))
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
                 inner = inner._replace(name=f"{place.name}.{child.name}".lstrip("."))
             if isinstance(child, ast.FunctionDef):
@@ -196,8 +202,8 @@ def mutants(source: str, path: str) -> Iterator[Mutant]:
     """All mutants of a module."""
     tree = ast.parse(source)
     for parent, field, node, place in list(_places(tree, _Place())):
-        if _is_type(parent, node):
-            continue
+        if place.loaded and isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            continue  # a type, as in ``Truth = bool | None``
         for fault in _faults(node):
             old = getattr(parent, field)
             ast.copy_location(fault, node)
@@ -210,23 +216,35 @@ def mutants(source: str, path: str) -> Iterator[Mutant]:
             with contextlib.suppress(SyntaxError):
                 code = compile(tree, path, "exec")
                 name = f"{place.name or 'module'}: {_short(node)} → {_short(fault)}"
-                yield Mutant(place.lines or _lines(node), name, code, place.kept, place.loaded)
+                yield Mutant(place.lines, name, code, place.kept, place.loaded)
             setattr(parent, field, old)
 
 
-def _is_type(parent: ast.AST, node: ast.AST) -> bool:
-    """A type outside of a function, as in ``Truth = bool | None``."""
-    return (
-        isinstance(parent, ast.Assign | ast.BinOp)
-        and isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.BitOr)
-        and ast.unparse(node).endswith(("None", "Verdicts]", "]"))
-    )
+class _Watched(ast.NodeTransformer):
+    """Calls ``__reached__(line)`` before each statement of a function."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        self._depth += is_function
+        super().generic_visit(node)
+        for field, value in ast.iter_fields(node) if self._depth else ():
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                both = [each for stmt in value for each in (_reached(stmt), stmt)]
+                setattr(node, field, both)
+        self._depth -= is_function
+        return node
 
 
-def _lines(node: Any) -> range:
-    header = node.test if isinstance(node, ast.If | ast.While) else node
-    return range(node.lineno, header.end_lineno + 1)
+def _reached(statement: ast.stmt) -> ast.stmt:
+    call = ast.parse(f"__reached__({statement.lineno})").body[0]
+    return ast.fix_missing_locations(ast.copy_location(call, statement))
+
+
+def watched(source: str, path: str) -> CodeType:
+    return compile(_Watched().visit(ast.parse(source)), path, "exec")
 
 
 def _short(node: ast.AST) -> str:
@@ -331,27 +349,30 @@ _Reach = dict[str, tuple[float, dict[str, frozenset[int]]]]
 
 
 class _Measure:
-    """Which lines of these files each test reaches, and how long it takes."""
+    """Which statements of these modules each test reaches, and how long it takes."""
 
-    def __init__(self, paths: list[str]) -> None:
-        self._paths = set(paths)
+    def __init__(self, modules: list[str]) -> None:
         self._lines: dict[str, set[int]] = {}
+        for short in modules:
+            path, module = _path(short), sys.modules[f"noisesense.{short}"]
+            reached = self._lines[str(path)] = set()
+            vars(module)["__reached__"] = reached.add
+            put(module, watched(path.read_text(encoding="utf-8"), str(path)))
         self.found: _Reach = {}
         self.failed: list[str] = []
         self._late = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
-        self._lines = {path: set() for path in self._paths}
+        for lines in self._lines.values():
+            lines.clear()
         self._late = False
         self._start = time.process_time()
         signal.signal(signal.SIGVTALRM, self._too_slow)
         signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
-        sys.settrace(self._calls)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.when == "call":
-            sys.settrace(None)
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         if report.failed and not self._late:
             self.failed.append(report.nodeid)
@@ -363,19 +384,14 @@ class _Measure:
         self._late = True
         pytest.skip("takes too long")
 
-    def _calls(self, frame: FrameType, event: str, _: object) -> Any:
-        return self._trace if frame.f_code.co_filename in self._paths else None
-
-    def _trace(self, frame: FrameType, event: str, _: object) -> Any:
-        self._lines[frame.f_code.co_filename].add(frame.f_lineno)
-        return self._trace
-
 
 class Area:
     """A plugin that collects the tests of an area and, instead of running them, tries mutants."""
 
     def __init__(self, modules: list[str], explained: dict[str, Any], every: int) -> None:
         self._modules, self._explained, self._every = modules, explained, every
+        self._killers: list[str] = []
+        """The tests that have killed a mutant, the latest first: likely to kill the next one."""
         self.low = False
 
     def pytest_configure(self) -> None:
@@ -396,16 +412,16 @@ class Area:
         return True
 
     def _measure(self) -> _Reach:
-        measure = _Measure([str(_path(short)) for short in self._modules])
+        measure = _Measure(self._modules)
         plugins = next(iter(self._items.values())).config.pluginmanager
         plugins.register(measure)
-        self._run(list(self._items), until_failed=False)
+        self._failing(list(self._items), all_of_them=True)
         if measure.failed:
             raise SystemExit(f"tests fail without a fault: {measure.failed}")
         return measure.found
 
-    def _run(self, names: list[str], *, until_failed: bool) -> bool:
-        """Do they pass?"""
+    def _failing(self, names: list[str], *, all_of_them: bool = False) -> list[str]:
+        """Those that fail: the first one or, with ``all_of_them``, every one."""
         failed: list[str] = []
 
         class Watch:
@@ -418,9 +434,9 @@ class Area:
         for i, item in enumerate(items):
             following = items[i + 1] if i + 1 < len(items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if failed and until_failed:
+            if failed and not all_of_them:
                 break
-        return not failed
+        return failed
 
     def _try(self, short: str) -> None:
         start = time.monotonic()
@@ -450,19 +466,24 @@ class Area:
         }
         if not reach:
             return False
-        order = sorted(reach, key=reach.__getitem__)
+        first = [each for each in self._killers if each in reach][:_KILLERS]
+        order = list(dict.fromkeys([*first, *sorted(reach, key=reach.__getitem__)]))
 
-        def in_place() -> bool:
+        def in_place() -> list[str]:
             put(sys.modules[name], mutant.code)
-            return self._run(order, until_failed=True)
+            return self._failing(order)
 
-        def anew() -> bool:
+        def anew() -> list[str]:
             load_anew(name, mutant.code)
             files = list(dict.fromkeys(str(ROOT / test.partition("::")[0]) for test in order))
-            return _pytest(files, _Chosen(order), "-x") == 0
+            chosen = _Chosen(order)
+            return chosen.failed if _pytest(files, chosen, "-x") == 0 else [*chosen.failed, ""]
 
         work = anew if mutant.loaded else in_place
-        return _fork(work, cpu=10 + 3 * sum(reach.values())) is not True
+        failed = _fork(work, cpu=10 + 3 * sum(reach.values()))
+        for killer in failed or ():
+            self._killers = list(dict.fromkeys([killer, *self._killers]))
+        return failed != []
 
 
 class _Chosen:
@@ -470,6 +491,11 @@ class _Chosen:
 
     def __init__(self, names: list[str]) -> None:
         self._order = {name: i for i, name in enumerate(names)}
+        self.failed: list[str] = []
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed.append(report.nodeid)
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         chosen = [item for item in items if item.nodeid in self._order]
@@ -489,13 +515,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("modules", nargs="*", metavar="module", help="e.g. stats.interval")
     parser.add_argument("--every", type=int, default=1, help="only every n-th mutant")
+    told = "only these files of tests: what they kill is killed"
+    parser.add_argument("--tests", nargs="+", metavar="file", help=told)
     options = parser.parse_args()
     os.chdir(ROOT)
     sys.dont_write_bytecode = True
     explained = tomllib.loads(SURVIVORS.read_text(encoding="utf-8")) if SURVIVORS.exists() else {}
     areas: dict[tuple[str, ...], list[str]] = {}
     for short in options.modules or TESTS:
-        areas.setdefault(TESTS[short], []).append(short)
+        files = tuple(options.tests) if options.tests else TESTS[short]
+        areas.setdefault(files, []).append(short)
     low = False
     print(f"{'module':27} mutants killed explained survive  killed  seconds")
     for files, modules in areas.items():

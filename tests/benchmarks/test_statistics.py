@@ -31,6 +31,14 @@ def test_unanswered_runs() -> None:
     assert re.findall(r"% missing: +(\d+) ", done.stdout) == ["0"] * 3
 
 
+def test_judge_errors_runs() -> None:
+    done = _run("judge_errors.py", "--runs", "1", "--processes", "2")
+    assert done.stderr == ""
+    assert (
+        len(re.findall(r"(?:ir)?relevant +\d+( +\d\.\d{3}){4}( +[\d.]+%){2}", done.stdout)) == 14
+    )
+
+
 def test_throughput_runs() -> None:
     done = _run("throughput.py", "--samples", "2000")
     assert done.stderr == ""

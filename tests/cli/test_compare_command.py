@@ -326,6 +326,8 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("agreement", "a.jsonl", "other.jsonl"),
         ("paired by", "samples that both runs have"),
     ),
+    "no such rate": (("sensitivity", "a.jsonl", "--false-yes", "few"), ("--false-yes", "3/150")),
+    "no such direction": (("sensitivity", "a.jsonl", "--direction", "up"), ("'truth'", "'up'")),
     "no such cells": (("sensitivity", "a.jsonl", "--cells", "all"), ("'correct'", "'all'")),
 }
 
@@ -479,8 +481,21 @@ def test_sensitivity(tmp_path: Path, capsys: Capsys) -> None:
     assert found["relevant"]["moved"] == band.relevant.moved
     assert found["cells"] == ["reference"]
     shown = run_here(capsys, "sensitivity", judge, *options)
-    assert "30 samples, 20 simulations: 10.0% of the no turned into yes" in shown.out
+    assert "assumed: the verdicts are true; 20 times errors: 10.0% of no said as yes" in shown.out
     assert f"{band.relevant.mean:.4f}    {band.relevant.moved:.4f}" in shown.out
+
+
+def test_sensitivity_towards_the_truth(tmp_path: Path, capsys: Capsys) -> None:
+    judge, _, (judged, _) = labelled(tmp_path)
+    options = ("--direction", "truth", "--false-yes", "3/150", "--false-no", "0.1")
+    found = json.loads(run_here(capsys, "sensitivity", judge, *options, "--json").out)
+    band = sensitivity_band(judged, direction="truth", false_yes=(3, 150), false_no=0.1)
+    assert found == {"definition": "ragas", **json.loads(json.dumps(band.to_dict()))}
+    assert found["false_yes"] == 0.02
+    shown = run_here(capsys, "sensitivity", judge, *options).out
+    assert "assumed: the verdicts hold errors, 2.0% of no said as yes, 10.0% of yes" in shown
+    assert band.relevant is not None
+    assert f"{band.relevant.low:.4f} to {band.relevant.high:.4f}" in shown
 
 
 def test_the_definition_of_the_file_is_kept(tmp_path: Path, capsys: Capsys) -> None:

@@ -252,7 +252,7 @@ def _read(leader: int) -> bytes:
 
 
 def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path: Path) -> None:
-    server.latency = 30
+    server.latency = 300
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "noisesense_adapters.cli", "score", str(texts(tmp_path))),
@@ -263,12 +263,12 @@ def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path:
         stderr=subprocess.PIPE,
         encoding="utf-8",
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while not server.log.calls:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert err == ("interrupted: without --out no result is saved (a --store keeps the calls)\n")
 

@@ -13,7 +13,8 @@ import pytest
 
 from noisesense import InputError, RecordedJudge, Usage, read_recording
 from noisesense.fixtures import reference_examples
-from noisesense.judging.store import StoredCall, StoredSample, VerdictStore
+from noisesense.judging.records import StoredCall, StoredSample
+from noisesense.judging.store import VerdictStore
 from noisesense_adapters.cli.store import parse_age
 from support.command import run
 

@@ -69,7 +69,16 @@ def test_rows_are_counted_where_that_is_cheap(kind: str, tmp_path: Path) -> None
     assert count_rows(write(kind, tmp_path)) == (None if kind in known else len(EXAMPLES))
 
 
-@pytest.mark.parametrize("kind", ["JSON lines", "CSV", "Parquet", "Arrow", "Hugging Face, saved"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "JSON lines",
+        *(
+            pytest.param(kind, marks=pytest.mark.broad)
+            for kind in ("CSV", "Parquet", "Arrow", "Hugging Face, saved")
+        ),
+    ],
+)
 def test_memory_does_not_grow_with_the_file(kind: str, tmp_path: Path) -> None:
     sample, verdicts = PAIRS[0]
     # 12 MB of texts.
@@ -98,7 +107,7 @@ def test_rows_come_before_the_file_ends(kind: str, tmp_path: Path) -> None:
         with pipe.open("wb") as file:
             file.writelines(lines[:40])
             file.flush()
-            arrived.wait(30)
+            arrived.wait(300)
             file.writelines(lines[40:])
 
     feeder = threading.Thread(target=feed)

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from deepeval.models import LocalModel
-from openai import DefaultAsyncHttpxClient
 
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import OpenAIModel, case_of, run
 from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs
 from support.server import ScriptedServer
+from support.timeouts import async_client
 
 KEY = "sk-canary-0123456789"
 Make = Callable[..., Any]
@@ -49,7 +49,7 @@ each_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
 @pytest.fixture
 def http_client(loop: asyncio.AbstractEventLoop) -> Iterator[Any]:
     """One for all calls: the many DeepEval would make cost most of the table's time."""
-    client = DefaultAsyncHttpxClient()
+    client = async_client()
     yield client
     loop.run_until_complete(client.aclose())
 
@@ -73,8 +73,7 @@ def test_fault(
 ) -> None:
     monkeypatch.setenv("DEEPEVAL_RETRY_MAX_ATTEMPTS", str(1 + RETRIES))
     with ScriptedServer(mind(), script=fault.script(), api_key=KEY) as server:
-        timeout = 1 if fault.misbehavior.hang else 20
-        found = evaluated(make(server, timeout=timeout, http_client=http_client))
+        found = evaluated(make(server, http_client=http_client))
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests
 
     struck = found.pop(STRUCK)

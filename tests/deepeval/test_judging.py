@@ -93,7 +93,7 @@ def test_threads_share_what_a_model_has_said() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(300)
 
     assert [metric.score for metric in metrics] == [0.5, 0.0]
     assert len(model.prompts) == 4

@@ -195,7 +195,7 @@ def test_a_synchronous_model_is_asked_in_threads() -> None:
     class SyncOnly(Custom):
         def generate(self, prompt: str) -> Any:
             threads.add(threading.get_ident())
-            together.wait(10)  # passes only if both calls run at once
+            together.wait(300)  # passes only if both calls run at once
             return super().generate(prompt)
 
         async def a_generate(self, prompt: str) -> Any:
@@ -223,7 +223,7 @@ def test_an_a_generate_that_is_no_coroutine_will_do() -> None:
 def test_cancelling_is_not_an_error() -> None:
     class Slow(Custom):
         async def a_generate(self, prompt: str) -> Any:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
 
     async def main() -> None:
         await asyncio.wait_for(DeepEvalLLM(Slow(None)).generate("p", Answer), 0.01)

@@ -223,7 +223,7 @@ def _flip(path: Path, data: bytes) -> None:
 
 def _put_odd_values(path: Path, data: bytes) -> None:
     """``table column value``, and further ones after NULs; a value is JSON, or else a text."""
-    from noisesense.judging.store import _checksum
+    from noisesense.judging.records import _checksum
 
     connection = sqlite3.connect(path, isolation_level=None)
     with contextlib.suppress(sqlite3.Error, IndexError, OverflowError):

@@ -19,7 +19,7 @@ from noisesense import JudgeError, LLMJudge, Sample, StoreError, VerdictStore
 from noisesense.judging import sqlite as _lease
 from noisesense.judging import store as store_module
 from noisesense.judging.protocol import Usage
-from noisesense.judging.store import StoredCall
+from noisesense.judging.records import StoredCall
 from support.bad_inputs import GOOD_SAMPLE
 from support.scripted_llm import ScriptedLLM
 

@@ -30,9 +30,9 @@ from noisesense import (
     read_recording,
     score,
 )
-from noisesense.judging import store as store_module
+from noisesense.judging import records
 from noisesense.judging.prompts import Prompts
-from noisesense.judging.store import StoredCall, StoredSample
+from noisesense.judging.records import StoredCall, StoredSample
 from noisesense.scoring.definitions import DEFINITIONS
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, scripted
@@ -516,7 +516,7 @@ def test_odd_values_with_a_checksum_that_fits(
         for row in connection.execute(f"SELECT rowid, * FROM {table}").fetchall():
             connection.execute(
                 f"UPDATE {table} SET checksum = ? WHERE rowid = ?",
-                (store_module._checksum(row[1:-1]), row[0]),
+                (records._checksum(row[1:-1]), row[0]),
             )
     with pytest.raises(StoreError, match=f"a kept {table[:-1]} that cannot be read"):
         store.calls() if table == "calls" else store.samples()

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from noisesense import LLMJudge, StoreError, VerdictStore, score
-from noisesense.judging.store import StoredCall
+from noisesense.judging.records import StoredCall
 from support.scripted_llm import scripted
 from support.tables import random_pairs
 

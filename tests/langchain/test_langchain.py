@@ -190,7 +190,7 @@ def test_a_reply_cut_short_is_not_completed() -> None:
 
 
 def test_any_loop_and_any_thread() -> None:
-    with ScriptedServer(Yes(), latency=0.01) as server:
+    with ScriptedServer(Yes(), together={"": 9}) as server:
         llm = LangChainLLM(chat_openai(server))
         answers = [answer for _ in range(3) for answer in _say(llm, times=40)]
     assert [answer.text for answer, _ in answers] == ["yes"] * 120

@@ -28,7 +28,7 @@ from support.pages import (
     recording_in,
     run_snippet,
 )
-from support.promptfoo_cli import evaluate, install, npm_cache
+from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 HOST_PRINTS_FIRST = ("langsmith", "mlflow")  # the name it has made up for the run
@@ -81,7 +81,7 @@ def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> No
     recording_in(tmp_path)
     for title in ("noise_sensitivity.py", "promptfooconfig.yaml"):
         (tmp_path / title).write_text(titled[title], "utf-8")
-    evaluate(install("v0.121", npm_cache(request.config)), tmp_path)
+    evaluate(install(LATEST, npm_cache(request.config)), tmp_path)
     [result] = json.loads((tmp_path / "out.json").read_text("utf-8"))["results"]["results"]
     assert result["gradingResult"]["pass"] is False
     assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.made_once import made_once
 from support.mind import Mind
 from support.promptfoo_cli import VERSIONS, Run, evaluate, install, npm_cache
 from support.promptfoo_suite import EXAMPLES, write_suite
@@ -20,11 +21,15 @@ def commands(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="session")
 def run(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The suite's results."""
-    folder = tmp_path_factory.mktemp("suite")
-    mind = Mind([(example.sample, example.verdicts) for example in EXAMPLES])
-    with ScriptedServer(mind) as server:
-        env = write_suite(folder, server.base_url)
-        evaluation = evaluate(commands, folder, env=env)
-    config = (folder / "promptfooconfig.json").read_text(encoding="utf-8")
-    return Run(evaluation, server.log, config)
+    """The suite's results, the same for all of the run's processes."""
+
+    def make() -> Run:
+        folder = tmp_path_factory.mktemp("suite")
+        mind = Mind([(example.sample, example.verdicts) for example in EXAMPLES])
+        with ScriptedServer(mind) as server:
+            env = write_suite(folder, server.base_url)
+            evaluation = evaluate(commands, folder, env=env)
+        config = (folder / "promptfooconfig.json").read_text(encoding="utf-8")
+        return Run(evaluation, server.log.requests, config)
+
+    return made_once(f"promptfoo-{commands.parents[1].name}", tmp_path_factory, make)

@@ -28,7 +28,7 @@ def _rows(llm: str, server: ScriptedServer, **options: Any) -> dict[str, list[fl
     """The scores of both modes, by the name in the question."""
     samples = [sample for sample, _ in pairs()]
     metrics = [NoiseSensitivity(mode) for mode in MODES]
-    client = {"max_retries": RETRIES, **options}
+    client = {"max_retries": RETRIES, "on_demand": True, **options}
     result = evaluated_by(llm, server, samples, metrics, client=client)
     traces = json.dumps(result.traces, default=str)
     assert KEY not in traces
@@ -42,10 +42,9 @@ def _rows(llm: str, server: ScriptedServer, **options: Any) -> dict[str, list[fl
 @each_llm
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_fault(fault: Fault, llm: str, caplog: pytest.LogCaptureFixture) -> None:
-    timeout = 0.5 if fault.misbehavior.hang else 20
     with ScriptedServer(mind(), script=fault.script(), api_key=KEY) as server:
         with caplog.at_level(logging.INFO):
-            found = _rows(llm, server, timeout=timeout)
+            found = _rows(llm, server)
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests
     struck = found.pop(STRUCK)
     for name, both in found.items():

@@ -24,10 +24,10 @@ LABELLED = {"capital-of-france", "machine-learning-language"}  # no verdicts on 
 BOTH = pytest.mark.parametrize("mode", MODES)
 
 
-@pytest.fixture(scope="module")
-def tables() -> Pairs:
+@pytest.fixture(scope="module", params=[120, pytest.param(1000, marks=pytest.mark.broad)])
+def tables(request: pytest.FixtureRequest) -> Pairs:
     """0 to 12 response claims, 1 to 8 reference claims, 1 to 15 chunks."""
-    return list(random_pairs(1000))
+    return list(random_pairs(request.param))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def _differing(tables: Pairs, got: list[float], mode: Mode) -> list[tuple[int, A
 
 @BOTH
 @pytest.mark.parametrize("peer", [legacy_scores, collections_scores])
-def test_ragas_own_metric_gives_our_figure_on_1000_tables(
+def test_ragas_own_metric_gives_our_figure(
     tables: Pairs, peer: Callable[..., list[float]], mode: Mode
 ) -> None:
     figures = peer(tables, mode)
@@ -57,7 +57,7 @@ def test_ragas_own_metric_gives_our_figure_on_1000_tables(
     # Not for want of anything to compare: ragas fails nowhere but without response claims.
     empty = [not verdicts.response_claims for _, verdicts in tables]
     assert [math.isnan(figure) for figure in figures] == empty
-    assert 20 < sum(empty) < 200
+    assert len(tables) / 50 < sum(empty) < len(tables) / 5
     assert len({figure for figure in figures if not math.isnan(figure)}) > 30
 
 

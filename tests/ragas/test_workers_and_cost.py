@@ -69,7 +69,7 @@ def test_workers_bound_the_calls_in_flight(llm: str, options: Any, most: int) ->
 
 
 def test_without_a_setting_calls_do_run_at_once() -> None:
-    with ScriptedServer(Mind(_pairs()), latency=0.05) as server:
+    with ScriptedServer(Mind(_pairs()), together={"": 5}) as server:
         evaluated_by("async client", server, SAMPLES, [NoiseSensitivity()])
     assert server.log.concurrency > 4
 

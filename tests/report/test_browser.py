@@ -183,7 +183,9 @@ def test_the_policy_stops_a_script_that_got_in(running: Browser, report: Path) -
             """() => { const s = document.createElement("script");
             s.textContent = "window.owned = 1"; document.body.append(s); new Image().src = "https://127.0.0.1:9/x"; }"""
         )
-        seen.page.wait_for_timeout(100)
+        # Both are told of later, each in a message of its own.
+        while len(seen.complaints) < 2:
+            seen.page.wait_for_event("console")
         assert seen.page.evaluate("window.owned") is None
         assert len(seen.complaints) == 2
         assert all("Content Security Policy" in each for each in seen.complaints)

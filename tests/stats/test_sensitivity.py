@@ -8,9 +8,20 @@ import random
 import pytest
 
 from noisesense import InputError, Result, Score, Verdicts, score, sensitivity_band, summarize
-from noisesense.scoring.definitions import MODES
+from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from noisesense.stats.cells import CellKind
-from noisesense.stats.sensitivity import CELLS, Cells
+from noisesense.stats.judge_errors import (
+    EXACT,
+    NO,
+    OPEN,
+    YES,
+    Corrected,
+    Table,
+    error_variance,
+    expected_score,
+    groups_of,
+)
+from noisesense.stats.sensitivity import CELLS
 from support.simulated import ragchecker_like
 from support.tables import Shape, random_pairs
 
@@ -92,41 +103,173 @@ def test_the_same_seed_gives_the_same_band() -> None:
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_every_cell_of_a_kind_can_be_turned_and_no_other(kind: CellKind) -> None:
+    at = CELLS.index(kind)
     for _, verdicts in random_pairs(30, shape=Shape(undetermined=0.2, labelled=0.5)):
-        wrong = Cells(verdicts, [kind]).perturbed(random.Random(0), false_yes=1, false_no=1)
-        before, after = verdicts.to_matrices(), wrong.to_matrices()
-        turned = {
-            "correct": [before["reference_to_response"]],
-            "response": before["chunks_to_response"],
-            "reference": before["chunks_to_reference"] or [],
-        }
-        expected = {
-            name: [
-                [None if cell is None else (not cell if name == kind else cell) for cell in row]
-                for row in rows
-            ]
-            for name, rows in turned.items()
-        }
-        assert [after["reference_to_response"]] == expected["correct"]
-        assert after["chunks_to_response"] == expected["response"]
-        assert (after["chunks_to_reference"] or []) == expected["reference"]
-        assert after["relevant"] == before["relevant"]
-        # What was not checked again is still valid, and still reads as the same.
-        assert Verdicts.model_validate(wrong.model_dump()) == wrong
+        table = Table.of(verdicts)
+        for within in ("claim", "chunk", None):
+            groups = groups_of(table.size, (kind,), within)
+            for correlation in (0.0, 1.0):
+                wrong = table.flipped(random.Random(0), (1, 1), groups, correlation)
+                for i, part in enumerate(table.parts):
+                    turned = bytes({NO: YES, YES: NO, OPEN: OPEN}[c] for c in table.cells[part])
+                    assert wrong.cells[part] == (turned if i == at else table.cells[part])
+                assert (wrong.size, wrong.labels) == (table.size, table.labels)
 
 
 def test_rates_are_rates() -> None:
     rng = random.Random(8)
-    table = Verdicts.from_matrices([True] * 20, [[True, False] * 10] * 20, [[False] * 20])
-    yes = no = 0
-    for _ in range(200):
-        wrong = Cells(table, ["response"]).perturbed(rng, false_yes=0.02, false_no=0.3)
-        for claim in wrong.response_claims:
-            yes += sum(j % 2 for j in claim.entailed_by)
-            no += 10 - sum(j % 2 == 0 for j in claim.entailed_by)
-    # Of 40,000 cells each: standard errors 0.0007 and 0.0023.
-    assert yes / 40_000 == pytest.approx(0.02, abs=0.003)
-    assert no / 40_000 == pytest.approx(0.3, abs=0.01)
+    table = Table.of(
+        Verdicts.from_matrices([True] * 20, [[True, False] * 10] * 20, [[False] * 20])
+    )
+    part = table.parts[1]
+    no, yes = (
+        [k for k, state in enumerate(table.cells[part]) if state == wanted] for wanted in (0, 1)
+    )
+    for correlation in (0.0, 0.4):
+        groups = groups_of(table.size, ("response",), "chunk")
+        turned_no = turned_yes = 0
+        for _ in range(200):
+            wrong = table.flipped(rng, (0.02, 0.3), groups, correlation).cells[part]
+            turned_no += sum(wrong[k] == YES for k in no)
+            turned_yes += sum(wrong[k] == NO for k in yes)
+        # Of 40,000 cells each: standard errors 0.0007 and 0.0023; three times that in groups.
+        assert turned_no / 40_000 == pytest.approx(0.02, abs=0.003 + 0.006 * correlation)
+        assert turned_yes / 40_000 == pytest.approx(0.3, abs=0.01 + 0.05 * correlation)
+
+
+def test_errors_of_a_group_are_correlated_as_said() -> None:
+    # Two cells in one chunk, both "no": P(both wrong) = ρ a + (1 − ρ) a² = 0.5·0.2 + 0.5·0.04.
+    table = Table.of(Verdicts.from_matrices([False] * 2, [[False]] * 2, relevant=[True]))
+    groups = groups_of(table.size, ("response",), "chunk")
+    assert groups == ((2, 3),)
+    assert groups_of(table.size, CELLS, "claim") == ((0, 2), (1, 3))
+    rng, both = random.Random(2), 0
+    for _ in range(20_000):
+        both += table.flipped(rng, (0.2, 0.0), groups, 0.5).cells[2:] == bytes([YES, YES])
+    assert both / 20_000 == pytest.approx(0.12, abs=0.008)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_without_errors_the_estimate_is_the_score(definition: DefinitionName) -> None:
+    shapes = (
+        Shape(),
+        Shape(undetermined=0.2, labelled=0.4),
+        Shape(reference_claims=(0, 1), undetermined=0.3, labelled=0.4),
+    )
+    for shape in shapes:
+        for _, verdicts in random_pairs(40, shape=shape):
+            scored = score(verdicts, definition=definition)
+            table = Table.of(verdicts)
+            found = expected_score(table, (EXACT,) * 3, definition)
+            for at, mode in enumerate(MODES):
+                bounds = scored.bounds(mode)
+                if bounds is not None:
+                    assert found is not None
+                    assert found[at] == pytest.approx(bounds)
+            if found is None:
+                assert scored.bounds("relevant") is None
+            else:
+                assert error_variance(table, (EXACT,) * 3, definition) == pytest.approx((0, 0))
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_the_estimate_and_its_variance_have_the_right_expectation(
+    definition: DefinitionName,
+) -> None:
+    # Exactly: over all 2^8 replies of a judge, each with its probability. Two claims, two chunks
+    # (the second labeled), one claim of the reference.
+    false_yes, false_no = 0.1, 0.25
+    truth = Table.of(
+        Verdicts.from_matrices(
+            [False, False], [[True, False], [True, True]], [[True, False]], relevant=[None, False]
+        )
+    )
+    kinds = (Corrected.at((false_yes, false_no)),) * 3
+    true = expected_score(truth, (EXACT,) * 3, definition)
+    assert true is not None
+    mean, square, variance = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
+    for reply in range(2 ** len(truth.cells)):
+        cells = bytes(reply >> k & 1 for k in range(len(truth.cells)))
+        odds = 1.0
+        for said, real in zip(cells, truth.cells, strict=True):
+            rate = false_no if real else false_yes
+            odds *= rate if said != real else 1 - rate
+        table = truth._replace(cells=cells)
+        found = expected_score(table, kinds, definition)
+        assert found is not None
+        scatter = error_variance(table, kinds, definition)
+        for at in (0, 1):
+            mean[at] += odds * found[at][0]
+            square[at] += odds * found[at][0] ** 2
+            variance[at] += odds * scatter[at]
+    for at in (0, 1):
+        assert mean[at] == pytest.approx(true[at][0])
+        assert variance[at] == pytest.approx(square[at] - mean[at] ** 2)
+
+
+def test_the_truth_by_hand() -> None:
+    # Three claims in four are called wrong. With 10% of the correct ones called wrong and none
+    # the other way, (1 − q) = (1 − π) + 0.1 π, so π = (1 − 0.75) / 0.9.
+    table = Verdicts.from_matrices([True, False, False, False], [[False]] * 4, [[True]])
+    found = sensitivity_band(
+        [table] * 50, direction="truth", false_no=0.1, cells=["correct"], definition="validmind"
+    ).relevant
+    assert found is not None
+    assert (found.mean, found.moved) == (0.75, pytest.approx(1 - 0.25 / 0.9))
+    # A "yes" stands for 1 / 0.9, a "no" for 0; only the true yes scatter, q (1 − q) / 0.9² each.
+    # By Var(estimate) = Σ (estimate² − estimate) over cells: 50 · (1/0.9² − 1/0.9) / 16.
+    error = (50 * (1 / 0.81 - 1 / 0.9) / 16) ** 0.5 / 50
+    assert found.low == pytest.approx(found.moved - 1.96 * error, abs=0.02 * error)
+    assert found.high == pytest.approx(found.moved + 1.96 * error, abs=0.02 * error)
+
+
+def test_rates_of_few_labels_make_a_wider_band() -> None:
+    rng = random.Random(4)
+    tables = [ragchecker_like(rng, chunks=5) for _ in range(30)]
+    known, few = (
+        sensitivity_band(tables, direction="truth", false_yes=rate).relevant
+        for rate in (0.02, (2, 100))
+    )
+    drawn = sensitivity_band(
+        tables, direction="truth", false_yes=0.02, draws=[(0.0, 0.0), (0.06, 0.0)]
+    ).relevant
+    assert known is not None
+    assert known.low is not None
+    assert known.high is not None
+    for wider in (few, drawn):
+        assert wider is not None
+        assert wider.low is not None
+        assert wider.high is not None
+        assert wider.moved == known.moved
+        assert wider.high - wider.low > 1.3 * (known.high - known.low)
+
+
+def test_a_lazy_plan_leaves_the_truth_a_range() -> None:
+    # The claim that is called correct may be wrong, and which chunk entails it was never asked.
+    table = Verdicts.from_matrices([True, False], [[None], [True]], relevant=[True])
+    found = sensitivity_band(
+        [table], direction="truth", false_no=0.2, cells=["correct"], definition="ragas"
+    ).relevant
+    assert found is not None
+    # "Correct" stands for 1 / 0.8, so "incorrect" for −0.25; times 0 or 1, over two claims.
+    assert found.moved_bounds == pytest.approx(((1 - 0.25) / 2, 0.5))
+    assert found.moved is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"false_yes": 0.5, "false_no": 0.5}, "rates whose sum is below 1"),
+        ({"false_yes": (3, 2)}, "false_yes: expected"),
+        ({"false_no": (0, 0)}, "false_no: expected"),
+        ({"correlation": 0.1}, "each error on its own"),
+        ({"direction": "back"}, "direction"),
+    ],
+)
+def test_what_the_truth_refuses(options: dict[str, object], message: str) -> None:
+    table = Verdicts.from_matrices([False], [[True]], [[True]])
+    with pytest.raises(InputError, match=message):
+        sensitivity_band([table], **{"direction": "truth", **options})  # type: ignore[arg-type]
 
 
 def test_scores_and_results_are_read_and_open_cells_counted() -> None:

@@ -26,6 +26,10 @@ _FLAGS = (
 )
 
 
+_PATIENCE = 300_000.0
+"""Milliseconds: a busy machine is no failure."""
+
+
 @dataclass
 class Opened:
     """A page and what it did."""
@@ -48,7 +52,9 @@ def browser(executable: str) -> Generator[Browser, None, None]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=executable, args=list(_FLAGS))
+        running = driver.chromium.launch(
+            executable_path=executable, args=list(_FLAGS), timeout=_PATIENCE
+        )
         try:
             yield running
         finally:
@@ -73,6 +79,7 @@ def opened(
         device_scale_factor=scale,
         **options,
     )
+    context.set_default_timeout(_PATIENCE)
     page = context.new_page()
     seen = Opened(page)
     page.on("request", lambda request: seen.requests.append(request.url))

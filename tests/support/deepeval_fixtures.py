@@ -17,6 +17,8 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     # No pause between DeepEval's own attempts.
     monkeypatch.setenv("DEEPEVAL_RETRY_CAP_SECONDS", "0")
+    # Nor one that a busy machine makes: by default an attempt ends after 88.5 seconds.
+    monkeypatch.setenv("DEEPEVAL_PER_TASK_TIMEOUT_SECONDS_OVERRIDE", "3600")
     for name in _KEYS:
         monkeypatch.delenv(name, raising=False)
 

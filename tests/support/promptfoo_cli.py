@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.command import environment
 from support.npm import installed, npm_cache
-from support.request_log import RequestLog
+from support.request_log import Request
 
 __all__ = [
+    "LATEST",
     "VERSIONS",
     "Evaluation",
     "Graded",
@@ -27,13 +30,21 @@ __all__ = [
 ]
 
 LOCKS = Path(__file__).parents[1] / "promptfoo"
-VERSIONS = ("v0.121", "v0.123")
-"""With the machine's own Node.js, and with the Node.js 22 that its lock file brings."""
+LATEST = "v0.123"
+"""Its lock file brings the Node.js 22 that it needs; the older ones run on the machine's own."""
+
+VERSIONS = (
+    pytest.param("v0.118", marks=pytest.mark.broad),
+    pytest.param("v0.121", marks=pytest.mark.broad),
+    LATEST,
+)
+_UNUSED = ("@openai/codex-*/vendor", "@openai/codex-*/bin", "@anthropic-ai/claude-agent-sdk-*")
+"""Other programs that Promptfoo brings along: half a gigabyte."""
 
 
 def install(version: str, cache: Path) -> Path:
     """The folder of that Promptfoo's commands, see `installed`."""
-    return installed(LOCKS / version, cache) / ".bin"
+    return installed(LOCKS / version, cache, unused=_UNUSED) / ".bin"
 
 
 @dataclass(frozen=True)
@@ -94,12 +105,12 @@ class Run:
     """The suite, run by one version.
 
     Attributes:
-        asked: what the judge's server saw.
+        requests: what the judge's server saw.
         config: the text of the config that was run.
     """
 
     evaluation: Evaluation
-    asked: RequestLog
+    requests: list[Request]
     config: str
 
 

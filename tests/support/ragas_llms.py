@@ -10,6 +10,7 @@ from typing import Any
 from openai import AsyncOpenAI, OpenAI
 
 from noisesense import Sample
+from support import timeouts
 from support.langchain_models import chat_openai, run
 from support.ragas_runs import dataset
 from support.server import ScriptedServer
@@ -25,21 +26,27 @@ KEY = "sk-canary-0123456789"
 
 @asynccontextmanager
 async def ragas_llm(
-    kind: str, server: ScriptedServer, *, key: str = KEY, **options: Any
+    kind: str, server: ScriptedServer, *, key: str = KEY, on_demand: bool = False, **options: Any
 ) -> AsyncIterator[Any]:
-    """The model, until the block ends. ``options`` are the client's; it retries nothing."""
+    """The model, until the block ends. ``options`` are the client's; it retries nothing.
+
+    With ``on_demand`` it times out when the server says so, see `support.timeouts`.
+    """
     from ragas.llms import llm_factory
     from ragas.llms.base import LangchainLLMWrapper
 
     options = {"max_retries": 0, **options}
+    endpoint = {"base_url": server.base_url, "api_key": key, **options}
+    clients = timeouts.clients() if on_demand else {}
     if kind == "async client":
-        async with AsyncOpenAI(base_url=server.base_url, api_key=key, **options) as client:
+        http_client = clients.get("http_async_client")
+        async with AsyncOpenAI(http_client=http_client, **endpoint) as client:
             yield llm_factory("gpt-4o-mini", client=client)
     elif kind == "sync client":
-        with OpenAI(base_url=server.base_url, api_key=key, **options) as client:
+        with OpenAI(http_client=clients.get("http_client"), **endpoint) as client:
             yield llm_factory("gpt-4o-mini", client=client)
     else:
-        model = chat_openai(server, key=key, **options)
+        model = chat_openai(server, key=key, **clients, **options)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "LangchainLLMWrapper is", DeprecationWarning)
             yield model if kind == "LangChain" else LangchainLLMWrapper(model)

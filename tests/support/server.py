@@ -21,7 +21,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any, Protocol
@@ -29,6 +29,7 @@ from typing import Any, Protocol
 from support.chat import completion, error_body, form_of, prompt_of
 from support.misbehavior import Misbehavior, Script
 from support.request_log import SECRET_HEADERS, Request, RequestLog
+from support.timeouts import MARK, ON_DEMAND
 
 MAX_BODY = 32_000_000
 MAX_CONNECTIONS = 1000
@@ -48,6 +49,8 @@ class ScriptedServer:
         mind: answers the prompts. An exception in it is kept in ``mind_errors`` and raised when
             the block ends, so that a test cannot pass on a mind that did not understand.
         latency: seconds each reply takes; requests are served side by side.
+        together: ``{words: n}``: requests with these words in their prompt are answered once ``n``
+            of them have arrived, however long the others take.
         script: when to misbehave, see `support.misbehavior`.
         forms: the reply forms the endpoint knows; another is a 400, as real endpoints say it.
         api_key: if given, another bearer token is a 401.
@@ -62,9 +65,11 @@ class ScriptedServer:
         forms: Collection[str] = FORMS,
         api_key: str | None = None,
         port: int = 0,
+        together: Mapping[str, int] | None = None,
     ) -> None:
         self.mind, self.latency, self.script = mind, latency, script
         self.forms, self.api_key, self.port = forms, api_key, port
+        self.together = together or {}
         self.log = RequestLog()
         self.mind_errors: list[Exception] = []
         self._connections: set[asyncio.Task[None]] = set()
@@ -79,13 +84,13 @@ class ScriptedServer:
             target=lambda: asyncio.run(self._serve(started)), name="scripted-server", daemon=True
         )
         self._thread.start()
-        if not started.wait(10):
+        if not started.wait(120):
             raise RuntimeError("the scripted server did not start")
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(120)
         if self.mind_errors and error is None:
             raise AssertionError("the mind failed") from self.mind_errors[0]
 
@@ -178,6 +183,11 @@ class ScriptedServer:
         fault = (self.script(request.index, prompt) if self.script else None) or _WELL
         request.fault = fault.name
         status, body = self._answer(asked, request, fault)
+        if fault.hang and ON_DEMAND in headers:
+            request.status, request.ended = MARK, time.monotonic()
+            await _reply(writer, MARK, "")
+            return True
+        await self._all_there(prompt)
         wait = MAX_HANG if fault.hang else self.latency
         if wait and await _went_away(reader, wait):
             request.aborted = True
@@ -192,6 +202,11 @@ class ScriptedServer:
             return False
         await _reply(writer, status, body, fault.headers, drip=fault.drip)
         return True
+
+    async def _all_there(self, prompt: str) -> None:
+        for words, count in self.together.items():
+            while words in prompt and sum(words in each for each in self.log.prompts) < count:
+                await asyncio.sleep(0.005)
 
     def _answer(
         self, asked: dict[str, Any], request: Request, fault: Misbehavior
@@ -237,7 +252,7 @@ async def _reply(
 ) -> None:
     payload = body.encode()
     lines = [
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase if status != MARK else 'None'}",
         "content-type: application/json",
         f"content-length: {len(payload)}",
         *(f"{name}: {value}" for name, value in (headers or {}).items()),

@@ -19,6 +19,7 @@ __all__ = [
     "POPULATIONS",
     "Draw",
     "Population",
+    "misjudged",
     "ragchecker_like",
     "result_of",
     "score_of",
@@ -105,3 +106,34 @@ def ragchecker_like(rng: random.Random, *, chunks: int = 15) -> Verdicts:
         )
     reference = [[j and rng.random() < 0.3 for j in about] for _ in range(rng.randint(10, 24))]
     return Verdicts.from_matrices(correct, rows, reference)
+
+
+def misjudged(
+    rng: random.Random,
+    truth: Verdicts,
+    rates: tuple[float, float],
+    correlation: float = 0.0,
+    within: str = "claim",
+) -> Verdicts:
+    """What a judge says that turns "no" into "yes" and "yes" into "no" at these rates.
+
+    With probability ``correlation`` the cells of a claim (or a chunk) are drawn by one number.
+    """
+    shared: dict[object, float | None] = {}
+
+    def said(cell: bool | None, claim: object, chunk: object) -> bool | None:
+        group = claim if within == "claim" else chunk
+        if group not in shared:
+            shared[group] = rng.random() if rng.random() < correlation else None
+        drawn = shared[group]
+        wrong = (rng.random() if drawn is None else drawn) < rates[1 if cell else 0]
+        return cell if cell is None else cell != wrong
+
+    table = truth.to_matrices()
+    responses = len(table["reference_to_response"])
+    correct = [said(c, i, ("correct", i)) for i, c in enumerate(table["reference_to_response"])]
+    rows = [
+        [said(cell, i, j) for j, cell in enumerate(row)]
+        for i, row in enumerate(table["chunks_to_response"] + (table["chunks_to_reference"] or []))
+    ]
+    return Verdicts.from_matrices(correct, rows[:responses], rows[responses:])

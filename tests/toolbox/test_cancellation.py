@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -31,7 +32,7 @@ BRIDGES: dict[str, Make] = {
 
 
 @pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
-def test_a_timeout_around_the_judge_ends_its_requests(
+def test_cancelling_the_judge_ends_its_requests(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_ask, "_first", None)
@@ -40,8 +41,7 @@ def test_a_timeout_around_the_judge_ends_its_requests(
         judge = LLMJudge(make(server))
 
         async def main() -> None:
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(judge.judge(sample), 0.5)
+            await _cancelled(judge, server)
             assert asyncio.all_tasks() - {asyncio.current_task()} == set()
             while not all(request.aborted for request in server.log.requests):
                 await asyncio.sleep(0.01)
@@ -57,19 +57,30 @@ def test_a_thread_that_is_given_up_holds_nobody(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(_ask, "_first", weakref.ref(other))
     sample, _ = pairs()[0]
     with ScriptedServer(mind(), script=bad.first(2, bad.HANG)) as server:
-        judge = LLMJudge(LangChainLLM(chat_openai(server, timeout=2)))
+        judge = LLMJudge(LangChainLLM(chat_openai(server)))
 
         async def main() -> None:
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(judge.judge(sample), 0.5)
+            await _cancelled(judge, server)
             assert asyncio.all_tasks() - {asyncio.current_task()} == set()
             assert score(await judge.judge(sample)).relevant == TRUTH
 
         run(main())
         assert server.log.calls == 2 + 6
-        while not all(request.aborted for request in server.log.requests[:2]):
-            time.sleep(0.01)
+    # The end of the server is the end of what hangs at it.
+    for thread in threading.enumerate():
+        if thread.name == "noisesense-ask":
+            thread.join()
     other.close()
+
+
+async def _cancelled(judge: LLMJudge, server: ScriptedServer) -> None:
+    """Cancel the judging of the first sample once both of its first calls hang."""
+    asking = asyncio.ensure_future(judge.judge(pairs()[0][0]))
+    while server.log.calls < 2:
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
 
 
 ASK = """
@@ -105,7 +116,7 @@ def test_ctrl_c_ends_the_process(bridge: str) -> None:
             assert process.poll() is None, process.communicate()[1]
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=300)
     assert process.returncode != 0
     assert errors.rstrip().splitlines()[-1] == "KeyboardInterrupt"
     assert errors.count("Traceback") <= 2, errors  # the interrupt and what it interrupted

@@ -33,7 +33,7 @@ def _imported(folder: Path, module: str) -> str:
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     return done.stderr.strip().splitlines()[-1] if done.stderr else ""

@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI
 
 from noisesense import LLMJudge, Sample, Verdicts, score
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
 from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, Items, in_verdicts, mind, pairs
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer
+from support.timeouts import ChatClientOnDemand, async_client, clients
 
-TIMEOUT = 0.5
 Make = Callable[..., StructuredLLM]
 
 
@@ -38,24 +38,32 @@ class InWords(ChatOpenAI):
 
 
 def _openai(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    return OpenAILLM(
-        "m", base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
+    client = AsyncOpenAI(
+        base_url=server.base_url,
+        api_key="k",
+        timeout=timeout,
+        max_retries=RETRIES,
+        http_client=async_client(),
     )
+    return OpenAILLM("m", client=client)
 
 
 def _chat_client(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    client = ChatClient(
+    client = ChatClientOnDemand(
         base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
     )
     return OpenAILLM("m", client=client)
 
 
-def _langchain(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    return LangChainLLM(chat_openai(server, timeout=timeout, max_retries=RETRIES))
+def _langchain(
+    server: ScriptedServer, timeout: float = 60, kind: type[ChatOpenAI] = ChatOpenAI
+) -> StructuredLLM:
+    options = {"timeout": timeout, "max_retries": RETRIES, **clients()}
+    return LangChainLLM(chat_openai(server, kind, **options))
 
 
 def _in_words(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    return LangChainLLM(chat_openai(server, InWords, timeout=timeout, max_retries=RETRIES))
+    return _langchain(server, timeout, InWords)
 
 
 BRIDGES: dict[str, Make] = {
@@ -89,7 +97,7 @@ def _name(sample: Sample) -> str:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_fault(fault: Fault, make: Make) -> None:
     with ScriptedServer(mind(), script=fault.script()) as server:
-        judge = LLMJudge(make(server, TIMEOUT if fault.misbehavior.hang else 60))
+        judge = LLMJudge(make(server))
         results = _judge_all(judge)
         struck = results.pop(STRUCK)
         for name, result in results.items():

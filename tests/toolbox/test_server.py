@@ -78,7 +78,7 @@ def test_rounds_and_concurrency_are_counted_from_the_requests() -> None:
         await asyncio.gather(*(_say(client, f"side by side {i}") for i in range(50)))
         await _say(client, "last")
 
-    with ScriptedServer(Echo(), latency=1.0) as server:
+    with ScriptedServer(Echo(), together={"side by side": 50}) as server:
         _with_client(server, use)
     assert (server.log.calls, server.log.rounds) == (52, 3)
     assert server.log.concurrency == 50
@@ -107,11 +107,11 @@ def test_chains_and_overlaps_by_hand() -> None:
 def test_faults_reach_the_client_and_pass(fault: bad.Misbehavior, error: type[Exception]) -> None:
     async def use(client: AsyncOpenAI) -> str:
         with pytest.raises(error):
-            await _say(client, "abc")
+            await _say(client.with_options(timeout=0.5), "abc")
         return str((await _say(client, "abc")).choices[0].message.content)
 
     with ScriptedServer(Echo(), script=bad.first(1, fault)) as server:
-        assert _with_client(server, use, max_retries=0, timeout=0.5) == '{"text": "cba"}'
+        assert _with_client(server, use, max_retries=0) == '{"text": "cba"}'
     assert [r.fault for r in server.log.requests] == [fault.name, ""]
     assert server.log.requests[0].aborted is fault.hang
 

@@ -72,7 +72,7 @@ def test_nothing_hangs_and_nothing_is_printed(patch: str, client: str, tmp_path:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
     rounds = 5 if patch == "nest_asyncio" else 4

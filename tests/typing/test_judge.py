@@ -25,7 +25,8 @@ from noisesense import (
 from noisesense.judging.calls import Totals
 from noisesense.judging.prompts import Budget, Prompts
 from noisesense.judging.protocol import DetailedJudge, StructuredLLM
-from noisesense.judging.store import Pruned, StoredCall, StoredSample, StoreStats
+from noisesense.judging.records import StoredCall, StoredSample
+from noisesense.judging.store import Pruned, StoreStats
 
 S = TypeVar("S", bound=BaseModel)
 

@@ -156,7 +156,7 @@ class OurModel(DeepEvalBaseLLM):
     def generate(self, prompt):
         body = {"model": "ours", "messages": [{"role": "user", "content": prompt}]}
         request = Request(URL + "/chat/completions", json.dumps(body).encode())
-        with urlopen(request, timeout=60) as response:
+        with urlopen(request, timeout=300) as response:
             message = json.load(response)["choices"][0]["message"]
         return message["content"] or ""
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from noisesense.scoring.definitions import MODES
-from support.promptfoo_cli import VERSIONS, Evaluation, evaluate, install, npm_cache
+from support.promptfoo_cli import LATEST, Evaluation, evaluate, install, npm_cache
 from support.promptfoo_suite import PROVIDER, SHIM
 from support.server import ScriptedServer
 from support.withholding import CASES, LIMIT, Case, mind, script, wrong_with
@@ -43,7 +43,7 @@ def _test(case: Case, base_url: str, kind: str = "python") -> dict[str, Any]:
 def evaluation(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Evaluation:
-    commands = install(VERSIONS[0], npm_cache(request.config))
+    commands = install(LATEST, npm_cache(request.config))
     folder = tmp_path_factory.mktemp("withheld")
     (folder / "noise.py").write_text(SHIM, encoding="utf-8")
     (folder / "provider.cjs").write_text(PROVIDER, encoding="utf-8")

@@ -13,7 +13,7 @@ import typer
 
 import noisesense
 from noisesense.verdicts.schema import SchemaName, json_schema
-from noisesense_adapters.cli import output, store
+from noisesense_adapters.cli import batch, output, store
 from noisesense_adapters.cli.agreement import agreement
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
@@ -115,6 +115,7 @@ def _promptfoo_commands(folder: Path) -> list[str]:
 
 
 app.add_typer(store.app, name="store")
+app.add_typer(batch.app, name="batch")
 for command in (
     demo,
     schema,

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from noisesense import compare, ragchecker_aggregates
+from noisesense import Judge, compare, ragchecker_aggregates
 from noisesense.errors import InputError, describe
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
@@ -79,7 +79,9 @@ def score(
     store: Annotated[
         Path | None,
         _judge(
-            metavar="FILE", help="Store every call in this file, so that none is paid for twice."
+            metavar="FILE",
+            help="Store every call in this file, so that none is paid for twice. Without --judge: "
+            "take the verdicts from this file.",
         ),
     ] = None,
     concurrency: Annotated[int, _judge(min=1, help="How many calls to make at once.")] = 16,
@@ -145,10 +147,11 @@ def score(
     if ragchecker and chosen["definition"] not in (None, "ragas"):
         got = repr(definition)
         raise InputError("definition 'ragas'", got, where="--ragchecker-aggregates")
-    columns = _columns(mapping or [], id=id_column, cluster=cluster)
-    model = None
+    columns = columns_of(mapping or [], id=id_column, cluster=cluster)
+    model: Judge | None = None
     if judge is None:
-        _refuse_without_judge(base_url, api_key_env, temperature, store)
+        _refuse_without_judge(base_url, api_key_env, temperature)
+        model = None if store is None else _stored(store)
     else:
         model = model_judge(
             judge,
@@ -206,7 +209,7 @@ def score(
     )
 
 
-def _columns(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
+def columns_of(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
     columns = {field: column for field, column in named.items() if column is not None}
     for pair in mapping:
         field, equals, column = pair.partition("=")
@@ -219,10 +222,18 @@ def _columns(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
 
 
 def _refuse_without_judge(*options: object) -> None:
-    names = ("--base-url", "--api-key-env", "--temperature", "--store")
+    names = ("--base-url", "--api-key-env", "--temperature")
     for name, value in zip(names, options, strict=True):
         if value is not None:
             raise InputError("--judge as well", f"only {name}", where="score")
+
+
+def _stored(path: Path) -> Judge:
+    from noisesense import VerdictStore
+    from noisesense.judging.batch import StoredJudge
+
+    with VerdictStore(path, must_exist=True) as store:
+        return StoredJudge(store)
 
 
 def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:

@@ -20,9 +20,12 @@ from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
 from noisesense_adapters.cli.terminal import visible
 
 if TYPE_CHECKING:
-    from noisesense.judging.store import StoredCall, StoredSample, VerdictStore
+    from noisesense.judging.records import StoredCall, StoredSample
+    from noisesense.judging.store import VerdictStore
 
-app = typer.Typer(help="Show, export or prune a store of judged calls.", no_args_is_help=True)
+app = typer.Typer(
+    help="Show, export, merge or prune a store of judged calls.", no_args_is_help=True
+)
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The store's file.")]
 Model = Annotated[str | None, typer.Option(help="Only what this model judged.")]
@@ -157,6 +160,38 @@ def parse_age(text: str) -> timedelta:
             "a number and a unit, m, h, d or w (as in 30d)", describe(text), where="--older-than"
         )
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+@app.command()
+def merge(
+    store: Annotated[
+        Path, typer.Argument(metavar="STORE", help="The store to add to; made if it is not there.")
+    ],
+    others: Annotated[list[Path], typer.Argument(metavar="OTHER…", help="The stores to add.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Add other stores to a store.
+
+    Their calls, judged samples and open requests; they stay as they are. Of a call that both have,
+    one with an answer is kept. The order does not matter, and a second time adds nothing.
+    """
+    from noisesense import VerdictStore
+
+    merged: list[dict[str, object]] = []
+    for path in others:  # before any of them is added
+        _opened(path).close()
+        if store.exists() and store.samefile(path):
+            raise InputError("another store", visible(str(path)), where="merge")
+    with VerdictStore(store) as opened:
+        for path in others:
+            with _opened(path) as other:
+                added = opened.merge(other)
+            merged.append({"path": str(path), **added._asdict()})
+            if not as_json:
+                calls, samples = counted(added.calls, "call"), counted(added.samples, "sample")
+                output.say(f"{path}: {calls} and {samples} added")
+    if as_json:
+        output.show_json({"path": str(store), "merged": merged})
 
 
 @app.command()

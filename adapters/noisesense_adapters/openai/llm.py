@@ -215,6 +215,10 @@ class OpenAILLM:
             query=self._query,
         )
 
+    def request(self, prompt: str, schema: type[BaseModel]) -> dict[str, Any]:
+        """The body of a chat completion that asks for the form, as `generate` sends it first."""
+        return self._request(prompt, schema, _FORMS[0])
+
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         # Here and below: loaded only where something is asked. A store may have all the replies.

@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from noisesense.errors import InputError, JudgeError, ReplyError, StoreError
+from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError, StoreError
 from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense.judging.store import StoredCall
+from noisesense.judging.records import StoredCall
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
 
 T = TypeVar("T")
+
+
+class AwaitingAnswerError(NoiseSenseError):
+    """What was asked in a batch file has no answer yet: the sample goes on when it has."""
 
 
 class LoopLimit:
@@ -52,16 +56,17 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run everything at once; the results in order.
 
     The first failure, or being cancelled, cancels the rest and waits until it is gone.
-    `asyncio.gather` would leave it running.
+    `asyncio.gather` would leave it running. A call that waits for its answer is no failure: the
+    others go on, and may have something to ask as well.
     """
     tasks = [asyncio.ensure_future(each) for each in work]
-    if not tasks:
-        return []
+    running = set(tasks)
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        for task in tasks:
-            if task.done():
-                task.result()
+        while running:
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                with suppress(AwaitingAnswerError):
+                    task.result()
         return [task.result() for task in tasks]
     finally:
         for task in tasks:
@@ -238,11 +243,7 @@ class CallRunner:
         """What the stored reply answers; None if there is no usable one."""
         if stored is None or not stored.answered:
             return None
-        try:
-            reply = call.schema.model_validate_json(stored.reply or "")
-        except (ValidationError, RecursionError):
-            raise store.damaged(f"a {stored.step} reply that cannot be read") from None
-        answer = call.read(reply)
+        answer = read_stored(store, call, stored)
         if answer is None:
             return None
         self._count(run, Usage(cached_calls=1))
@@ -302,6 +303,15 @@ class CallRunner:
     def _count(self, run: SampleRun, usage: Usage) -> None:
         run.usage += usage
         self.totals.add(Totals(usage))
+
+
+def read_stored(store: VerdictStore, call: ModelCall[S, A], stored: StoredCall) -> A | None:
+    """What the stored reply answers; None if nothing. Raises `StoreError`."""
+    try:
+        reply = call.schema.model_validate_json(stored.reply or "")
+    except (ValidationError, RecursionError):
+        raise store.damaged(f"a {stored.step} reply that cannot be read") from None
+    return call.read(reply)
 
 
 def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:

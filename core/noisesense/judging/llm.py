@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, check_whole, describe
 from noisesense.judging.calls import (
+    AwaitingAnswerError,
     CallRunner,
     LoopLimit,
     RunningTotals,
@@ -23,7 +24,7 @@ from noisesense.judging.calls import (
 from noisesense.judging.plan import Decomposer, PendingVerdicts, Premise, Verifier
 from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget, Prompts
 from noisesense.judging.protocol import Judgement, StructuredLLM, Usage
-from noisesense.judging.store import StoredSample
+from noisesense.judging.records import StoredSample
 from noisesense.utf8 import encodable
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
@@ -112,14 +113,16 @@ class LLMJudge:
         self._llm, self._store = llm, store
         self._totals = RunningTotals()
         self._settings = f"plan={plan} votes={votes} chunks_per_call={chunks_per_call}"
-        runner = CallRunner(
-            llm, self.model, prompts.version, store, LoopLimit(max_concurrency), self._totals
-        )
+        runner = self._runner(LoopLimit(max_concurrency))
         self._decomposer = Decomposer(runner, prompts, budget, max_reasks)
         self._verifier = Verifier(runner, prompts, budget, max_reasks, votes, chunks_per_call)
 
+    def _runner(self, limit: LoopLimit) -> CallRunner:
+        """What makes this judge's calls."""
+        return CallRunner(self._llm, self.model, self.version, self._store, limit, self._totals)
+
     def __repr__(self) -> str:
-        return f"LLMJudge({self.model!r}, plan={self.plan!r})"
+        return f"{type(self).__name__}({self.model!r}, plan={self.plan!r})"
 
     @property
     def name(self) -> str:
@@ -196,7 +199,11 @@ class LLMJudge:
 
         async def correctness() -> None:
             premise = Premise(sample.reference, pending.response_claims)
-            (answers,) = await verify(run, "reference", [premise])
+            try:
+                (answers,) = await verify(run, "reference", [premise])
+            except AwaitingAnswerError:
+                pending.add_correctness(None)
+                raise
             pending.add_correctness(answers)
 
         async def chunks() -> None:

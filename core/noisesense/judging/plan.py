@@ -19,7 +19,13 @@ from itertools import product
 from typing import NamedTuple, TypeVar
 
 from noisesense.errors import ReplyError
-from noisesense.judging.calls import CallRunner, ModelCall, SampleRun, gather_all
+from noisesense.judging.calls import (
+    AwaitingAnswerError,
+    CallRunner,
+    ModelCall,
+    SampleRun,
+    gather_all,
+)
 from noisesense.judging.prompts import (
     Budget,
     Claims,
@@ -311,6 +317,7 @@ class PendingVerdicts:
         self.by_text: Mapping[str, Answers] = {}
         self._correct: Mapping[int, bool | None] = {}
         self._checked = asyncio.Event()
+        self._awaiting = False
 
     @property
     def needs_reference_claims(self) -> bool:
@@ -326,8 +333,10 @@ class PendingVerdicts:
     def _reference_claims(self) -> dict[int, str]:
         return dict(enumerate(self.reference, start=len(self.response) + 1))
 
-    def add_correctness(self, answers: Answers) -> None:
-        self._correct = answers
+    def add_correctness(self, answers: Answers | None) -> None:
+        """None: it awaits its answer."""
+        self._correct = answers or {}
+        self._awaiting = answers is None
         self._checked.set()
 
     def chunk_premises(self) -> dict[str, Premise]:
@@ -365,6 +374,8 @@ class PendingVerdicts:
         incorrect claim from that chunk; one that is known to be entailed settles it.
         """
         await self._checked.wait()
+        if self._awaiting:
+            raise AwaitingAnswerError("whether the claims are correct")
         claims = {
             number for number in self.response_claims if self._correct.get(number) is not True
         }

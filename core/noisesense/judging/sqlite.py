@@ -234,6 +234,12 @@ _TABLES = {
     " identity TEXT NOT NULL, version TEXT NOT NULL, settings TEXT NOT NULL, sample TEXT NOT NULL,"
     " verdicts TEXT NOT NULL, unanswered INTEGER NOT NULL, checksum TEXT NOT NULL",
 }
+# Stores made before batch files have it not.
+_TABLES["requests"] = (
+    "key TEXT PRIMARY KEY, created REAL NOT NULL, exchange TEXT NOT NULL, model TEXT NOT NULL,"
+    " identity TEXT NOT NULL, version TEXT NOT NULL, step TEXT NOT NULL, vote INTEGER NOT NULL,"
+    " sample_key TEXT NOT NULL, label TEXT NOT NULL, form TEXT NOT NULL, checksum TEXT NOT NULL"
+)
 _COLUMNS = {name: [each.split() for each in text.split(", ")] for name, text in _TABLES.items()}
 _TYPES = {"TEXT": str, "INTEGER": int, "REAL": float}
 _LATEST = 1e11  # in the year 5138; later, and dates cannot be shown
@@ -265,6 +271,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
     version = value("PRAGMA user_version")
     if version != _FORMAT:
         raise StoreError(expected, f"format {version}", where=path, hint=hint)
+    connection.execute(f"CREATE TABLE IF NOT EXISTS requests ({_TABLES['requests']})")
     for name, columns in _COLUMNS.items():
         found = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
         if found != [column for column, *_ in columns]:

@@ -2,157 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, StoreError
-from noisesense.jsonl import as_path, parse_line, to_json
+from noisesense.jsonl import as_path
 from noisesense.judging.protocol import Usage
-from noisesense.judging.sqlite import Database, check_types, prepare, this_process
+from noisesense.judging.records import Row, StoredCall, StoredRequest, StoredSample
+from noisesense.judging.sqlite import Database, prepare, this_process
 from noisesense.utf8 import encodable
 from noisesense.verdicts.recording import write_recording
-from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
-
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class StoredCall:
-    """One judged call. It holds neither the prompt nor a key of any provider.
-
-    Attributes:
-        key: SHA-256 of prompt version, model, its identity, form, full prompt and vote.
-        model: the model's name.
-        version: of the prompts.
-        step: what was asked, e.g. ``claims of the response``.
-        vote: which of several votes, from 0.
-        sample_key: of the sample it was first made for.
-        label: the beginning of that sample's question, to be read by a person.
-        reply: the reply as JSON; None if it was unusable.
-        usage: what it cost.
-        created: seconds since 1970; now, if left out.
-        unanswered: the reply answered nothing of what was asked: a later run asks again.
-        identity: a digest of what the model's answers depend on beside its name.
-    """
-
-    key: str
-    model: str
-    version: str
-    step: str
-    vote: int
-    sample_key: str
-    label: str
-    reply: str | None
-    usage: Usage
-    created: float = field(default_factory=time.time)
-    unanswered: bool = False
-    identity: str = ""
-
-    @property
-    def answered(self) -> bool:
-        """Is there a reply that a later run may use?"""
-        return self.reply is not None and not self.unanswered
-
-    def row(self) -> Row:
-        """As the table ``calls`` keeps it: every field and their checksum."""
-        usage = self.usage
-        # SQLite keeps no NaN.
-        cost = None if usage.cost is None or math.isnan(usage.cost) else float(usage.cost)
-        return _with_checksum(
-            *(self.key, float(self.created), self.model, self.identity, self.version),
-            *(self.step, self.vote, self.sample_key, self.label, self.reply),
-            *(usage.calls, usage.input_tokens, usage.output_tokens, cost, int(self.unanswered)),
-        )
-
-    @classmethod
-    def from_row(cls, row: Row) -> StoredCall:
-        """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
-        key, created, model, identity, version, step, vote, sample_key, label, reply, *rest = (
-            _sound("calls", row)
-        )
-        calls, input_tokens, output_tokens, cost, unanswered = rest
-        usage = Usage(calls, input_tokens=input_tokens, output_tokens=output_tokens, cost=cost)
-        return cls(
-            *(key, model, version, step, vote, sample_key, label, reply, usage, created),
-            unanswered=bool(unanswered),
-            identity=identity,
-        )
-
-
-@dataclass(frozen=True)
-class StoredSample:
-    """One sample judged to the end, and by what. ``created`` as in `StoredCall`."""
-
-    sample: Sample
-    verdicts: Verdicts
-    model: str
-    version: str
-    settings: str
-    unanswered: int
-    created: float = field(default_factory=time.time)
-    identity: str = ""
-
-    @property
-    def key(self) -> str:
-        """One row for each sample, its labels and the judge's configuration."""
-        labels = [chunk.relevant for chunk in self.sample.retrieved_contexts]
-        judge = [self.model, self.identity, self.version, self.settings]
-        parts = [self.sample.key, repr(labels), *judge]
-        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-    def row(self) -> Row:
-        """As the table ``samples`` keeps it: every field and their checksum."""
-        return _with_checksum(
-            *(self.key, float(self.created), self.model, self.identity, self.version),
-            self.settings,
-            to_json(self.sample.model_dump(exclude_defaults=True)),
-            to_json(self.verdicts.model_dump(exclude_defaults=True)),
-            self.unanswered,
-        )
-
-    @classmethod
-    def from_row(cls, row: Row) -> StoredSample:
-        """The inverse of `row`. Raises `ValueError` if any of it is not as it was put."""
-        _, created, model, identity, version, settings, sample, verdicts, unanswered = _sound(
-            "samples", row
-        )
-        return cls(
-            Sample.model_validate(parse_line(sample)),
-            Verdicts.model_validate(parse_line(verdicts)),
-            *(model, version, settings, unanswered, created, identity),
-        )
-
-
-def _with_checksum(*fields: object) -> Row:
-    # Half of a surrogate pair cannot be kept, wherever it came from.
-    kept = tuple(encodable(each) if isinstance(each, str) else each for each in fields)
-    return *kept, _checksum(kept)
-
-
-def _sound(table: str, row: Row) -> Row:
-    """The fields of a row, without its checksum."""
-    *fields, checksum = row
-    if checksum != _checksum(fields):
-        raise ValueError("its checksum is wrong")
-    check_types(table, row)
-    return tuple(fields)
-
-
-def _checksum(fields: Sequence[object]) -> str:
-    # A damaged text may have become bytes, which JSON has not.
-    content = json.dumps(fields, default=repr)
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
-
 
 T = TypeVar("T")
 
@@ -172,6 +37,13 @@ class StoreStats(NamedTuple):
 
 class Pruned(NamedTuple):
     """How many were removed."""
+
+    calls: int
+    samples: int
+
+
+class Merged(NamedTuple):
+    """How many are new."""
 
     calls: int
     samples: int
@@ -285,6 +157,27 @@ class VerdictStore:
         """
         return self._all("calls", StoredCall.from_row)
 
+    # Requests that are out in batch files
+
+    def put_requests(self, requests: Iterable[StoredRequest]) -> None:
+        """Keep what is about to be asked, so that an answer is known by its key alone."""
+        with self._write() as connection:
+            for request in requests:
+                row = request.row()
+                connection.execute(_insert("requests", row), row)
+
+    def requests(self) -> list[StoredRequest]:
+        """All requests that have no answer yet, oldest first. Raises `StoreError`."""
+        return self._all("requests", StoredRequest.from_row)
+
+    def put_answers(self, calls: Iterable[StoredCall]) -> None:
+        """Keep the calls that requests have become; all of them or none."""
+        with self._write() as connection:
+            for call in calls:
+                row = call.row()
+                connection.execute(_insert("calls", row), row)
+                connection.execute("DELETE FROM requests WHERE key = ?", (call.key,))
+
     # Samples
 
     def put_sample(self, judged: StoredSample) -> None:
@@ -368,6 +261,35 @@ class VerdictStore:
         self._database.compact()
         return Pruned(calls, samples)
 
+    def merge(self, other: VerdictStore) -> Merged:
+        """Take over another store's calls, samples and requests; it stays as it is.
+
+        Of a call that both have, one with an answer is kept, and of a sample the one that was
+        judged last: merging in any order, and again, gives the same.
+
+        Raises:
+            StoreError: either store is damaged.
+        """
+        calls, samples, requests = other.calls(), other.samples(), other.requests()
+        added = 0
+        with self._write() as connection:
+            for call in calls:
+                own = _call_of(connection, call.key)
+                if own is None or (call.answered, own.created) > (own.answered, call.created):
+                    row = call.row()
+                    connection.execute(_insert("calls", row), row)
+                    added += own is None
+                connection.execute("DELETE FROM requests WHERE key = ?", (call.key,))
+            known = dict(connection.execute("SELECT key, created FROM samples").fetchall())
+            newer = [each for each in samples if each.created > known.get(each.key, -1.0)]
+            for row in (each.row() for each in newer):
+                connection.execute(_insert("samples", row), row)
+            for request in requests:
+                if _call_of(connection, request.key) is None:
+                    row = request.row()
+                    connection.execute(_insert("requests", row), row)
+        return Merged(added, sum(each.key not in known for each in newer))
+
     def stats(self) -> StoreStats:
         """What is in it."""
         calls, samples = self.calls(), self.samples()
@@ -382,6 +304,7 @@ class VerdictStore:
         """Read the whole file. Raises `StoreError` if any of it is damaged."""
         self.calls()
         self.samples()
+        self.requests()
 
     def _all(self, table: str, read: Callable[[Row], T]) -> list[T]:
         with self._read() as connection:
@@ -438,5 +361,5 @@ def _call_of(connection: sqlite3.Connection, key: str) -> StoredCall | None:
     return call if call is not None and call.key == key else None
 
 
-def _insert(table: str, row: tuple[Any, ...]) -> str:
+def _insert(table: str, row: Row) -> str:
     return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})"

@@ -1,0 +1,24 @@
+"""Judging through batch files, in rounds: half the price, and no rate limits.
+
+`export_batch` writes what is to be asked next in OpenAI's batch form, `import_answers` reads what
+came back. `next_requests` and `put_replies` do the same for any other engine.
+"""
+
+from __future__ import annotations
+
+from noisesense.judging.batch import BatchJudge, BatchRequest, NamedModel, StoredJudge
+from noisesense_adapters.batch.answers import Imported, import_answers, put_replies
+from noisesense_adapters.batch.rounds import Round, export_batch, next_requests
+
+__all__ = [
+    "BatchJudge",
+    "BatchRequest",
+    "Imported",
+    "NamedModel",
+    "Round",
+    "StoredJudge",
+    "export_batch",
+    "import_answers",
+    "next_requests",
+    "put_replies",
+]

@@ -1,0 +1,170 @@
+"""``noisesense batch`` and ``score --store``, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from noisesense import VerdictStore, read_results
+from support.command import run
+from support.mind import Mind
+from support.tables import random_pair
+
+PAIRS = [random_pair(seed) for seed in range(4)]
+MODEL = ("--model", "gpt-4.1-mini", "--out", "round.jsonl")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lines = [json.dumps(sample.model_dump(exclude_defaults=True)) for sample, _ in PAIRS]
+    (tmp_path / "data.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return tmp_path
+
+
+def answer(folder: Path) -> int:
+    lines: list[str] = []
+    for line in (folder / "round.jsonl").read_text().splitlines():
+        request = json.loads(line)
+        text = Mind(PAIRS).answer(request["body"]["messages"][0]["content"])
+        body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+        response = {"status_code": 200, "body": body}
+        lines.append(json.dumps({"custom_id": request["custom_id"], "response": response}))
+    (folder / "answers.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    return len(lines)
+
+
+def test_from_texts_to_scores(folder: Path) -> None:
+    store = ("--store", "judged.db")
+    first = run("batch", "export", "data.jsonl", *store, *MODEL, cwd=folder)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout == (
+        "data.jsonl: 4 samples, 0 judged, 4 to go, 0 failed\nwrote round.jsonl\n8 requests\n"
+    )
+    again = run("batch", "export", "data.jsonl", *store, *MODEL, cwd=folder)
+    assert "8 requests, 8 of them asked before\n" in again.stdout
+    early = run("score", "data.jsonl", *store, cwd=folder)
+    assert (early.returncode, early.stdout) == (2, "")
+    assert "samples judged to the end, by one model, got none" in early.stderr
+    for _ in range(3):
+        count = answer(folder)
+        taken = run("batch", "import", "answers.jsonl", *store, cwd=folder)
+        assert (taken.returncode, taken.stderr) == (0, "")
+        assert taken.stdout == f"{count} answers taken\n"
+        last = run("batch", "export", "data.jsonl", *store, *MODEL, cwd=folder)
+    assert last.stdout.splitlines() == [
+        "data.jsonl: 4 samples, 4 judged, 0 to go, 0 failed",
+        "nothing left to ask: noisesense score data.jsonl --store judged.db",
+    ]
+    log = folder / "network.log"
+    scored = run("score", "data.jsonl", *store, "--out", "out.jsonl", cwd=folder, network_log=log)
+    assert scored.returncode == 0
+    assert not log.exists() or not log.read_text()
+    results = list(read_results(folder / "out.jsonl"))
+    with VerdictStore(folder / "judged.db") as opened:
+        judged = {each.sample.key: each for each in opened.samples()}
+    assert [each.sample and each.sample.key for each in results] == [s.key for s, _ in PAIRS]
+    for each in results:
+        assert each.sample
+        kept = judged[each.sample.key]
+        assert each.score
+        assert each.score.verdicts == kept.verdicts
+        options = f"plan=lazy votes=1 chunks_per_call=1, prompts 1, options {kept.identity[:8]}"
+        assert each.judge == f"gpt-4.1-mini, {options}"
+
+
+def test_json_statuses_and_errors(folder: Path) -> None:
+    with (folder / "data.jsonl").open("a") as file:
+        file.write('{"response": 1}\n')
+    store = ("--store", "judged.db")
+    first = run("batch", "export", "data.jsonl", *store, *MODEL, "--json", cwd=folder)
+    assert first.returncode == 3
+    assert "data.jsonl, line 5" in first.stderr
+    made = json.loads(first.stdout)
+    assert (made["requests"], made["failed"], made["files"]) == (8, 1, ["round.jsonl"])
+    answer(folder)
+    with (folder / "answers.jsonl").open("a") as file:
+        file.write('{"custom_id": "theirs", "response": null}\n{"custom\n')
+    taken = run("batch", "import", "answers.jsonl", *store, "--json", cwd=folder)
+    assert taken.returncode == 3
+    assert "answers.jsonl, line 10" in taken.stderr
+    assert "1 answers to requests that this store did not make" in taken.stderr
+    assert json.loads(taken.stdout) == {
+        **{"taken": 8, "unusable": 0, "known": 0, "open": {}},
+        **{"foreign": 1, "broken": 1, "left": 0},
+    }
+    for arguments, problem in (
+        (("import", "round.jsonl"), "got the requests themselves"),
+        (("import", "none.jsonl"), "no such file"),
+        (("export", "none.jsonl", *MODEL), "no such file"),
+        (("export", "data.jsonl", "--model", "m", "--out", "data.jsonl"), "something else"),
+        (("export", "data.jsonl", *MODEL, "--map", "x"), "FIELD=COLUMN"),
+        (("export", "data.jsonl", *MODEL, "--plan", "x"), "plan: expected 'lazy' or 'full'"),
+    ):
+        refused = run("batch", *arguments, *store, cwd=folder)
+        assert (refused.returncode, refused.stdout) == (2, ""), refused
+        assert problem in refused.stderr
+
+
+def test_stores_merge_in_any_order(folder: Path) -> None:
+    for name, some in (("a.db", slice(0, 2)), ("b.db", slice(1, 4))):
+        with VerdictStore(folder / name) as store:
+            from noisesense_adapters.batch import (
+                BatchJudge,
+                NamedModel,
+                next_requests,
+                put_replies,
+            )
+
+            judge = BatchJudge(NamedModel("m"), store=store)
+            samples = [sample for sample, _ in PAIRS[some]]
+            while requests := next_requests(judge, store, samples):
+                put_replies(
+                    store, [(each.key, Mind(PAIRS).answer(each.prompt)) for each in requests]
+                )
+    first = run("store", "merge", "ab.db", "a.db", "b.db", cwd=folder)
+    assert first.returncode == 0
+    second = run("store", "merge", "ba.db", "b.db", "a.db", "--json", cwd=folder)
+    counts = [each["samples"] for each in json.loads(second.stdout)["merged"]]
+    assert counts == [3, 1]  # one of them both have
+    with VerdictStore(folder / "ab.db") as ab, VerdictStore(folder / "ba.db") as ba:
+        assert ab.calls() == ba.calls()
+        assert ab.samples() == ba.samples()
+        assert len(ab.samples()) == 4
+    again = run("store", "merge", "ab.db", "b.db", cwd=folder)
+    assert again.stdout == "b.db: 0 calls and 0 samples added\n"
+    for arguments, problem in (
+        (("ab.db", "none.db"), "no such file"),
+        (("ab.db", "ab.db"), "another store"),
+        (("new.db", "data.jsonl"), "a sound verdict store"),
+    ):
+        refused = run("store", "merge", *arguments, cwd=folder)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert problem in refused.stderr
+    assert not (folder / "new.db").exists()
+
+
+def test_an_answer_wins_over_none_whichever_way_stores_merge(tmp_path: Path) -> None:
+    from noisesense import Usage
+    from noisesense.judging.records import StoredCall, StoredRequest
+
+    def call(reply: str | None, created: float) -> StoredCall:
+        return StoredCall("k", "m", "1", "s", 0, "sk", "l", reply, Usage(), created, reply is None)
+
+    def made(name: str, *calls: StoredCall) -> VerdictStore:
+        store = VerdictStore(tmp_path / name)
+        for each in calls:
+            store.put(each)
+        return store
+
+    useless, good = made("useless", call(None, 1.0)), made("good", call("{}", 2.0))
+    waiting = made("waiting")
+    waiting.put_requests([StoredRequest("k", "e", "m", "i", "1", "s", 0, "sk", "l", "Claims")])
+    for number, order in enumerate([(useless, good, waiting), (waiting, good, useless)]):
+        into = made(f"into {number}")
+        for store in order:
+            into.merge(store)
+        assert into.calls() == [call("{}", 2.0)]
+        assert into.requests() == []
+    assert len(waiting.requests()) == 1

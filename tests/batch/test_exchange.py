@@ -1,0 +1,428 @@
+"""Judging through batch files, against a provider on loopback with the real client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import OpenAI
+
+from noisesense import (
+    InputError,
+    LLMJudge,
+    Result,
+    Sample,
+    Verdicts,
+    VerdictStore,
+    read_results,
+    score,
+)
+from noisesense.jsonl import to_json
+from noisesense.judging.batch import StoredJudge
+from noisesense.judging.prompts import Prompts
+from noisesense_adapters.batch import (
+    BatchJudge,
+    NamedModel,
+    Round,
+    export_batch,
+    import_answers,
+    next_requests,
+    put_replies,
+)
+from noisesense_adapters.datasets import score_dataset
+from support.batch_server import BatchServer
+from support.cost_workload import run_pairs
+from support.mind import Mind
+from support.scripted_llm import ScriptedLLM
+from support.tables import Shape, random_pair
+
+Pairs = list[tuple[Sample, Verdicts]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def written(path: Path, pairs: Pairs) -> Path:
+    lines = (to_json(sample.model_dump(exclude_defaults=True)) for sample, _ in pairs)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def export(folder: Path, out: str = "round.jsonl", **options: Any) -> Round:
+    return export_batch(
+        folder / "data.jsonl",
+        store=folder / "judged.db",
+        out=folder / out,
+        **{"model": "gpt-4.1-mini", **options},
+    )
+
+
+def rounds(folder: Path, server: BatchServer, **options: Any) -> list[Round]:
+    """As many as it takes."""
+    made: list[Round] = []
+    with OpenAI(base_url=server.base_url, api_key="any") as client:
+        while True:
+            assert len(made) < 12
+            made.append(export(folder, **options))
+            for file in made[-1].files:
+                answers = server.run(client, Path(file), folder)
+                import_answers(*answers, store=folder / "judged.db")
+            if not made[-1].files:
+                return made
+
+
+def scores(results: Iterator[Result]) -> list[Any]:
+    return [
+        (
+            each.error,
+            each.score
+            and (
+                each.score.bounds("relevant"),
+                each.score.bounds("irrelevant"),
+                each.score.partition,
+            ),
+            each.unanswered,
+        )
+        for each in results
+    ]
+
+
+def directly(pairs: Pairs, mind: Mind, **options: Any) -> list[Any]:
+    judge = LLMJudge(ScriptedLLM(mind), **options)
+    found: list[Any] = []
+    for sample, _ in pairs:
+        judged = asyncio.run(judge.judge_detailed(sample))
+        one = score(judged.verdicts)
+        found.append(
+            (
+                None,
+                (one.bounds("relevant"), one.bounds("irrelevant"), one.partition),
+                judged.unanswered,
+            )
+        )
+    return found
+
+
+def pairs_of(count: int) -> Pairs:
+    """Open verdicts, labels, responses without claims: whatever a mind may say."""
+    shape = Shape(undetermined=0.03, labelled=0.3, chunks=(1, 6))
+    return [random_pair(seed, shape) for seed in range(count)]
+
+
+def test_three_files_judge_a_run_as_a_judge_that_asks_directly(folder: Path) -> None:
+    pairs = run_pairs()
+    written(folder / "data.jsonl", pairs)
+    with BatchServer(Mind(pairs)) as server:
+        made = rounds(folder, server)
+    # Two texts of each sample; one check of each; five chunks of the 134 that have wrong claims.
+    assert [each.requests for each in made] == [400, 200, 5 * 134, 0]
+    assert [each.judged for each in made] == [0, 0, 66, 200]
+    assert server.requests == sum(each.requests for each in made)
+    score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
+    found = scores(read_results(folder / "out.jsonl"))
+    assert found == directly(pairs, Mind(pairs).answer)
+
+
+def stored(folder: Path) -> StoredJudge:
+    with VerdictStore(folder / "judged.db") as store:
+        return StoredJudge(store)
+
+
+@pytest.mark.parametrize(("plan", "samples"), [("lazy", 200), ("full", 60)])
+def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: int) -> None:
+    pairs = pairs_of(samples)
+    written(folder / "data.jsonl", pairs)
+    with BatchServer(Mind(pairs), expired=0.02, malformed=0.02) as server:
+        made = rounds(folder, server, plan=plan, most_requests=100)
+    assert min(server.counts.values()) >= 0.018 * len(server.seen)
+    assert len(made[0].files) > 1
+    assert made[-1].judged == samples
+    score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
+    found = scores(read_results(folder / "out.jsonl"))
+    assert found == directly(pairs, Mind(pairs).answer, plan=plan)
+    assert any(unanswered for *_, unanswered in found)
+
+
+def test_votes_and_packs_are_asked_as_directly(folder: Path) -> None:
+    pairs = pairs_of(8)
+    written(folder / "data.jsonl", pairs)
+    llm = ScriptedLLM(Mind(pairs).answer)
+    options = {"votes": 3, "chunks_per_call": 3}
+    judge = LLMJudge(llm, **options)  # type: ignore[arg-type]
+    for sample, _ in pairs:
+        asyncio.run(judge.judge(sample))
+    with BatchServer(Mind(pairs)) as server:
+        rounds(folder, server, **options)
+    # Votes on one thing are equal prompts and several requests. (Equal texts are asked once.)
+    assert server.requests <= len(llm.prompts) <= server.requests + 10
+    assert set(server.seen) == {call.key for call in VerdictStore(folder / "judged.db").calls()}
+
+
+def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) -> None:
+    from noisesense_adapters.openai import OpenAILLM
+
+    pairs = pairs_of(10)
+    written(folder / "data.jsonl", pairs)
+    with BatchServer(Mind(pairs)) as server, OpenAI(base_url=server.base_url, api_key="x") as c:
+        for file in export(folder).files:
+            import_answers(*server.run(c, Path(file), folder), store=folder / "judged.db")
+    model = OpenAILLM("gpt-4.1-mini")
+    mind, asked = Mind(pairs), list[str]()
+
+    async def generate(prompt: str, schema: Any) -> Any:
+        asked.append(prompt)
+        return await ScriptedLLM(mind.answer).generate(prompt, schema)
+
+    model.generate = generate  # type: ignore[method-assign, assignment]
+    with VerdictStore(folder / "judged.db") as store:
+        judge = LLMJudge(model, store=store)
+        for sample, _ in pairs:
+            asyncio.run(judge.judge(sample))
+    assert asked
+    assert not any('"text"' in prompt for prompt in asked)  # no text is split a second time
+    assert export(folder).requests == 0
+
+
+# Killed
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from noisesense_adapters.batch import export_batch, import_answers
+from noisesense.judging.store import VerdictStore
+folder, what, after = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+left = after
+def step(*_):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+if what == "export":
+    export_batch(folder / "data.jsonl", store=folder / "judged.db", model="gpt-4.1-mini",
+                 out=folder / "round.jsonl", most_requests=40, on_done=step)
+elif what == "naming":
+    replace = Path.replace
+    Path.replace = lambda self, other: (step(), replace(self, other))
+    export_batch(folder / "data.jsonl", store=folder / "judged.db", model="gpt-4.1-mini",
+                 out=folder / "round.jsonl", most_requests=40)
+else:
+    import noisesense_adapters.batch.answers as answers
+    answers._AT_ONCE = 20
+    put = VerdictStore.put_answers
+    VerdictStore.put_answers = lambda self, calls: (step(), put(self, calls))
+    import_answers(*sorted(folder.glob("file-*.jsonl")), store=folder / "judged.db")
+"""
+
+
+def killed(folder: Path, what: str, after: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder), what, str(after)], capture_output=True
+    )
+    assert done.returncode == -9, done.stderr
+
+
+def test_killed_between_any_two_steps_it_goes_on(folder: Path) -> None:
+    pairs = pairs_of(30)
+    written(folder / "data.jsonl", pairs)
+    with (
+        BatchServer(Mind(pairs), expired=0.03, malformed=0.03) as server,
+        OpenAI(base_url=server.base_url, api_key="any") as client,
+    ):
+        for number in range(10):
+            for what in ("export", "naming"):
+                for after in (0, 1) if number == 0 else ():
+                    killed(folder, what, after)
+            if number == 2:
+                killed(folder, "export", 17)
+            made = export(folder, most_requests=40)
+            if not made.files:
+                break
+            for old in folder.glob("file-*.jsonl"):
+                old.unlink()
+            for file in made.files:
+                server.run(client, Path(file), folder)
+            for after in (0, 1) if number == 0 else ():
+                killed(folder, "import", after)
+            answers = sorted(folder.glob("file-*.jsonl"))
+            import_answers(*answers, store=folder / "judged.db")
+            assert import_answers(*answers, store=folder / "judged.db").taken == 0
+    assert made.judged == 30
+    # Nothing that was answered is asked again: every request once, and those that expired twice.
+    assert server.requests == len(server.seen) + server.counts["expired"]
+    score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
+    assert scores(read_results(folder / "out.jsonl")) == directly(pairs, Mind(pairs).answer)
+
+
+# Wrong files, and what changed meanwhile
+
+
+def answered(folder: Path, pairs: Pairs, name: str = "answers.jsonl") -> Path:
+    """The answers to the file ``round.jsonl``, without a server."""
+    lines: list[str] = []
+    for line in (folder / "round.jsonl").read_text().splitlines():
+        request = json.loads(line)
+        prompt = request["body"]["messages"][0]["content"]
+        message = {"role": "assistant", "content": Mind(pairs).answer(prompt)}
+        body = {"choices": [{"message": message, "finish_reason": "stop"}]}
+        response = {"status_code": 200, "body": body}
+        lines.append(json.dumps({"custom_id": request["custom_id"], "response": response}))
+    path = folder / name
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def test_wrong_and_foreign_files_change_nothing(folder: Path) -> None:
+    pairs = pairs_of(6)
+    written(folder / "data.jsonl", pairs[:3])
+    export(folder)
+    own = answered(folder, pairs)
+    written(folder / "data.jsonl", pairs[3:])
+    with VerdictStore(folder / "judged.db") as store:
+        before = store.requests()
+    with pytest.raises(InputError, match=r"got the requests themselves.*output and error files"):
+        import_answers(folder / "round.jsonl", store=folder / "judged.db")
+    other = folder / "other"
+    other.mkdir()
+    written(other / "data.jsonl", pairs[3:])
+    export(other)
+    with pytest.raises(InputError, match=r"got 6 answers to others.*another round"):
+        import_answers(answered(other, pairs), store=folder / "judged.db")
+    with pytest.raises(InputError, match="no such file"):
+        import_answers(folder / "nothing.jsonl", store=folder / "judged.db")
+    with pytest.raises(InputError, match="a verdict store, got no such file"):
+        import_answers(own, store=folder / "nothing.db")
+    with VerdictStore(folder / "judged.db") as store:
+        assert store.requests() == before
+        assert store.calls() == []
+    # Among its own, foreign answers and broken lines are counted and passed over.
+    text = own.read_text()
+    own.write_text("{\n[]\n" + '{"custom_id": "x", "error": {"code": "y"}}\n' + text + text[:50])
+    errors: list[InputError] = []
+    made = import_answers(own, store=folder / "judged.db", on_error=errors.append)
+    assert (made.taken, made.foreign, made.broken, made.left) == (6, 1, 3, 0)
+    assert str(errors[1]).startswith("answers.jsonl, line 2: expected an answer")
+
+
+def test_other_samples_or_prompts_while_requests_are_open(folder: Path) -> None:
+    pairs = pairs_of(4)
+    written(folder / "data.jsonl", pairs[:2])
+    export(folder)
+    before = (folder / "round.jsonl").read_bytes()
+    answers = answered(folder, pairs)
+    written(folder / "data.jsonl", pairs[2:])
+    for options in ({}, {"prompts": Prompts(version="2")}, {"model": "gpt-5"}, {"votes": 2}):
+        with pytest.raises(InputError, match=r"4 requests to gpt-4\.1-mini, prompts 1, have no"):
+            export(folder, **options)
+    assert (folder / "round.jsonl").read_bytes() == before
+    forced = export(folder, "next.jsonl", force=True)
+    assert (forced.requests, forced.asked_before) == (4, 0)
+    # And the answers to the first file are taken all the same.
+    made = import_answers(answers, store=folder / "judged.db")
+    assert (made.taken, made.left) == (4, 4)
+    # The same samples again are no other samples.
+    again = export(folder, "next.jsonl")
+    assert (again.requests, again.asked_before) == (4, 4)
+
+
+def test_failures_stay_open_and_are_named_by_their_reason(folder: Path) -> None:
+    pairs = pairs_of(3)
+    written(folder / "data.jsonl", pairs)
+    export(folder)
+    lines = [json.loads(line) for line in answered(folder, pairs).read_text().splitlines()]
+    lines[0]["response"] = {"status_code": 429, "body": {"error": {"code": "rate_limit_exceeded"}}}
+    lines[1] |= {"response": None, "error": {"code": "batch_expired", "message": "m"}}
+    lines[2]["response"] = None
+    lines[3]["response"]["body"]["choices"][0]["finish_reason"] = "length"
+    lines[4]["response"]["body"]["choices"] = []
+    answers = folder / "answers.jsonl"
+    answers.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    made = import_answers(answers, store=folder / "judged.db")
+    assert made.open == {"HTTP 429 rate_limit_exceeded": 1, "batch_expired": 1, "no response": 1}
+    assert (made.taken, made.unusable, made.left) == (3, 2, 3)
+    asked = [json.loads(line) for line in (folder / "round.jsonl").read_text().splitlines()]
+    again = export(folder)
+    new = [json.loads(line) for line in (folder / "round.jsonl").read_text().splitlines()]
+    # Three as they were, and two in other words; the next step of what is complete besides.
+    assert again.asked_before == 3
+    assert [each for each in new if each in asked] == asked[:3]
+    reasked = [each for each in new if "(attempt 2)" in each["body"]["messages"][0]["content"]]
+    assert len(reasked) == 2
+
+
+def test_a_model_that_never_answers_ends(folder: Path) -> None:
+    """1 + max_reasks files of useless replies, and the sample fails as it does directly."""
+    written(folder / "data.jsonl", pairs_of(1))
+    for number in range(3):
+        made = export(folder)
+        # The reference's claims are given up for, too.
+        assert made.requests == 2, number
+        with VerdictStore(folder / "judged.db") as store:
+            put_replies(store, [(each.key, "I cannot say.") for each in store.requests()])
+    errors: list[Exception] = []
+    made = export(folder, on_error=errors.append)
+    assert (made.requests, made.failed, made.files) == (0, 1, ())
+    assert "was asked 3 times for the claims of the response" in str(errors[0])
+
+
+def test_any_engine_between(folder: Path) -> None:
+    pairs = pairs_of(12)
+    mind = Mind(pairs)
+    with VerdictStore(folder / "judged.db") as store:
+        judge = BatchJudge(NamedModel("a model", "an engine, temperature 0"), store=store)
+        count = 0
+        while requests := next_requests(judge, store, [sample for sample, _ in pairs]):
+            count += 1
+            # Some engines lose requests, and some give code fences.
+            replies = [
+                (each.key, None if i % 7 == count else f"```json\n{mind.answer(each.prompt)}\n```")
+                for i, each in enumerate(requests)
+            ]
+            made = put_replies(store, replies)
+            assert made.left == sum(text is None for _, text in replies)
+        assert 3 <= count < 12
+        found = [asyncio.run(judge.judge_detailed(sample)) for sample, _ in pairs]
+    assert [each.verdicts for each in found] == [
+        asyncio.run(LLMJudge(ScriptedLLM(mind.answer)).judge(sample)) for sample, _ in pairs
+    ]
+    with (
+        VerdictStore(folder / "judged.db") as store,
+        pytest.raises(InputError, match="1 answers to others"),
+    ):
+        put_replies(store, [("x", "{}")])
+
+
+def test_bad_arguments_before_anything_is_written(folder: Path) -> None:
+    written(folder / "data.jsonl", pairs_of(1))
+    (folder / "notes.jsonl").write_text('{"a": 1}\n')
+    for options, problem in (
+        ({"out": "round.txt"}, "a name ending in .jsonl"),
+        ({"out": "no/round.jsonl"}, "a folder that exists"),
+        ({"out": "notes.jsonl"}, "requests of an earlier round, got a file of something else"),
+        ({"most_requests": 0}, "most_requests"),
+        ({"model": ""}, "a model's name"),
+        ({"plan": "lzy"}, "plan"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            export(folder, **options)  # type: ignore[arg-type]
+    assert (folder / "notes.jsonl").read_text() == '{"a": 1}\n'
+    assert not list(folder.glob(".*"))
+
+
+def test_stored_verdicts_of_several_models_or_of_none(folder: Path) -> None:
+    pairs = pairs_of(1)
+    with VerdictStore(folder / "judged.db") as store:
+        with pytest.raises(InputError, match="got none"):
+            StoredJudge(store)
+        for name in ("one", "two"):
+            llm = ScriptedLLM(Mind(pairs).answer, name=name)
+            asyncio.run(LLMJudge(llm, store=store).judge(pairs[0][0]))
+        with pytest.raises(InputError, match=r"got one, options \w+ and two, options"):
+            StoredJudge(store)
