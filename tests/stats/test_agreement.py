@@ -198,7 +198,7 @@ def test_samples_of_one_side_are_counted() -> None:
         [(SAMPLE, verdicts()), (others[1], verdicts()), (others[2], verdicts())],
     )
     assert (found.samples, found.only_judge, found.only_human) == (1, 1, 2)
-    assert found.errors["relevant"].undefined == 1
+    assert (found.errors["relevant"].undefined, found.errors["relevant"].undetermined) == (1, 0)
     assert found.errors["relevant"].bias is None
 
 
@@ -344,14 +344,14 @@ def test_the_errors_of_open_scores_by_hand() -> None:
         return Result(name, score(table))
 
     empty = Result("d", score(Verdicts(response_claims=())))
-    judge = [of("a", None, False), of("b", False), of("c", True), empty, of("e", False)]
-    human = [of("a", False, False), of("b", True), of("c", True), of("d", True), empty]
-    human[4] = Result("e", empty.score)
+    judge = [of("c", None, False), of("b", False), of("a", True), empty, of("e", False)]
+    human = [of("c", False, False), of("b", True), of("a", True), of("d", True)]
+    human.append(Result("e", empty.score))
     for options in ({}, {"confidence": 0.8, "seed": 3, "resamples": 300}):
         found = agreement(judge, human, **options).errors["relevant"]  # type: ignore[arg-type]
-        # Errors: a between 1/2 - 1 and 0, b 1, c 0. By size: b, then a and c, for certain 0.
+        # Errors: c between 1/2 - 1 and 0, b 1, a 0. By size: b, then a and c, for certain 0.
         assert [each.name for each in found.samples] == ["b", "a", "c"]
-        assert [each.error for each in found.samples] == [1.0, None, 0.0]
+        assert [each.error for each in found.samples] == [1.0, 0.0, None]
         assert (found.undetermined, found.undefined) == (1, 2)
         assert (found.bias, found.mean_absolute, found.root_mean_square) == (None, None, None)
         assert found.bias_bounds == pytest.approx((0.5 / 3, 1 / 3))

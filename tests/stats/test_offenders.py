@@ -79,6 +79,8 @@ def test_top_and_examples() -> None:
     results = [result(f"q{i}", ("x", False, [1]), ("y", False, [1, 2])) for i in range(5)]
     (bad,) = offenders(results, top=1, examples=3)
     assert (bad.claims, len(bad.offences)) == (10, 3)
+    many_claims = [result(str(i), ("x", False, [1])) for i in range(102)]
+    assert len(offenders(many_claims)[0].offences) == 100
 
 
 def test_ties_go_to_the_sole_source_and_to_the_rarer_document() -> None:
@@ -108,6 +110,10 @@ def test_verdicts_without_texts_cannot_tell_documents_apart() -> None:
     bare = Result("q", score(Verdicts.from_matrices([False], [[True, True]], [[True, False]])))
     (found,) = offenders([bare])
     assert (found.document, found.claims) == ("", 1)
+    # Nor are there any where the list of chunks is left out.
+    left_out = {"response_claims": [{"text": "x", "correct": False, "entailed_by": [0, 2]}]}
+    (found,) = offenders([Result("q", score(Verdicts.model_validate(left_out)))])
+    assert (found.document, found.text, found.claims, found.alone) == ("", "", 1, 1)
 
 
 def many(document: str, misled: int, retrieved: int) -> list[Result]:

@@ -204,13 +204,14 @@ class Reading:
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:
-        return results_of(path, **self._choices, on_error=self._tell)
+        return results_of(path, **self._choices, on_error=self.tell)
 
     @property
     def status(self) -> int:
         return SOME_FAILED if self._errors else 0
 
-    def _tell(self, error: InputError) -> None:
+    def tell(self, error: InputError) -> None:
+        """Name a row that cannot be read; the first 20 are shown."""
         self._errors += 1
         if self._errors <= _MOST_ERRORS:
             tell(one_line(f"cannot be read: {error}"))
