@@ -252,7 +252,8 @@ def _refchecker(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
 def _triplets(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The human labels are on the triplets that Claude 2 found."""
     found = cast("list[Any]", row.get("claude2_response_kg") or [])
-    return [each for each in found if isinstance(each, dict) and each.get("triplet")]
+    rows = [cast("dict[str, Any]", each) for each in found if isinstance(each, dict)]
+    return [row for row in rows if "triplet" in row]
 
 
 def _ragtruth(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
