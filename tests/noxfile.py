@@ -104,6 +104,8 @@ def _test(session: nox.Session, planned: Planned) -> None:
     selected = ["-m", "", "-k", planned.only] if planned.only else []
     paths = [str(ROOT / path) for path in planned.tests]
     with session.chdir(where):
+        if planned.wheel and "cli" in planned.extras:
+            session.run("noisesense", "demo", silent=True)
         session.run("python", "-m", "pytest", *options, *selected, *paths, *session.posargs)
 
 

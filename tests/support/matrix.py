@@ -5,17 +5,30 @@ from __future__ import annotations
 import datetime
 import fcntl
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PLANNED", "Planned", "Record", "cells", "check", "into_readme", "table_of"]
+__all__ = [
+    "PLANNED",
+    "README",
+    "ROOT",
+    "Planned",
+    "Record",
+    "cells",
+    "check",
+    "into_readme",
+    "table_of",
+    "with_versions",
+]
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-_RECORD = ROOT / "tests" / "matrix.json"
+# .ci/run keeps its own elsewhere.
+_RECORD = Path(os.environ.get("NOISESENSE_MATRIX", ROOT / "tests" / "matrix.json"))
 
 
 @dataclass(frozen=True)

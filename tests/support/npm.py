@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,12 +27,11 @@ def npm_cache(config: pytest.Config) -> Path:
     return Path(tempfile.gettempdir(), f"noisesense-npm-{os.getuid()}")
 
 
-def installed(lock: Path, cache: Path, *, without: Iterable[str] = ()) -> Path:
+def installed(lock: Path, cache: Path, *, unused: Sequence[str] = ()) -> Path:
     """The ``node_modules`` of a folder with a lock file, installed below ``cache`` if missing.
 
-    What matches the patterns ``without`` is not kept.
-
-    Without npm there is nothing to run: a failure in CI, a skip with this reason elsewhere.
+    Folders that match one of ``unused`` are removed after the installation. Without npm there is
+    nothing to run: a failure in CI, a skip with this reason elsewhere.
     """
     files = [lock / "package.json", lock / "package-lock.json"]
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
@@ -56,7 +55,7 @@ def installed(lock: Path, cache: Path, *, without: Iterable[str] = ()) -> Path:
             check=False,
         )
         assert done.returncode == 0, f"npm ci of {lock.name} failed:\n{done.stderr}"
-        for pattern in without:
+        for pattern in unused:
             for path in (made / "node_modules").glob(pattern):
                 shutil.rmtree(path)
         _publish(made, folder)

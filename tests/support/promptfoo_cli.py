@@ -44,7 +44,7 @@ _UNUSED = ("@openai/codex-*/vendor", "@openai/codex-*/bin", "@anthropic-ai/claud
 
 def install(version: str, cache: Path) -> Path:
     """The folder of that Promptfoo's commands, see `installed`."""
-    return installed(LOCKS / version, cache, without=_UNUSED) / ".bin"
+    return installed(LOCKS / version, cache, unused=_UNUSED) / ".bin"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from noisesense_adapters.cli.offenders import offenders
 from noisesense_adapters.cli.options import ForceOption
 from noisesense_adapters.cli.score import score
 from noisesense_adapters.cli.sensitivity import sensitivity
+from noisesense_adapters.cli.stability import stability
 from noisesense_adapters.cli.terminal import visible
 from noisesense_adapters.cli.trust import import_labels, trust
 from noisesense_adapters.promptfoo.init import write_example
@@ -156,6 +157,7 @@ for command in (
     export_labels,
     agreement,
     sensitivity,
+    stability,
     trust,
     import_labels,
 ):

@@ -74,7 +74,7 @@ async def _judge_rows(
                 result = await _judged(row, judge)
                 judged += result.score is not None
             except errors.JudgeError as error:
-                result = unscored(row, error)
+                result = unscored(row, error.within(row.place))
                 failed += 1
             journal.add(position, result)
             on_done(result)
@@ -97,10 +97,8 @@ async def _judged(row: Row | BadRow, judge: Judge) -> Result:
         judgement = await judge_once(judge, row.sample, metric="score", share=False)
     except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
         raise
-    except errors.InputError as error:
-        return unscored(row, error.within(row.place))
     except errors.NoiseSenseError as error:
-        return unscored(row, error)
+        return unscored(row, error.within(row.place))
     return Result(
         id=row.id,
         score=score(judgement.verdicts),

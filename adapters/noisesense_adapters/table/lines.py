@@ -176,9 +176,12 @@ def _whole(numbers: Iterable[int]) -> Any:
 
 
 def _cells(listed: list[list[int] | None]) -> Cells:
-    some = [(i, each) for i, each in enumerate(listed) if each]
-    claims = np.repeat(_whole(i for i, _ in some), _whole(len(each) for _, each in some))
-    return Cells(claims, _whole(chain.from_iterable(each for _, each in some)))
+    some = [each or _NONE for each in listed] if None in listed else listed
+    claims = np.repeat(np.arange(len(some)), _whole(map(len, some)))  # type: ignore[arg-type]
+    return Cells(claims, _whole(chain.from_iterable(some)))  # type: ignore[arg-type]
+
+
+_NONE: list[int] = []
 
 
 class Lines:
