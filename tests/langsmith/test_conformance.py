@@ -78,6 +78,7 @@ class TestLangSmith(AdapterTests):
             [shown_row(rows[number]) for number in sorted(rows)],
             stored=json.dumps([result.model_dump() for result in everything], default=str),
             usage=usage_in(result.metadata for result in everything),
+            names=["example "] * len(samples),
         )
 
 
@@ -108,4 +109,5 @@ class TestLangSmithBlocking(TestLangSmith):
             [shown_row(rows[number]) for number in sorted(rows)],
             stored=json.dumps([result.model_dump() for result in everything], default=str),
             usage=usage_in(result.metadata for result in everything),
+            names=["example "] * len(samples),
         )
