@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noisesense import InputError, Result, Sample, Verdicts, score, write_results
-from noisesense_adapters.datasets.labels import read_labels, write_labels
+from noisesense_adapters.datasets.sheets import read_labels, write_labels
 from support.command_here import run_here
 from support.tables import random_pairs
 

@@ -17,8 +17,8 @@ from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import DefinitionOption, JsonOption, Reading, definition_in
 from noisesense_adapters.cli.output import extent, figure, short, signed, span
-from noisesense_adapters.datasets.labels import is_label_sheet, read_labels
 from noisesense_adapters.datasets.results import choices
+from noisesense_adapters.datasets.sheets import is_label_sheet, read_labels
 
 _CELLS = {
     "correct": "reference entails response claim",

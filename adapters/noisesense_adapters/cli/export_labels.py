@@ -10,7 +10,7 @@ import typer
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, Reading, ResultsPath, check_new
-from noisesense_adapters.datasets.labels import LABEL, write_labels
+from noisesense_adapters.datasets.sheets import LABEL, write_labels
 
 
 def export_labels(

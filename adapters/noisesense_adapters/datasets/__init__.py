@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noisesense_adapters.datasets.labels import read_labels, write_labels
     from noisesense_adapters.datasets.model import model_judge
     from noisesense_adapters.datasets.read import read_rows
     from noisesense_adapters.datasets.results import results_of
     from noisesense_adapters.datasets.rows import BadRow, Row
     from noisesense_adapters.datasets.score import score_dataset
+    from noisesense_adapters.datasets.sheets import read_labels, write_labels
 
 __all__ = [
     "BadRow",

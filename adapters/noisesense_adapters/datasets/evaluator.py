@@ -293,8 +293,8 @@ class RowEvaluator:
         self.definition: DefinitionName = definition
         self.empty: Empty = check_empty(empty)
         self.undetermined: Undetermined = check_undetermined(undetermined)
-        chosen = dict(zip(_TEXTS, (response, reference, contexts, user_input), strict=True))
-        self.places = Places(usual, chosen)
+        chosen: dict[str, Column | None] = {"response": response, "reference": reference}
+        self.places = Places(usual, {**chosen, "contexts": contexts, "user_input": user_input})
         self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
         self._model = (model, bridge, store, judge_options)
         self._results: dict[object, list[Result]] | None = None

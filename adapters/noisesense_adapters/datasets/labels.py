@@ -1,281 +1,328 @@
-"""Sheets that people fill in: a row for each verdict on a judge's own claims and chunks."""
+"""Claims that people labeled: a judge asked about them, and downloads turned into such a file.
+
+Formats, as their authors document them: WiCE (github.com/ryokamoi/wice, README), RefChecker
+(github.com/amazon-science/RefChecker, benchmark/), RAGTruth (github.com/ParticleMedia/RAGTruth,
+README). Nothing of theirs is in this package: users download it under its own license.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-import random
-from collections import defaultdict
+import hashlib
+import json
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
-from noisesense import InputError, Result, Verdicts, score
-from noisesense.errors import describe
-from noisesense.jsonl import write_whole
-from noisesense.scoring.definitions import MODES
-from noisesense.stats.cells import CellKind
-from noisesense.verdicts.form import Cell, ClaimForm, positions
-from noisesense_adapters.datasets.files import csv_rows
-from noisesense_adapters.datasets.rows import Raw
+from noisesense import InputError, LabeledVerdicts, Result, Usage, Verdicts, errors
+from noisesense.errors import check_choice, describe
+from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
+from noisesense.judging.calls import gather_all
+from noisesense.judging.protocol import EntailmentJudge
+from noisesense.verdicts.form import Cell
+from noisesense.verdicts.verdicts import as_model
+from noisesense_adapters.datasets.score import GIVE_UP
+from noisesense_adapters.toolbox.running import run_blocking
 
-_KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
-_TEXTS = ("question", "statement", "source")
-LABEL = "entailed"
-_JUDGE = "judge"
-_WORDS: dict[str, Cell] = {
-    **dict.fromkeys(("yes", "y", "true", "1"), True),
-    **dict.fromkeys(("no", "n", "false", "0"), False),
-    **dict.fromkeys(("", "?"), None),
-}
-_IN_WORDS: dict[Cell, str] = {True: "yes", False: "no", None: ""}
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-_Position = tuple[str, int, "int | None"]
+OnDone = Callable[[str | None], object]
+"""Called for each labeled sample with why it failed, or None."""
 
 
-class Sheet(NamedTuple):
-    """What was written: samples, rows, and the samples left out since their texts are unknown."""
+class JudgedLabels(NamedTuple):
+    """Labels beside a judge's verdicts, and what these cost."""
+
+    samples: list[LabeledVerdicts]
+    usage: Usage
+
+
+def judge_labels(
+    labeled: Iterable[Result],
+    judge: EntailmentJudge,
+    *,
+    concurrency: int = 16,
+    on_done: OnDone = lambda _: None,
+) -> JudgedLabels:
+    """Ask a judge about claims that people labeled. The claims are taken as they are.
+
+    Args:
+        labeled: results whose verdicts are labels; they need the chunks' texts. Where people said
+            which claims are correct and the sample is there, its reference is a text, too.
+        judge: e.g. `LLMJudge`.
+        concurrency: how many samples at once.
+        on_done: see `OnDone`.
+
+    Raises:
+        InputError: labels without texts.
+        JudgeError: the judge failed on each of the first samples.
+        StoreError: the judge's store.
+    """
+    waiting = iter(labeled)
+    samples: list[LabeledVerdicts] = []
+    usages: list[Usage] = []
+
+    async def work() -> None:
+        for result in waiting:
+            if result.score is None:
+                on_done(result.error)
+                continue
+            labels = as_model(result.score.verdicts)
+            judged, failure = None, None
+            try:
+                judged, usage = await _judged(labels, result, judge)
+                usages.append(usage)
+            except errors.JudgeError as error:
+                failure = str(error)
+            samples.append(LabeledVerdicts(labels, judged, result.id, result.cluster))
+            on_done(failure)
+            if len(samples) == GIVE_UP and all(each.judge is None for each in samples):
+                raise errors.JudgeError(
+                    f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
+                    f"The last: {failure}"
+                )
+
+    async def all_work() -> None:
+        await gather_all([work() for _ in range(concurrency)])
+
+    run_blocking(all_work())
+    return JudgedLabels(samples, sum(usages, Usage()))
+
+
+async def _judged(
+    labels: Verdicts, result: Result, judge: EntailmentJudge
+) -> tuple[Verdicts, Usage]:
+    texts = [chunk.text for chunk in labels.chunks or ()]
+    responses = [claim.text for claim in labels.response_claims]
+    references = [claim.text for claim in labels.reference_claims]
+    if not texts or not all(text.strip() for text in (*responses, *references)):
+        hint = "labels need the texts of their claims and chunks"
+        raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
+    checked = result.sample is not None and any(
+        c.correct is not None for c in labels.response_claims
+    )
+    premises = [*texts, result.sample.reference] if result.sample and checked else texts
+    rows: list[list[Cell]] = []
+    usage = Usage()
+    for asked, claims in ((premises, responses), (texts, references)):
+        if claims:
+            found = await judge.entailment(asked, claims)
+            rows += [list(row) for row in found.cells]
+            usage += found.usage
+    width, count = len(texts), len(responses)
+    correct = [row[width] if checked else None for row in rows[:count]]
+    verdicts = Verdicts.from_matrices(
+        correct,
+        [row[:width] for row in rows[:count]],
+        rows[count:],
+        response_claims=responses,
+        reference_claims=references,
+        chunks=texts,
+    )
+    return verdicts, usage
+
+
+Source = Literal["wice", "refchecker", "ragtruth"]
+
+
+class Imported(NamedTuple):
+    """What was written: labeled samples, their cells, and the download's SHA-256."""
 
     samples: int
-    rows: int
-    left_out: int
+    yes: int
+    no: int
+    undecided: int
+    sha256: str
 
 
-def write_labels(
-    results: Iterable[Result],
-    path: str | Path,
+def import_labels(
+    source: Source,
+    paths: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
     *,
-    samples: int | None = None,
-    seed: int = 0,
-    show_verdicts: bool = False,
-) -> Sheet:
-    """Write a CSV file in which people answer each question the judge could be asked.
-
-    A row asks whether ``source`` (the reference, or a chunk) says what ``statement`` (a claim)
-    says; people write ``yes`` or ``no`` into ``entailed``, or leave it empty. Claims and chunks
-    are numbered from 0. What the judge said is not in it, unless ``show_verdicts`` is set.
+    sentences: int = 8,
+    sha256: str | None = None,
+) -> Imported:
+    """Turn a download into a file of labeled claims, for `judge_labels`.
 
     Args:
-        results: the judge's; those with an error are left out.
-        path: a new file, ``.csv`` or ``.tsv``.
-        samples: draw so many samples, from those with noise, without, and undetermined ones in
-            proportion to their numbers, so that rates among the labels are rates of the run.
-        seed: of the draw.
-        show_verdicts: a further column ``judge``, which people tend to agree with.
+        source: ``"wice"``: a file of ``entailment_retrieval/``; ``"refchecker"``: a file of human
+            annotations and the file with its contexts; ``"ragtruth"``: ``response.jsonl`` and
+            ``source_info.jsonl``.
+        paths: the downloaded files, in this order.
+        out: the JSON lines to write; the file appears whole or not at all.
+        sentences: of WiCE's evidence, in a chunk.
+        sha256: of all files, one after the other: they must have it.
 
     Raises:
-        InputError: an id twice, no sample with texts and claims, or a file of another kind.
+        InputError: another number of files, another checksum, or a file of another form.
     """
-    path = Path(path)
-    if path.suffix.lower() not in (".csv", ".tsv"):
-        raise InputError("a name ending in .csv or .tsv", repr(path.name), where="sheet")
-    known, left_out = _by_id(results)
-    chosen = known if samples is None else _drawn(known, samples, seed)
-    names = (*_KEYS, *_TEXTS, LABEL, *([_JUDGE] if show_verdicts else []))
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    count = 0
+    check_choice(source, get_args(Source), "source")
+    read = {"wice": _wice, "refchecker": _refchecker, "ragtruth": _ragtruth}[source]
+    expected = 1 if source == "wice" else 2
+    if len(paths) != expected:
+        raise InputError(f"{expected} files", str(len(paths)), where=source)
+    if sentences < 1:
+        raise InputError("1 or more", describe(sentences), where="sentences")
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(as_path(path).read_bytes())
+    found = digest.hexdigest()
+    if sha256 is not None and sha256.lower() != found:
+        hint = "is the download complete, and is it the version you mean?"
+        raise InputError(f"SHA-256 {sha256}", found, where=str(paths[0]), hint=hint)
+    counts = {True: 0, False: 0, None: 0}
+    samples = 0
 
     def lines() -> Iterator[str]:
-        nonlocal count
-        # The mark tells spreadsheets that it is UTF-8.
-        yield "\ufeff" + delimiter.join(names)
-        for result in chosen.values():
-            for row in _questions(result):
-                count += 1
-                text = io.StringIO()
-                writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-                writer.writerow([_as_text(row.get(name, "")) for name in names])
-                yield text.getvalue().removesuffix("\n")
+        nonlocal samples
+        for label in read([as_path(path) for path in paths], sentences):
+            samples += 1
+            for cell in chain.from_iterable(label.table):
+                counts[cell] += 1
+            yield to_json(label.line())
 
-    write_whole(path, lines())
-    return Sheet(len(chosen), count, left_out)
+    write_whole(as_path(out), lines())
+    return Imported(samples, counts[True], counts[False], counts[None], found)
 
 
-def _by_id(results: Iterable[Result]) -> tuple[dict[str, Result], int]:
-    """The results that can be labeled, and the number of others that were scored."""
-    known: dict[str, Result] = {}
-    left_out = 0
-    for result in results:
-        if result.score is None:
+class _Labeled(NamedTuple):
+    name: str
+    cluster: str
+    claims: Sequence[str]
+    chunks: Sequence[str]
+    table: Sequence[Sequence[Cell]]
+
+    def line(self) -> dict[str, Any]:
+        """A line of a results file: verdicts without a sample, as nothing else is known."""
+        verdicts = Verdicts.from_matrices(
+            [None] * len(self.claims),
+            self.table,
+            response_claims=self.claims,
+            chunks=self.chunks,
+        )
+        data = verdicts.model_dump(mode="json", exclude_defaults=True)
+        return {"id": self.name, "cluster": self.cluster, "verdicts": data}
+
+
+def _wice(paths: Sequence[Path], sentences: int) -> Iterator[_Labeled]:
+    """A chunk entails a supported claim if it holds a whole set of supporting sentences; with
+    some of a set, or of one that supports the claim in part, it is left undecided."""
+    for place, row in _rows(paths[0]):
+        label, claim, evidence, sets, meta = _fields(
+            row, place, "label", "claim", "evidence", "supporting_sentences", "meta"
+        )
+        groups = [range(at, at + sentences) for at in range(0, len(evidence), sentences)]
+        cells: list[Cell] = []
+        for group in groups:
+            held = [set(each) & set(group) for each in sets]
+            whole = any(
+                each and len(each) == len(set(of)) for each, of in zip(held, sets, strict=True)
+            )
+            touched = label != "not_supported" and any(held)
+            cells.append((label == "supported" and whole) or (None if touched else False))
+        texts = [" ".join(evidence[at] for at in group if at < len(evidence)) for group in groups]
+        name = str(meta["id"])
+        yield _Labeled(name, name, [claim], texts, [cells])
+
+
+_ENTAILS: dict[str, Cell] = {"Entailment": True, "Neutral": False, "Contradiction": False}
+
+
+def _refchecker(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
+    """Triplets against all passages together, as they were labeled."""
+    contexts = {str(row["id"]): row for _, row in _rows(paths[1])}
+    for place, row in _rows(paths[0]):
+        (name,) = _fields(row, place, "id")
+        triplets = [each for each in _triplets(row) if each.get("human_label") in _ENTAILS]
+        context = contexts.get(str(name), {}).get("context")
+        passages = [context] if isinstance(context, str) else context
+        if not triplets or not passages:
             continue
-        if result.sample is None or not result.score.claims:
-            left_out += 1
-        elif result.id in known:
-            raise InputError("each id once", f"{result.id!r} twice", where="results")
-        else:
-            known[result.id] = result
-    if not known:
-        hint = "a results file or a recording holds the texts"
-        raise InputError("samples with claims and texts", "none", where="results", hint=hint)
-    return known, left_out
+        claims = [" ".join(map(str, each["triplet"])) for each in triplets]
+        yield _Labeled(
+            str(name),
+            str(name),
+            claims,
+            ["\n\n".join(map(str, passages))],
+            [[_ENTAILS[each["human_label"]]] for each in triplets],
+        )
 
 
-def _drawn(known: Mapping[str, Result], count: int, seed: int) -> dict[str, Result]:
-    """So many, in proportion from each stratum: every k-th of all, stratum after stratum."""
-    rng = random.Random(seed)
-    strata: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, result in known.items():
-        strata[_stratum(result)].append(name)
-    in_turn = [name for _, names in sorted(strata.items()) for name in _shuffled(names, rng)]
-    step = max(1.0, len(in_turn) / count)
-    start = rng.random() * step
-    taken = {in_turn[int(start + i * step)] for i in range(min(count, len(in_turn)))}
-    return {name: result for name, result in known.items() if name in taken}
+def _triplets(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The human labels are on the triplets that Claude 2 found."""
+    found = row.get("claude2_response_kg") or []
+    return [each for each in found if isinstance(each, dict) and each.get("triplet")]
 
 
-def _shuffled(names: list[str], rng: random.Random) -> list[str]:
-    return rng.sample(names, len(names))
+def _ragtruth(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
+    """Sentences of the response against the source: "no" where one holds a hallucinated span."""
+    sources = {str(row["source_id"]): row for _, row in _rows(paths[1])}
+    for place, row in _rows(paths[0]):
+        name, source_id, response, spans = _fields(
+            row, place, "id", "source_id", "response", "labels"
+        )
+        source = sources.get(str(source_id))
+        if source is None or row.get("quality", "good") != "good":
+            continue
+        info = source.get("source_info")
+        if isinstance(info, dict):
+            info = info.get("passages") or json.dumps(info, ensure_ascii=False)
+        sentences = list(sentence_spans(response))
+        if not info or not sentences:
+            continue
+        table: list[list[Cell]] = []
+        for start, end in sentences:
+            hit = [each for each in spans if each["start"] < end and each["end"] > start]
+            true = [each for each in hit if each.get("implicit_true")]
+            # True, but not said by the source: people did not decide whether it is entailed.
+            table.append([None if hit and len(true) == len(hit) else not hit])
+        claims = [response[start:end] for start, end in sentences]
+        yield _Labeled(str(name), str(source_id), claims, [str(info)], table)
 
 
-def _stratum(result: Result) -> tuple[str, ...]:
-    kinds: list[str] = []
-    for mode in MODES:
-        low, high = (result.score and result.score.bounds(mode)) or (0.0, 0.0)
-        kinds.append("undetermined" if low != high else "noisy" if low else "clean")
-    return tuple(kinds)
+_BREAK = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
 
 
-def _questions(result: Result) -> Iterator[dict[str, Any]]:
-    """The sheet's rows on one sample: what decides first comes first."""
-    assert result.sample is not None
-    assert result.score is not None
-    sample, verdicts = result.sample, result.score.verdicts
-    chunks = sample.retrieved_contexts
-    base = {"sample": result.id, "question": sample.user_input}
-    for i, claim in enumerate(verdicts.response_claims):
-        row = {**base, "claim": i, "statement": claim.text}
-        reference = {"kind": "correct", "source": sample.reference}
-        yield {**row, **reference, _JUDGE: _IN_WORDS[claim.correct]}
-    labeled = all(chunk.relevant is not None for chunk in chunks)
-    sides: dict[CellKind, Sequence[ClaimForm]] = {
-        "response": verdicts.response_claims,
-        "reference": () if labeled else verdicts.reference_claims,
-    }
-    for kind, claims in sides.items():
-        for j, chunk in enumerate(chunks):
-            for i, one in enumerate(claims):
-                said = None if j in one.undetermined else j in one.entailed_by
-                row = {**base, "kind": kind, "claim": i, "chunk": j}
-                texts = {"statement": one.text, "source": chunk.text}
-                yield {**row, **texts, _JUDGE: _IN_WORDS[said]}
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, by its punctuation."""
+    start = 0
+    for each in [*_BREAK.finditer(text), None]:
+        end = len(text) if each is None else each.start()
+        left = len(text[start:end]) - len(text[start:end].lstrip())
+        right = len(text[start:end].rstrip())
+        if right > left:
+            yield start + left, start + right
+        start = end if each is None else each.end()
 
 
-def _as_text(value: object) -> str:
-    """As a cell. A spreadsheet would run a text that begins like a formula."""
-    text = str(value).replace("\0", "\ufffd")
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def is_label_sheet(path: Path) -> bool:
-    """Is it a file that `write_labels` wrote?"""
-    if path.suffix.lower() not in (".csv", ".tsv"):
-        return False
-    first = next(islice(csv_rows(path), 1), None)
-    return first is not None and isinstance(first.data, dict) and {*_KEYS, LABEL} <= {*first.data}
-
-
-def read_labels(
-    path: str | Path, judged: Iterable[Result], on_error: Callable[[InputError], None]
-) -> list[Result]:
-    """People's verdicts on the samples of a sheet that have any; what is empty is undetermined.
-
-    Args:
-        path: a sheet that `write_labels` wrote and people filled in, as far as they came.
-        judged: the results that it was written from.
-        on_error: called with the error of each row that cannot be used, which names its line. Two
-            different labels of one question leave it open.
-
-    Raises:
-        InputError: an id twice among the results, or a sheet without labels.
-    """
-    known = {_as_text(name).strip(): result for name, result in _by_id(judged)[0].items()}
-    given: defaultdict[str, dict[_Position, Cell]] = defaultdict(dict)
-    for raw in csv_rows(Path(path)):
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Objects of JSON lines, or of one JSON list."""
+    first = next((text for _, text in numbered_lines(path) if text.strip()), "")
+    if first.lstrip().startswith("["):
         try:
-            name, position, label = _answer(raw, known)
-            if label is None:
-                continue
-            if given[name].get(position, label) is not label:
-                given[name][position] = None
-                raise InputError("one label for each question", "yes and no", where=LABEL)
+            listed = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise InputError("a JSON list", "something else", where=str(path)) from None
+        yield from ((f"{path}, item {i}", _object(row, path)) for i, row in enumerate(listed))
+        return
+    for number, text in numbered_lines(path):
+        place = f"{path}, line {number}"
+        try:
+            row = parse_line(text)
         except InputError as error:
-            on_error(error.within(raw.place))
-        else:
-            given[name][position] = label
-    labeled = [_labeled(known[name], cells) for name, cells in given.items() if cells]
-    if not labeled:
-        hint = f"write yes or no into the column {LABEL!r}"
-        raise InputError("at least one label", "none", where=str(path), hint=hint)
-    return labeled
+            raise error.within(place) from None
+        yield place, _object(row, path)
 
 
-def _answer(raw: Raw, known: Mapping[str, Result]) -> tuple[str, _Position, Cell]:
-    """Raises `InputError` for a row that is no question on these results."""
-    if isinstance(raw.data, InputError):
-        raise raw.data
-    row: dict[str, str] = {name: (text or "").strip() for name, text in raw.data.items()}
-    label = row[LABEL].lower()
-    if label not in _WORDS:
-        raise InputError("yes, no or nothing", describe(row[LABEL]), where=LABEL)
-    name = row["sample"]
-    if name not in known:
-        hint = "the sheet belongs to the results that it was written from"
-        raise InputError("a sample of the results", repr(name), where="sample", hint=hint)
-    score = known[name].score
-    assert score is not None
-    if row["kind"] not in get_args(CellKind):
-        raise InputError(f"one of {get_args(CellKind)}", repr(row["kind"]), where="kind")
-    of_reference = row["kind"] == "reference"
-    claims = score.verdicts.reference_claims if of_reference else score.verdicts.response_claims
-    i = _number(row, "claim", len(claims))
-    if "statement" in row and _words(row["statement"]) != _words(_as_text(claims[i].text)):
-        hint = "was the run judged again since the sheet was written?"
-        raise InputError("the judge's claim", "another", where="statement", hint=hint)
-    chunks = len(score.chunk_relevance)
-    chunk = None if row["kind"] == "correct" else _number(row, "chunk", chunks)
-    return name, (row["kind"], i, chunk), _WORDS[label]
+def _object(row: object, path: Path) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise InputError("an object", describe(row), where=str(path))
+    return cast("dict[str, Any]", row)
 
 
-def _number(row: Mapping[str, str], name: str, count: int) -> int:
-    text = row[name].removesuffix(".0")  # as some spreadsheets save whole numbers
-    if not text.isdecimal() or int(text) >= count:
-        raise InputError(f"a number from 0 to {count - 1}", repr(row[name]), where=name)
-    return int(text)
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _labeled(result: Result, cells: Mapping[_Position, Cell]) -> Result:
-    assert result.sample is not None
-    assert result.score is not None
-    verdicts, chunks = result.score.verdicts, range(len(result.score.chunk_relevance))
-
-    def row(kind: str, i: int) -> dict[str, tuple[int, ...]]:
-        return positions([cells.get((kind, i, j)) for j in chunks])
-
-    fields = {
-        "response_claims": [
-            {
-                "text": claim.text,
-                "correct": cells.get(("correct", i, None)),
-                **row("response", i),
-            }
-            for i, claim in enumerate(verdicts.response_claims)
-        ],
-        "reference_claims": [
-            {"text": claim.text, **row("reference", i)}
-            for i, claim in enumerate(verdicts.reference_claims)
-        ],
-    }
-    people = Verdicts.model_validate(fields).beside(result.sample)
-    judged = result.score
-    return Result(
-        result.id,
-        score(people, definition=judged.definition, empty=judged.empty),
-        sample=result.sample,
-        cluster=result.cluster,
-    )
+def _fields(row: Mapping[str, Any], place: str, *names: str) -> list[Any]:
+    for name in names:
+        if row.get(name) is None:
+            raise InputError(f"the field {name!r}", "none", where=place)
+    return [row[name] for name in names]

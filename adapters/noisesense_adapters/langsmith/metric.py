@@ -103,8 +103,8 @@ def noise_sensitivity(
         user_input=user_input,
     )
 
+    # Not by name only: older versions of LangSmith refuse that.
     async def noise_sensitivity(
-        *,
         inputs: Any = None,
         outputs: Any = None,
         reference_outputs: Any = None,
