@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisesense.stats import interval as _resampling
-from noisesense.stats.interval import flipped_subsets, resampled, total
+from noisesense.stats import resampling as _resampling
+from noisesense.stats.resampling import flipped_subsets, resampled, total
 
 UNITS = {(0.0, 1.0): 6, (0.5, 1.0): 3, (1.0, 1.0): 1}
 
