@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepeval.models import AzureOpenAIModel, DeepEvalBaseLLM, OpenAIModel
+from deepeval.models import AzureOpenAIModel, DeepEvalBaseLLM
 
 from noisesense_adapters.deepeval.llm import DeepEvalLLM
+from support.deepeval_run import OpenAIModel
 from support.identities import KEY, URL, check_identities, told
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import json
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -76,7 +75,7 @@ class TestLangSmith(AdapterTests):
         everything = [result for number in sorted(rows) for result in rows[number]]
         return HostRun(
             [shown_row(rows[number]) for number in sorted(rows)],
-            stored=json.dumps([result.model_dump() for result in everything], default=str),
+            stored=repr(everything),
             usage=usage_in(result.metadata for result in everything),
         )
 
@@ -106,6 +105,6 @@ class TestLangSmithBlocking(TestLangSmith):
         everything = [result for number in sorted(rows) for result in rows[number]]
         return HostRun(
             [shown_row(rows[number]) for number in sorted(rows)],
-            stored=json.dumps([result.model_dump() for result in everything], default=str),
+            stored=repr(everything),
             usage=usage_in(result.metadata for result in everything),
         )

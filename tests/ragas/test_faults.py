@@ -15,13 +15,14 @@ from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.chat import error_body
-from support.faults import CALLS, FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs
+from support.faults import CALLS, RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
 from support.misbehavior import always, http_error, says
 from support.ragas_llms import KEY, KINDS, asked, evaluated_by
 from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
 
-each_llm = pytest.mark.parametrize("llm", [kind for kind in KINDS if kind != "LangChain wrapped"])
+ASKED = [kind for kind in KINDS if kind != "LangChain wrapped"]
+each_llm = pytest.mark.parametrize("llm", ASKED)
 
 
 def _rows(llm: str, server: ScriptedServer, **options: Any) -> dict[str, list[float]]:
@@ -39,8 +40,9 @@ def _rows(llm: str, server: ScriptedServer, **options: Any) -> dict[str, list[fl
     }
 
 
-@each_llm
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+@pytest.mark.parametrize(
+    ("fault", "llm"), faults_through({kind: kind for kind in ASKED}, every=("async client",))
+)
 def test_fault(fault: Fault, llm: str, caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedServer(mind(), script=fault.script(), api_key=KEY) as server:
         with caplog.at_level(logging.INFO):

@@ -14,23 +14,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import pytest
 
 from noisesense import Sample, Verdicts
 from support import misbehavior as bad
 from support.mind import Mind
 from support.misbehavior import Misbehavior, Script
 
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
+
 __all__ = [
     "DRAFTS",
     "FAULTS",
+    "REPLIES",
     "RETRIES",
     "STRUCK",
     "TRUTH",
     "Fault",
     "Items",
+    "faults_through",
     "in_verdicts",
     "mind",
     "pairs",
@@ -41,6 +48,7 @@ STRUCK = "Zork"
 TRUTH = 1 / 3
 CALLS = 6
 
+T = TypeVar("T")
 Outcome = Literal["exact", "partial", "undefined", "unusable", "failed", "safe"]
 Items = list[dict[str, Any]]
 
@@ -215,7 +223,7 @@ DRAFTS = {
     "Harmony, bare": "analysisWe try DRAFT, which is wrong.assistantfinalFINAL",
 }
 
-FAULTS: tuple[Fault, ...] = (
+_BEFORE: tuple[Fault, ...] = (
     # The endpoint. Its client tries again; after that the sample fails, and says so.
     Fault("429", bad.RATE_LIMITED, "failed", _NEVER),
     Fault("429, Retry-After", bad.http_error(429, retry_after="0.2"), "failed", _NEVER),
@@ -245,6 +253,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault("empty once", bad.EMPTY, "exact", CALLS + 1, times=1),
     Fault("garbage for verdicts", bad.EMPTY, "undefined", _NO_VERDICT, verdicts_only=True),
     Fault("refused verdicts", bad.REFUSAL, "undefined", _NO_VERDICT, verdicts_only=True),
+)
+
+REPLIES: tuple[Fault, ...] = (
     # Verdicts one by one. Only what is missing is asked for again, and stays open if it stays so.
     Fault("reordered", in_verdicts("reordered", lambda v: v[::-1]), "exact", CALLS),
     Fault("duplicated", in_verdicts("duplicated", lambda v: v + v), "exact", CALLS),
@@ -308,6 +319,9 @@ FAULTS: tuple[Fault, ...] = (
         Fault(f"draft, {name}, cut", bad.mutated(name, _cut_at(form, 0.5)), "safe", _NO_VERDICT)
         for name, form in DRAFTS.items()
     ),
+)
+
+_AFTER: tuple[Fault, ...] = (
     # What a client may choke on.
     Fault("usage in words", Misbehavior("10", reshape=_in_usage(prompt_tokens="10")), "safe", 18),
     Fault("usage below 0", Misbehavior("-10", reshape=_in_usage(prompt_tokens=-10)), "safe", 18),
@@ -326,3 +340,23 @@ FAULTS: tuple[Fault, ...] = (
     Fault("400, option", _error(400, "unsupported_parameter", param="top_k"), "failed", 6),
     Fault("429, quota", _error(429, "insufficient_quota"), "failed", _NEVER),
 )
+
+FAULTS: tuple[Fault, ...] = (*_BEFORE, *REPLIES, *_AFTER)
+
+
+def faults_through(clients: Mapping[str, T], every: Collection[str]) -> list[ParameterSet]:
+    """Each fault with each client.
+
+    What is wrong in the text of a reply goes through ``every`` only, and through the others in
+    the full run: they hand the text to the same reader.
+    """
+    return [
+        pytest.param(
+            fault,
+            client,
+            id=f"{fault.id}-{name}",
+            marks=[pytest.mark.broad] if fault in REPLIES and name not in every else [],
+        )
+        for fault in FAULTS
+        for name, client in clients.items()
+    ]

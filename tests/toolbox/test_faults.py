@@ -21,7 +21,17 @@ from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
-from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, Items, in_verdicts, mind, pairs
+from support.faults import (
+    RETRIES,
+    STRUCK,
+    TRUTH,
+    Fault,
+    Items,
+    faults_through,
+    in_verdicts,
+    mind,
+    pairs,
+)
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer
@@ -93,8 +103,7 @@ def _name(sample: Sample) -> str:
     return sample.user_input.removeprefix("Who is ").removesuffix("?")
 
 
-@each_bridge
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+@pytest.mark.parametrize(("fault", "make"), faults_through(BRIDGES, every=("openai", "langchain")))
 def test_fault(fault: Fault, make: Make) -> None:
     with ScriptedServer(mind(), script=fault.script()) as server:
         judge = LLMJudge(make(server))

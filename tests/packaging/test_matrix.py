@@ -1,0 +1,91 @@
+"""The README's tested versions and the declared ranges are what the matrix' record says."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from support.matrix import PLANNED, README, ROOT, Record, cells, check, table_of, with_versions
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+RECORD = Record.read()
+EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))[
+    "project"
+]["optional-dependencies"]
+
+
+def test_the_readme_shows_what_passed() -> None:
+    readme = README.read_text("utf-8")
+    assert with_versions(readme, RECORD) == readme
+    for host, versions in cells(RECORD).items():
+        if host not in ("Python", "No framework"):
+            assert re.search(rf"^\| {host}\b[^|]*\| {re.escape(versions)} \|", readme, re.M), host
+
+
+def test_no_listed_version_failed() -> None:
+    failed = [each.title for each in PLANNED if RECORD.of(each)["result"] == "failed"]
+    assert failed == []
+
+
+@pytest.mark.parametrize(
+    ("extra", "package"),
+    [
+        ("ragas", "ragas"),
+        ("deepeval", "deepeval"),
+        ("mlflow", "mlflow"),
+        ("langsmith", "langsmith"),
+        ("langfuse", "langfuse"),
+        ("pydantic-evals", "pydantic-evals"),
+        ("validmind", "validmind"),
+        ("langchain", "langchain-core"),
+    ],
+)
+def test_the_oldest_version_of_a_declared_range_passed(extra: str, package: str) -> None:
+    (range_,) = (each for each in EXTRAS[extra] if re.match(rf"{package}\b(?!-)", each))
+    oldest = re.search(r">=([\d.]+)", range_)
+    assert oldest is not None
+    passed = [
+        entry["versions"].get(package, "")
+        for entry in RECORD.sessions.values()
+        if entry["result"] == "passed"
+    ]
+    assert any(f"{version}.".startswith(f"{oldest[1]}.") for version in passed), (range_, passed)
+
+
+def test_the_table_says_what_failed_and_what_was_not_found() -> None:
+    first, second, third, *_ = PLANNED
+    given = {"date": "2026-11-22", "versions": {"python": "3.11.7", first.shown[0]: "9.9.1"}}
+    record = Record(
+        {
+            first.name: {**given, "result": "passed"},
+            second.name: {**given, "result": "failed"},
+            third.name: {**given, "result": "not found", "versions": {}},
+        }
+    )
+    problems = check(record)
+    assert f"{second.title}: failed" in problems
+    assert f"{first.title}: passed" not in problems
+    assert not any(problem.startswith(third.title) for problem in problems)
+    assert any(problem.endswith(": not run") for problem in problems)
+    lines = table_of(record).splitlines()
+    assert lines[1].split() == [*first.title.split(), "passed", "2026-11-22", "python", "3.11.7,",
+                                first.shown[0], "9.9.1"]  # fmt: skip
+    assert "not found" in lines[3]
+    assert cells(record) == {first.host: "9.9.1"}
+
+
+def test_only_the_cell_of_a_host_that_passed_is_written() -> None:
+    first = PLANNED[0]
+    entry = {"result": "passed", "date": "", "versions": {first.shown[0]: "9.9.1"}}
+    readme = (
+        "| other | tested with |\n| ragas | x |\n\n"
+        "| host | tested with | page |\n|---|---|---|\n"
+        "| ragas, so | 0.1 | [ragas](r) |\n| DeepEval | 4.1 | [d](d) |\n\nafter | ragas | x |\n"
+    )
+    assert with_versions(readme, Record({first.name: entry})) == readme.replace("0.1", "9.9.1")

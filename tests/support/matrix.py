@@ -1,0 +1,266 @@
+"""The versions of hosts that are supported, what passed with each, and where that is shown."""
+
+from __future__ import annotations
+
+import datetime
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "PLANNED",
+    "README",
+    "ROOT",
+    "Planned",
+    "Record",
+    "cells",
+    "check",
+    "into_readme",
+    "table_of",
+    "with_versions",
+]
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+# .ci/run keeps its own elsewhere.
+_RECORD = Path(os.environ.get("NOISESENSE_MATRIX", ROOT / "tests" / "matrix.json"))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One session.
+
+    Attributes:
+        host: as the README's table names it.
+        label: of the version: "0.4.0", "latest", or none.
+        tests: folders and files.
+        extras: of ours that are installed.
+        needs: what else is installed, with the version in question.
+        shown: the packages whose versions are recorded, the host's first.
+        python: "3.10"; None for the one that runs the matrix.
+        only: pytest's ``-k``, where one folder holds several versions' tests.
+        wheel: is the built wheel tested, from elsewhere?
+        npm: is npm needed?
+    """
+
+    host: str
+    label: str
+    tests: tuple[str, ...]
+    extras: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    python: str | None = None
+    only: str = ""
+    wheel: bool = False
+    npm: bool = False
+
+    @property
+    def name(self) -> str:
+        """Of the session."""
+        return self.title.lower().replace(" ", "-")
+
+    @property
+    def title(self) -> str:
+        return f"{self.host} {self.label}".strip()
+
+
+def _of_host(
+    host: str,
+    package: str,
+    versions: tuple[str, ...],
+    *needs: str,
+    extras: tuple[str, ...],
+    tests: tuple[str, ...],
+) -> Iterator[Planned]:
+    for version in versions:
+        pin = package if version == "latest" else f"{package}=={version}"
+        yield Planned(host, version, tests, extras, (pin, *needs), (package,))
+
+
+_CLIENTS = ("langchain-openai",)
+_BARE = tuple(
+    f"tests/{folder}"
+    for folder in ("core", "verdicts", "scoring", "judging", "stats", "testing", "ragchecker")
+)
+
+PLANNED: tuple[Planned, ...] = (
+    *_of_host(
+        "ragas",
+        "ragas",
+        ("0.4.0", "0.4.1", "latest"),
+        *_CLIENTS,
+        extras=("ragas", "openai"),
+        tests=("tests/ragas",),
+    ),
+    *_of_host(
+        "DeepEval",
+        "deepeval",
+        ("4.1.4", "latest"),
+        *_CLIENTS,
+        "datasets",
+        extras=("deepeval", "openai", "langchain", "cli", "report"),
+        tests=("tests/deepeval",),
+    ),
+    *(
+        Planned(
+            "Promptfoo",
+            version,
+            ("tests/promptfoo",),
+            ("openai", "cli"),
+            only=f"v{version}",
+            npm=True,
+        )
+        for version in ("0.118", "0.121", "0.123")
+    ),
+    *_of_host(
+        "MLflow",
+        "mlflow",
+        ("3.17.0", "latest"),
+        "ragas",
+        extras=("mlflow", "ragas"),
+        tests=("tests/mlflow",),
+    ),
+    *_of_host(
+        "LangSmith",
+        "langsmith",
+        ("0.3.0", "latest"),
+        extras=("langsmith",),
+        tests=("tests/langsmith",),
+    ),
+    *_of_host(
+        "Langfuse",
+        "langfuse",
+        ("5.0.1", "latest"),
+        extras=("langfuse",),
+        tests=("tests/langfuse",),
+    ),
+    *_of_host(
+        "pydantic-evals",
+        "pydantic-evals",
+        ("2.0.0", "latest"),
+        extras=("pydantic-evals",),
+        tests=("tests/pydantic_evals",),
+    ),
+    Planned(
+        "ValidMind",
+        "latest",
+        ("tests/validmind/own_environment",),
+        ("validmind", "langchain"),
+        shown=("validmind",),
+        wheel=True,
+    ),
+    Planned(
+        "LangChain",
+        "0.3",
+        ("tests/langchain", "tests/toolbox/test_faults.py"),
+        ("langchain", "openai"),
+        ("langchain-core<0.4", "langchain<0.4", "langchain-openai<0.4"),
+        ("langchain-core", "langchain-openai"),
+    ),
+    Planned(
+        "LangChain",
+        "latest",
+        ("tests/langchain", "tests/toolbox/test_faults.py"),
+        ("langchain", "openai"),
+        ("langchain-core", "langchain", "langchain-openai"),
+        ("langchain-core", "langchain-openai"),
+    ),
+    *(
+        Planned(
+            "Python",
+            version,
+            ("tests/core", "tests/verdicts", "tests/scoring"),
+            ("cli",),
+            python=version,
+            wheel=True,
+        )
+        for version in ("3.10", "3.11", "3.12", "3.13", "3.14")
+    ),
+    Planned("No framework", "", _BARE, ("cli",), ("scipy", "scikit-learn")),
+)
+
+
+@dataclass
+class Record:
+    """What each session gave, by its name; a session that is not run again keeps its result."""
+
+    sessions: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+
+    @classmethod
+    def read(cls) -> Record:
+        return cls(json.loads(_RECORD.read_text("utf-8"))) if _RECORD.exists() else cls()
+
+    @classmethod
+    def add(cls, planned: Planned, result: str, versions: dict[str, str] | None = None) -> None:
+        """``result``: "passed", "failed" or "not found"."""
+        date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+        entry = {"result": result, "date": date, "versions": versions or {}}
+        with _RECORD.with_suffix(".lock").open("w") as lock:  # sessions may run side by side
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            known = {**cls.read().sessions, planned.name: entry}
+            kept = {each.name: known[each.name] for each in PLANNED if each.name in known}
+            _RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+
+    def of(self, planned: Planned) -> dict[str, Any]:
+        return self.sessions.get(planned.name, {"result": "not run", "date": "", "versions": {}})
+
+
+def table_of(record: Record) -> str:
+    """For people: one line a session."""
+    lines = [("version", "result", "date", "installed")]
+    for planned in PLANNED:
+        entry = record.of(planned)
+        installed = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
+        lines.append((planned.title, entry["result"], entry["date"], installed))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def check(record: Record) -> list[str]:
+    """Which versions failed, or were never run. What is not found here is no failure."""
+    results = {planned.title: record.of(planned)["result"] for planned in PLANNED}
+    return [f"{title}: {got}" for title, got in results.items() if got in ("failed", "not run")]
+
+
+def cells(record: Record) -> dict[str, str]:
+    """By host: the versions that passed, as the README shows them."""
+    passed: dict[str, list[str]] = {}
+    for planned in PLANNED:
+        entry = record.of(planned)
+        if entry["result"] == "passed":
+            named = planned.shown or (("python",) if planned.host == "Python" else ())
+            version = entry["versions"].get(named[0], planned.label) if named else planned.label
+            passed.setdefault(planned.host, []).append(version)
+    return {host: ", ".join(dict.fromkeys(versions)) for host, versions in passed.items()}
+
+
+_ROW = re.compile(r"^\| (?P<host>[\w-]+)(?P<more>[^|]*)\| (?P<tested>[^|]*) \|", re.MULTILINE)
+_STATUS = re.compile(r"Python [\d., and]+(?=, tested)")
+
+
+def into_readme(record: Record) -> None:
+    """Write the tested versions into the README's table of hosts."""
+    README.write_text(with_versions(README.read_text("utf-8"), record), "utf-8")
+
+
+def with_versions(readme: str, record: Record) -> str:
+    """The README with the tested versions that the record has."""
+    tested = cells(record)
+
+    def row(found: re.Match[str]) -> str:
+        versions = tested.get(found["host"])
+        if versions is None:
+            return found[0]
+        return f"| {found['host']}{found['more']}| {versions} |"
+
+    head, start, rest = readme.partition("| host | tested with |")
+    table, end, tail = rest.partition("\n\n")
+    return f"{head}{start}{_ROW.sub(row, table)}{end}{tail}"
