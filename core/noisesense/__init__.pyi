@@ -46,10 +46,15 @@ from noisesense.stats.ragchecker import ragchecker_aggregates as ragchecker_aggr
 from noisesense.stats.risk import RiskThresholds as RiskThresholds
 from noisesense.stats.sensitivity import SensitivityBand as SensitivityBand
 from noisesense.stats.sensitivity import sensitivity_band as sensitivity_band
+from noisesense.stats.stability import Stability as Stability
+from noisesense.stats.stability import stability as stability
 from noisesense.stats.summarize import Tally as Tally
 from noisesense.stats.summarize import summarize as summarize
 from noisesense.stats.summary import ModeSummary as ModeSummary
 from noisesense.stats.summary import Summary as Summary
+from noisesense.stats.trust import LabeledVerdicts as LabeledVerdicts
+from noisesense.stats.trust import Trust as Trust
+from noisesense.stats.trust import trust as trust
 from noisesense.verdicts.form import Cell as Cell
 from noisesense.verdicts.form import Matrices as Matrices
 from noisesense.verdicts.recording import RecordedJudge as RecordedJudge

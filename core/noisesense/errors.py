@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from copy import copy
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+E = TypeVar("E", bound="NoiseSenseError")
+Bad = TypeVar("Bad", bound="InputError")
 
 _MAX_SHOWN = 80
 
@@ -21,6 +26,12 @@ def describe(value: object) -> str:
 class NoiseSenseError(Exception):
     """Base of every error NoiseSense raises on purpose."""
 
+    def within(self: E, place: str) -> E:
+        """The same error, seen from further out: a file and line, a row of a host."""
+        other = copy(self)
+        other.args = (f"{place}: {self}",)
+        return other
+
 
 class InputError(NoiseSenseError, ValueError):
     """Bad input. The message reads ``where: expected …, got …. Hint: …``."""
@@ -34,8 +45,8 @@ class InputError(NoiseSenseError, ValueError):
             message = f"{message}. Hint: {hint}"
         super().__init__(message)
 
-    def within(self, place: str) -> InputError:
-        """The same error, seen from further out (a file and line, a row, a field of a host)."""
+    def within(self: Bad, place: str) -> Bad:
+        """As of the base; the place goes before ``where``."""
         where = f"{place}, {self.where}" if self.where else place
         return type(self)(self.expected, self.got, where=where, hint=self.hint)
 
@@ -46,6 +57,15 @@ class InputError(NoiseSenseError, ValueError):
 
 def _rebuild(kind: type[InputError], expected: str, got: str, where: str, hint: str) -> InputError:
     return kind(expected, got, where=where, hint=hint)
+
+
+@contextmanager
+def located(place: str) -> Generator[None, None, None]:
+    """Errors raised inside say where, see `NoiseSenseError.within`."""
+    try:
+        yield
+    except NoiseSenseError as error:
+        raise error.within(place) from error.__cause__
 
 
 def check_choice(value: object, options: tuple[T, ...], where: str) -> T:

@@ -255,7 +255,9 @@ class AdapterTests:
         run = self.run([sample for sample, _ in pairs], TableJudge(pairs, usage=usage))
         if run.usage is not None:
             total = usage + usage + usage
-            reported = replace(run.usage, calls=run.usage.calls or total.calls)
+            # Some hosts have no place for one of the two.
+            cost = total.cost if run.usage.cost is None else run.usage.cost
+            reported = replace(run.usage, calls=run.usage.calls or total.calls, cost=cost)
             assert reported == total, f"{run.usage} is reported for {total}"
 
     def test_gate(self) -> None:

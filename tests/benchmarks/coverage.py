@@ -1,6 +1,6 @@
 """How often the intervals hold the truth, on simulated runs whose truth is known.
 
-    python tests/benchmarks/coverage.py [--datasets 1000] [--processes 4]
+    python tests/benchmarks/coverage.py [--datasets 1000] [--processes 4] [--only clusters]
 
 Prints coverage of the 95% intervals (wanted: 92% to 97%, below 30 units at least 92%, unless the
 summary itself warns that few samples differ), false alarms of the paired comparison (wanted: at
@@ -31,7 +31,7 @@ from noisesense.stats.quantiles import quantile_of_sorted  # noqa: E402
 from support.simulated import POPULATIONS, Population, poisson, result_of  # noqa: E402
 
 SIZES = (30, 100, 300)
-FEW = (2, 3, 5, 10, 20)
+ALL_SIZES = (2, 3, 5, 10, 20, 30, 50, 100, 200, 300)
 
 
 class Task(NamedTuple):
@@ -172,7 +172,7 @@ def tasks() -> Iterator[tuple[str, tuple[str, ...], list[Task]]]:
         [
             Task(partial(single, p, n), f"{p.name} {p.mean:.3f}", n)
             for p in POPULATIONS
-            for n in (*FEW, *SIZES)
+            for n in ALL_SIZES
         ],
     )
     for name, size in (("about 5 samples", alike), ("1 to 40 samples", unlike)):
@@ -222,11 +222,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", type=int, default=1000, help="a row; 1000 by default")
     parser.add_argument("--processes", type=int, default=None)
+    parser.add_argument("--only", default="", help="tables whose title holds this text")
     options = parser.parse_args()
     began, bad = time.monotonic(), 0
     with ProcessPoolExecutor(options.processes) as pool:
         measure = partial(figures, datasets=options.datasets)
-        tables = [(*table, pool.map(measure, table[2])) for table in tasks()]
+        chosen = (table for table in tasks() if options.only.lower() in table[0].lower())
+        tables = [(*table, pool.map(measure, table[2])) for table in chosen]
         for title, columns, rows, found in tables:
             datasets = options.datasets * rows[0].times
             error = 100 * math.sqrt(0.05 * 0.95 / datasets)

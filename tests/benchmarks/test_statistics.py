@@ -39,6 +39,25 @@ def test_judge_errors_runs() -> None:
     )
 
 
+def test_trust_runs() -> None:
+    done = _run("trust.py", "--runs", "1", "--processes", "2")
+    assert done.stderr == ""
+    assert len(re.findall(r"^.{32}( +[\d.]+%){2}( +\d\.\d{3}){3}", done.stdout, re.MULTILINE)) == 5
+
+
+def test_flaky_gate_runs() -> None:
+    done = _run("flaky_gate.py", "--repeats", "6", "--seeds", "2")
+    assert done.stderr == ""
+    # At the limit the plain gate fails by turns; the confident one warns.
+    at_limit = re.findall(r"\+0\.00 +(\d+)% +(\d+)% +(\d+)% +(\d+)% +(\d+)%", done.stdout)
+    assert len(at_limit) == 2
+    for row in at_limit:
+        fails, flips, confident_fails, confident_flips, warns = map(int, row)
+        assert 0 < fails < 100
+        assert flips > 0
+        assert (confident_fails, confident_flips, warns) == (0, 0, 100)
+
+
 def test_throughput_runs() -> None:
     done = _run("throughput.py", "--samples", "2000")
     assert done.stderr == ""

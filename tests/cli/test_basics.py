@@ -15,7 +15,7 @@ from support.command import environment, run
 
 COMMANDS = (
     *("demo", "schema", "promptfoo-init", "promptfoo-check", "store"),
-    *("score", "compare", "offenders", "agreement", "sensitivity"),
+    *("score", "compare", "offenders", "export-labels", "agreement", "sensitivity"),
 )
 
 

@@ -116,6 +116,26 @@ CHECKS: dict[str, tuple[list[int], tuple[str, ...], int, tuple[str, ...]]] = {
     "one sample": ([4, *BEFORE[1:]], ("--fail-if-worse",), 0, ()),
     "above": (WORSE, ("--fail-above", "0.1"), 1, ("the relevant mean of b.jsonl, 0.1250, is",)),
     "below": (WORSE, ("--fail-above", "0.2"), 0, ()),
+    # B's mean is 0.125 with an interval of about 0.09 to 0.16.
+    "too near to say": (WORSE, ("--fail-above", "0.12", "--confidence", "0.95"), 0, ()),
+    "above for certain": (
+        WORSE,
+        ("--fail-above", "0.05", "--confidence", "0.95", "--mode", "relevant"),
+        1,
+        ("is above 0.05", "(interval 0.0"),
+    ),
+    "worse by more": (
+        WORSE,
+        ("--fail-if-worse", "--margin", "0.05", "--mode", "relevant"),
+        1,
+        ("is worse by more than 0.05 in the relevant mode",),
+    ),
+    "too few to say": (WORSE, ("--fail-if-worse", "--margin", "0.12"), 0, ()),
+    "the same within the margin": (WORSE, ("--fail-if-worse", "--margin", "0.3"), 0, ()),
+}
+WARNED = {
+    "too near to say": "warning: the relevant mean of b.jsonl, 0.1250 (interval 0.0",
+    "too few to say": "warning: too few pairs to say whether b.jsonl is worse by more than 0.12",
 }
 
 
@@ -126,8 +146,23 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "compare", a, b, *options)
     assert done.status == status
     lines = [line for line in done.err.splitlines() if line.startswith("check failed: ")]
-    assert len(lines) == len(told)
+    assert len(lines) == bool(told)
     assert [part for part in told if part not in done.err] == []
+    assert WARNED.get(name, "") in done.err
+    assert ("warning: " in done.err) == (name in WARNED)
+
+
+def test_the_same_and_too_few_to_say_are_two_answers(tmp_path: Path, capsys: Capsys) -> None:
+    a, b = write(tmp_path, list(run_of(BEFORE)), list(run_of(WORSE)))
+    answers = {
+        margin: run_here(capsys, "compare", a, b, "--margin", margin).out.splitlines()[3]
+        for margin in ("0.05", "0.12", "0.3")
+    }
+    assert [line.split(" to 0.")[1].split(maxsplit=1)[1] for line in answers.values()] == [
+        "worse", "too few to say", "the same within 0.3",
+    ]  # fmt: skip
+    found = json.loads(run_here(capsys, "compare", a, b, "--margin", "0.3", "--json").out)
+    assert (found["margin"], found["relevant"]["decision"]) == (0.3, "same")
 
 
 def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys: Capsys) -> None:

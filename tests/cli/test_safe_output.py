@@ -85,6 +85,32 @@ def test_no_command_sends_what_a_terminal_obeys(
     assert silent or "\\x1b" in done.out + done.err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["EVIL"],
+        ["--EVIL"],
+        ["score", "--EVIL"],
+        ["score", "a.jsonl", "EVIL"],
+        ["score", "a.jsonl", "--concurrency", "EVIL"],
+        ["score", "a.jsonl", "--store"],
+        ["store", "EVIL"],
+        ["store", "show", "a", "--EVIL"],
+    ],
+    ids=" ".join,
+)
+def test_what_was_typed_wrongly_is_shown_too(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Typer repeats it in its own errors; its older versions as it was typed."""
+    done = run_here(capsys, *(part.replace("EVIL", EVIL) for part in command))
+    assert (done.status, done.out) == (2, "")
+    assert not [c for c in OBEYED if c in done.err]
+    assert not any(each.startswith("error: all is well") for each in done.err.splitlines())
+    repeated = "--concurrency" not in command and "--store" not in command
+    assert ("\\x1b[2J" in done.err) is repeated
+
+
 def test_every_control_character_is_shown(
     files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

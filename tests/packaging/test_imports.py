@@ -28,6 +28,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},
+    "table": {"numpy", "pyarrow", "narwhals", "msgspec"},
     "toolbox": {"langchain_core"},  # its types only
     "validmind": {"validmind", "pandas", "plotly"},
 }

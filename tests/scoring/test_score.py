@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from noisesense import Chunk, InputError, Sample, UndefinedScoreError, Verdicts, score
+from noisesense import Chunk, InputError, Sample, UndefinedScoreError, Verdicts, gate, score
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 
 NONE = Verdicts(response_claims=())
@@ -179,3 +179,22 @@ def test_a_samples_key_is_its_texts() -> None:
     # Fixed for good, so that stores of earlier versions stay readable: printf '["","r","g",["a",
     # "b"]]' | sha256sum, without the line break.
     assert sample.key == "49a3600b3408d28026f0036a1288885a4a740c33f5163a7463fb7e005fe49bbd"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "interval", "outcome"),
+    [
+        ((0.1, 0.1), (0.05, 0.2), "pass"),
+        ((0.1, 0.1), (0.05, 0.21), "warn"),
+        ((0.3, 0.3), (0.2, 0.4), "warn"),
+        ((0.3, 0.3), (0.21, 0.4), "fail"),
+        ((0.1, 0.25), (0.05, 0.3), "undecided"),
+        ((0.1, 0.15), (0.05, 0.3), "warn"),
+        (None, None, "undefined"),
+        ((0.3, 0.3), None, "fail"),
+    ],
+)
+def test_a_gate_with_an_interval_decides_what_the_interval_does(
+    bounds: tuple[float, float] | None, interval: tuple[float, float] | None, outcome: str
+) -> None:
+    assert gate(bounds, 0.2, interval=interval) == outcome

@@ -22,7 +22,7 @@ from noisesense import (
     write_recording,
 )
 from noisesense.stats.cells import Confusion, cell_agreement, kappa
-from noisesense.stats.interval import Resampling, bootstrap_interval, ratio
+from noisesense.stats.interval import Resampling, bootstrap_interval, covering, ratio
 from support.tables import Shape, random_pairs
 
 Pair = tuple[Sample, Verdicts]
@@ -198,7 +198,7 @@ def test_samples_of_one_side_are_counted() -> None:
         [(SAMPLE, verdicts()), (others[1], verdicts()), (others[2], verdicts())],
     )
     assert (found.samples, found.only_judge, found.only_human) == (1, 1, 2)
-    assert found.errors["relevant"].undefined == 1
+    assert (found.errors["relevant"].undefined, found.errors["relevant"].undetermined) == (1, 0)
     assert found.errors["relevant"].bias is None
 
 
@@ -260,3 +260,111 @@ def test_plain_data() -> None:
         "judge_bounds",
         "human_bounds",
     }
+
+
+def test_every_pair_of_verdicts_has_its_count() -> None:
+    """Claims that differ in what the judge and people say of them, three by three."""
+    said = (True, False, None)
+    rows = [(f"{judge} {human}", judge, human) for judge in said for human in said]
+
+    def of(side: int) -> Verdicts:
+        cells = [[row[side]] for row in rows]
+        names = [row[0] for row in rows]
+        return Verdicts.from_matrices(
+            [row[side] for row in rows],
+            cells,
+            cells,
+            response_claims=names,
+            reference_claims=names,
+            chunks=["a"],
+        )
+
+    sample = SAMPLE.model_copy(update={"retrieved_contexts": SAMPLE.retrieved_contexts[:1]})
+    found = agreement([(sample, of(1))], [(sample, of(2))])
+    expected = Confusion(both_yes=1, missed=1, false_yes=1, both_no=1, judge_open=2, human_open=3)
+    assert [each.counts for each in found.cells.values()] == [expected] * 3
+
+
+def test_claims_of_one_side_are_counted_in_response_and_reference() -> None:
+    def of(responses: list[str], references: list[str]) -> Verdicts:
+        return Verdicts.from_matrices(
+            [True] * len(responses), [[True]] * len(responses), [[True]] * len(references),
+            response_claims=responses, reference_claims=references,
+        )  # fmt: skip
+
+    judge = Result("1", score(of(["a", "b", "c"], ["r", "s"])))
+    human = Result("1", score(of(["a", "x"], ["r", "t", "u", "v"])))
+    # Response: b and c, x; reference: s, and t, u, v.
+    assert agreement([judge], [human]).unmatched_claims == 3 + 4
+
+
+def test_chunks_that_one_side_leaves_out_are_those_of_the_other() -> None:
+    listed = Verdicts.from_matrices(
+        [False], [[True, False, True]], response_claims=["x"], chunks=["a", "b", "c"]
+    )
+    bare = Verdicts.model_validate(
+        {"response_claims": [{"text": "x", "correct": False, "entailed_by": [0]}]}
+    )
+    for judge, human, counts in (
+        (listed, bare, Confusion(both_yes=1, false_yes=1, both_no=1)),
+        (bare, listed, Confusion(both_yes=1, missed=1, both_no=1)),
+    ):
+        runs = ([Result("1", score(each))] for each in (judge, human))
+        assert agreement(*runs).cells["response"].counts == counts
+    two = Verdicts.from_matrices([False], [[True, False]], chunks=["a", "b"])
+    with pytest.raises(InputError, match="sample '1': expected 2 chunks, as people saw, got 3"):
+        agreement([Result("1", score(listed))], [Result("1", score(two))])
+
+
+def test_intervals_of_cells_resample_whole_samples() -> None:
+    # Missed 1 of 3, none of 2, and 2 of 2 yeses of people; noes only in the first.
+    samples = Counter(
+        {
+            (2.0, 1.0, 1.0, 3.0, 0.0, 0.0): 30,
+            (2.0, 0.0, 0.0, 0.0, 1.0, 0.0): 20,
+            (0.0, 2.0, 0.0, 0.0, 0.0, 1.0): 10,
+        }
+    )
+    how = Resampling(0.9, 500, 7)
+    found = cell_agreement(samples, how)
+    assert found.kappa_interval == bootstrap_interval(samples, kappa, how, limits=None)
+    assert found.kappa_interval is not None
+    missed = Counter({(1.0, 3.0): 30, (0.0, 2.0): 20, (2.0, 2.0): 10})
+    assert found.missed_interval == bootstrap_interval(missed, ratio, how)
+    false = Counter({(1.0, 4.0): 30})
+    assert found.false_yes_interval == bootstrap_interval(false, ratio, how)
+    nothing = cell_agreement(Counter(), how)
+    assert nothing.counts == Confusion()
+    assert (nothing.accuracy, nothing.kappa, nothing.kappa_interval) == (None, None, None)
+
+
+def test_the_errors_of_open_scores_by_hand() -> None:
+    def of(name: str, *correct: bool | None) -> Result:
+        table = Verdicts.from_matrices(list(correct), [[True]] * len(correct), [[True]])
+        return Result(name, score(table))
+
+    empty = Result("d", score(Verdicts(response_claims=())))
+    judge = [of("c", None, False), of("b", False), of("a", True), empty, of("e", False)]
+    human = [of("c", False, False), of("b", True), of("a", True), of("d", True)]
+    human.append(Result("e", empty.score))
+    for options in ({}, {"confidence": 0.8, "seed": 3, "resamples": 300}):
+        found = agreement(judge, human, **options).errors["relevant"]  # type: ignore[arg-type]
+        # Errors: c between 1/2 - 1 and 0, b 1, a 0. By size: b, then a and c, for certain 0.
+        assert [each.name for each in found.samples] == ["b", "a", "c"]
+        assert [each.error for each in found.samples] == [1.0, 0.0, None]
+        assert (found.undetermined, found.undefined) == (1, 2)
+        assert (found.bias, found.mean_absolute, found.root_mean_square) == (None, None, None)
+        assert found.bias_bounds == pytest.approx((0.5 / 3, 1 / 3))
+        assert found.mean_absolute_bounds == pytest.approx((1 / 3, 1.5 / 3))
+        assert found.root_mean_square_bounds == pytest.approx(((1 / 3) ** 0.5, (1.25 / 3) ** 0.5))
+        how = Resampling(*(options.get(n, d) for n, d in Resampling()._asdict().items()))
+        ends = (
+            bootstrap_interval(Counter((e, 1.0) for e in each), ratio, how, limits=(-1.0, 1.0))
+            for each in ((-0.5, 1.0, 0.0), (0.0, 1.0, 0.0))
+        )
+        assert found.bias_interval == covering(*ends, "bca-range")
+        # The two that are decided: one figure, and the interval of it.
+        decided = agreement(judge[1:], human[1:], **options).errors["relevant"]  # type: ignore[arg-type]
+        units = Counter({(1.0, 1.0): 1, (0.0, 1.0): 1})
+        assert decided.bias == decided.mean_absolute == 0.5
+        assert decided.bias_interval == bootstrap_interval(units, ratio, how, limits=(-1.0, 1.0))

@@ -47,7 +47,7 @@ def scipys(
 
 
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda p: p.name)
-@pytest.mark.parametrize("count", [50, 100, 300])
+@pytest.mark.parametrize("count", [70, 100, 300])
 def test_means_and_shares_have_scipys_interval(population: Population, count: int) -> None:
     data = draws(population, count)
     values = [(noisy / claims, 1.0) for noisy, claims in data]
@@ -116,11 +116,22 @@ def test_few_units_have_gaffkes_interval_by_numpy() -> None:
     # Clusters of unequal size, (Σ value, how many); limits −1 and 1, as of a judge's errors.
     units = [(0.5, 1.0), (-1.0, 4.0), (2.0, 3.0), (0.0, 2.0)]
     found = bootstrap_interval(Counter(units), ratio, HOW, limits=(-1.0, 1.0))
-    sums = np.array([*units, (-2.5, 2.5), (2.5, 2.5)])  # the mean size is 10/4
+    # What nobody saw is as large as the unit a random part is in: (1 + 16 + 9 + 4) / 10.
+    sums = np.array([*units, (-3, 3), (3, 3)])
     drawn = np.random.default_rng(7).dirichlet([1, 1, 1, 1, 0.5, 0.5], 100_000) @ sums
     assert found is not None
     expected = np.quantile(drawn[:, 0] / drawn[:, 1], [0.025, 0.975])
     assert (found.low, found.high) == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize(("large", "method"), [(1.0, "bca"), (12.0, "dirichlet")])
+def test_unequal_units_are_as_good_as_fewer_equal_ones(large: float, method: str) -> None:
+    # 60 units, one of them 12 times as large: (59 + 12)² / (59 + 144) = 24.8 equal ones.
+    units: Counter[Unit] = Counter({(0.0, 1.0): 30, (1.0, 1.0): 29})
+    units[large / 2, large] += 1
+    found = bootstrap_interval(units, ratio, HOW)
+    assert found is not None
+    assert (found.method, found.units) == (method, 60)
 
 
 def test_more_noise_makes_no_narrower_interval() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from scipy import stats
 
 from noisesense import Chunk, InputError, Result, Verdicts, offenders, score
-from noisesense.stats.offenders import Offence
+from noisesense.stats.offenders import Offence, wilson_interval
 
 CHUNKS = [
     {"text": "right", "id": "good", "relevant": True},
@@ -75,6 +79,8 @@ def test_top_and_examples() -> None:
     results = [result(f"q{i}", ("x", False, [1]), ("y", False, [1, 2])) for i in range(5)]
     (bad,) = offenders(results, top=1, examples=3)
     assert (bad.claims, len(bad.offences)) == (10, 3)
+    many_claims = [result(str(i), ("x", False, [1])) for i in range(102)]
+    assert len(offenders(many_claims)[0].offences) == 100
 
 
 def test_ties_go_to_the_sole_source_and_to_the_rarer_document() -> None:
@@ -104,6 +110,10 @@ def test_verdicts_without_texts_cannot_tell_documents_apart() -> None:
     bare = Result("q", score(Verdicts.from_matrices([False], [[True, True]], [[True, False]])))
     (found,) = offenders([bare])
     assert (found.document, found.claims) == ("", 1)
+    # Nor are there any where the list of chunks is left out.
+    left_out = {"response_claims": [{"text": "x", "correct": False, "entailed_by": [0, 2]}]}
+    (found,) = offenders([Result("q", score(Verdicts.model_validate(left_out)))])
+    assert (found.document, found.text, found.claims, found.alone) == ("", "", 1, 1)
 
 
 def many(document: str, misled: int, retrieved: int) -> list[Result]:
@@ -177,3 +187,128 @@ def test_plain_data() -> None:
 def test_a_number_below_zero(name: str) -> None:
     with pytest.raises(InputError, match=f"^{name}: expected 0 or more, got -1"):
         offenders([], **{name: -1})  # type: ignore[arg-type]
+
+
+def _truth_of_any(cells: list[bool | None]) -> bool | None:
+    return True if True in cells else None if None in cells else False
+
+
+def _random_run(rng: random.Random) -> list[Result]:
+    """A few samples whose documents come back, some without an id, some twice in one sample."""
+    found: list[Result] = []
+    ids = ["A", "B", "C", None, None]
+    for i in range(rng.randint(1, 9)):
+        width, height, depth = rng.randint(1, 4), rng.randint(0, 3), rng.randint(0, 2)
+
+        def table(rows: int, width: int = width) -> list[list[bool | None]]:
+            return [rng.choices([True, False, None], [4, 4, 1], k=width) for _ in range(rows)]
+
+        verdicts = Verdicts.from_matrices(
+            rng.choices([True, False, None], [3, 6, 1], k=height),
+            table(height),
+            table(depth),
+            rng.choices([True, False, None], k=width),
+        )
+        chunks = tuple(
+            Chunk(text=f"text {rng.randint(0, 2)}", id=rng.choice(ids), relevant=chunk.relevant)
+            for chunk in verdicts.chunks or ()
+        )
+        found.append(Result(f"q{i}", score(verdicts.model_copy(update={"chunks": chunks}))))
+    found.append(Result("failed", error="no"))
+    return found
+
+
+def _by_definition(results: list[Result], group_by: str) -> dict[str, dict[str, Any]]:
+    """What is said of each document, from the tables alone."""
+    found: dict[str, dict[str, Any]] = {}
+    for result in results:
+        if result.score is None:
+            continue
+        verdicts, relevance = result.score.verdicts, result.score.chunk_relevance
+        chunks, cells = verdicts.chunks or (), verdicts.to_matrices()["chunks_to_response"]
+        names = [(each.id if group_by == "id" else None) or each.text for each in chunks]
+        for name in set(names):
+            own = [j for j, each in enumerate(names) if each == name]
+            about = found.setdefault(
+                name,
+                {"text": chunks[own[0]].text, "claims": 0, "undetermined": 0, "alone": 0,
+                 "relevant": 0, "irrelevant": 0, "samples": 0, "retrieved": 0, "offences": []},
+            )  # fmt: skip
+            about["retrieved"] += 1
+            misled = False
+            for i, claim in enumerate(verdicts.response_claims):
+                entails = _truth_of_any([cells[i][j] for j in own])
+                if claim.correct is True or entails is False:
+                    continue
+                if claim.correct is None or entails is None:
+                    about["undetermined"] += 1
+                    continue
+                rest = [cells[i][j] for j in range(len(names)) if j not in own]
+                alone = {True: False, False: True, None: None}[_truth_of_any(rest)]
+                place = next(j for j in own if cells[i][j])
+                about["claims"] += 1
+                about["alone"] += alone is True
+                about["relevant"] += relevance[place] is True
+                about["irrelevant"] += relevance[place] is False
+                about["offences"].append(
+                    Offence(result.id, claim.text, i, place, relevance[place], alone)
+                )
+                misled = True
+            about["samples"] += misled
+    return found
+
+
+def _shrunk(counts: list[tuple[int, int]]) -> list[float]:
+    total = sum(n for _, n in counts)
+    m = Fraction(sum(s for s, _ in counts), total)
+    spread = sum(n * (Fraction(s, n) - m) ** 2 for s, n in counts)
+    k = Fraction(2)
+    if 0 < m < 1 and total > len(counts):
+        rho = (spread / (m * (1 - m)) - (len(counts) - 1)) / (total - len(counts))
+        k = max(1 / rho - 1, k) if rho > 0 else Fraction(total)
+    return [float((s + k * m) / (n + k)) for s, n in counts]
+
+
+@pytest.mark.parametrize("group_by", ["id", "text"])
+def test_random_runs_by_the_definition(group_by: Any) -> None:
+    for seed in range(150):
+        results = _random_run(random.Random(seed))
+        expected = _by_definition(results, group_by)
+        rates = _shrunk([(e["samples"], e["retrieved"]) for e in expected.values()])
+        shrunk = dict(zip(expected, rates, strict=True))
+        found = offenders(results, group_by=group_by)
+        guilty = {n for n, e in expected.items() if e["claims"] or e["undetermined"]}
+        assert {each.document for each in found} == guilty
+        for each in found:
+            about = {**expected[each.document], "offences": each.offences}
+            assert {name: getattr(each, name) for name in about} == about
+            assert sorted(each.offences) == sorted(expected[each.document]["offences"])
+            assert each.rate == each.samples / each.retrieved
+            assert each.shrunk_rate == pytest.approx(shrunk[each.document], abs=1e-12)
+        order = [
+            (
+                e.claims > 0,
+                round(e.shrunk_rate, 9),
+                e.claims,
+                e.alone,
+                e.undetermined,
+                -e.retrieved,
+            )
+            for e in found
+        ]
+        assert order == sorted(order, reverse=True)
+        for (first, one), (second, other) in pairwise(zip(order, found, strict=True)):
+            assert first > second or one.document < other.document
+        assert offenders(results, group_by=group_by, top=2) == found[:2]
+        assert offenders(results, group_by=group_by, top=0) == ()
+        for each in offenders(results, group_by=group_by, examples=1):
+            assert len(each.offences) == min(each.claims, 1)
+        assert not any(e.offences for e in offenders(results, group_by=group_by, examples=0))
+
+
+def test_an_interval_of_a_share_stays_within_0_and_1() -> None:
+    for count in range(1, 300):
+        none, all_of_them = (wilson_interval(hits, count, 0.95) for hits in (0, count))
+        assert none.low == 0.0 <= none.high < 1
+        assert 1 - 1e-12 < all_of_them.high <= 1 > all_of_them.low > 0
+        assert none.high == pytest.approx(1 - all_of_them.low)

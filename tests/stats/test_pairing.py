@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from typing import NamedTuple
 
 import pytest
 
@@ -17,7 +19,7 @@ from noisesense import (
     prediction_powered,
     score,
 )
-from noisesense.stats.pairing import match_texts
+from noisesense.stats.pairing import Named, match_texts, name_of, pair
 
 CLEAN = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["It is so."])
 WRONG = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["It is not."])
@@ -193,3 +195,98 @@ def test_claims_are_matched_by_one_rule() -> None:
     assert compare(*runs).changes == ()
     both, only_a, only_b = match_texts(["a", "A ", "b"], ["a", "c", "a", "a"], str)
     assert (both, only_a, only_b) == ([("a", "a"), ("A ", "a")], ["b"], ["c", "a"])
+
+
+def unnamed(question: str, answer: str = "x") -> Result:
+    """With texts, and no id that somebody gave."""
+    return result(question, answer)
+
+
+def bare(name: str) -> Result:
+    """With an id, and no texts."""
+    return Result(name, score(CLEAN))
+
+
+def test_which_rule_a_run_gets() -> None:
+    # Somebody's ids and no texts at all: there is nothing else, whether or not any is found.
+    with pytest.raises(PairingError, match=r"^paired by id: expected samples that"):
+        compare([bare("1")], [bare("2")])
+    # All ids were given: they count, also for what has no texts.
+    both = [result("One?", "x", name="1"), bare("2")]
+    found = compare(both, both)
+    assert (found.paired_by, found.pairs) == ("id", 2)
+    # One was not: by question where some question is found again, and what has no texts is alone.
+    mixed = [unnamed("One?"), bare("2")]
+    found = compare(mixed, mixed, min_paired=0)
+    assert (found.paired_by, found.pairs, found.only_a) == ("question", 1, ("2",))
+    # No question is found again and not all have texts: by id.
+    found = compare([unnamed("One?"), bare("2")], [unnamed("Two?"), bare("2")], min_paired=0)
+    assert (found.paired_by, found.pairs) == ("id", 1)
+    # Nor is it another question where one side does not say which.
+    named = [result("One?", "x", name="1")]
+    found = compare(named, [bare("1")])
+    assert not any("another question" in each for each in found.warnings)
+
+
+def test_the_least_share_is_not_a_matter_of_digits() -> None:
+    # As floats, 0.07 · 100 is a little more than seven.
+    assert 0.07 * 100 > 7
+    a = [bare(str(i)) for i in range(100)]
+    b = [bare(str(i)) for i in range(93, 193)]
+    assert compare(a, b, min_paired=0.07).pairs == 7
+    with pytest.raises(PairingError, match="got 7 of 100"):
+        compare(a, b, min_paired=0.08)
+    # By default none has to be found again but one.
+    assert pair(_named(a), _named(b)).pairs
+    message = re.escape("(only in A: '0', '1', only in B: '3', '4')")
+    with pytest.raises(PairingError, match=message):
+        compare(a[:2], [bare("3"), bare("4")])
+    message = re.escape("(only in A: '0', '1', …, only in B: '3', '4', …)")
+    with pytest.raises(PairingError, match=message):
+        compare(a[:3], [bare("3"), bare("4"), bare("5")])
+
+
+class Item(NamedTuple):
+    name: Named
+
+
+def _named(results: list[Result]) -> list[Item]:
+    return [Item(name_of(each)) for each in results]
+
+
+def test_the_order_of_a_is_kept_and_equal_texts_come_first_only_if_asked_for() -> None:
+    a = _named([unnamed("Who?", answer) for answer in "xyz"])
+    b = _named([unnamed("Who?", answer) for answer in "zwx"])
+    in_order, texts_first = pair(a, b), pair(a, b, same_first=True)
+    assert in_order.pairs == [(a[0], b[0]), (a[1], b[1]), (a[2], b[2])]
+    # x with x and z with z; what is left, y and w, are the same question still.
+    assert texts_first.pairs == [(a[0], b[2]), (a[1], b[1]), (a[2], b[0])]
+    repeated = "Several samples have the same question and reference"
+    other = _named([unnamed("When?"), unnamed("Who?", "y")])
+    for pairs in (pair(a, other), pair(other, a)):
+        assert pairs.warnings[0].startswith(repeated)
+    assert pair(other, other).warnings == ()
+    # Without texts nothing is paired by question, not even what is nowhere either.
+    unknown = Item(Named("1", False, None, None))
+    with pytest.raises(PairingError, match="paired by question"):
+        pair([unknown], [unknown], "question")
+    found = pair([unknown, *a], [unknown, *b], "question")
+    assert (len(found.pairs), found.only_a, found.only_b) == (3, ("1",), ("1",))
+
+
+def test_labels_of_ids_alone_and_of_questions_alone() -> None:
+    # Where one side has no texts, the id says that it is the same sample.
+    judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
+    found = agreement(judge, [Result("2", score(WRONG))])
+    assert (found.samples, found.only_judge, found.other_texts) == (1, 1, 0)
+    (error,) = found.errors["relevant"].samples
+    assert (error.name, error.judge, error.human) == ("2", 0.0, 1.0)
+    # By question: the judge's verdicts are kept, too.
+    found = agreement([unnamed("One?"), unnamed("Two?")], [result("Two?", "x", WRONG)])
+    (error,) = found.errors["relevant"].samples
+    assert (error.judge, error.human) == (0.0, 1.0)
+    # A sample is called by its question; without one, by the digest of its texts.
+    for question in ("", "Why?"):
+        sample = sample_of(question, "a")
+        (error,) = agreement([(sample, CLEAN)], [(sample, CLEAN)]).errors["relevant"].samples
+        assert error.name == (question or sample.key)

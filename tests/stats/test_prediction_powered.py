@@ -226,3 +226,64 @@ def test_plain_data() -> None:
     assert data["mean"] == pytest.approx(0.6)
     assert data["bounds"] == [data["mean"]] * 2
     assert (data["interval"]["method"], data["interval"]["units"]) == ("t", 3)
+
+
+def test_errors_that_are_all_the_same_by_hand() -> None:
+    """The judge agrees with ten labels: the interval reaches further by what ten can have missed,
+    ``1 - 0.025^(1/10)`` of the way from 0 to -1 and to 1."""
+    labels = [0.5, 0.5, 0.4, 0.6, 0.5, 0.5, 0.4, 0.6, 0.5, 0.5]
+    others = [0.5, 0.4, 0.6, 0.5]
+    found = prediction_powered_mean(others, labels, labels, weight=1)
+    t = stats.t.ppf(0.975, 9) * (np.var(others, ddof=1) / 4) ** 0.5
+    unseen = 1 - 0.025**0.1
+    assert found.mean == pytest.approx(0.5)
+    assert found.interval[:2] == pytest.approx((0.5 - t - unseen, 0.5 + t + unseen))
+    # Half of the judge's scores count: errors of y - f / 2 = 1/4 reach from -1/2 to 1.
+    half = prediction_powered_mean([0.5] * 4, [0.5] * 10, [0.5] * 10, weight=0.5)
+    ends = 0.5 - (0.25 + 0.5) * unseen, 0.5 + 0.75 * unseen
+    assert half.interval[:2] == pytest.approx(ends)
+
+
+def test_intervals_end_at_0_and_1_and_weights_too() -> None:
+    wide = prediction_powered_mean([0.9, 1.0], [0.9, 1.0, 0.8], [1.0, 1.0, 0.7])
+    assert wide.interval.high == 1.0 > wide.interval.low
+    wide = prediction_powered_mean([0.1, 0.0], [0.1, 0.0, 0.2], [0.0, 0.0, 0.3])
+    assert wide.interval.low == 0.0 < wide.interval.high
+    # Labels twice as far apart as the judge's scores: their slope on these is 2.
+    judged = [i / 20 for i in range(11)]
+    steep = prediction_powered_mean(judged * 20, judged, [2 * f for f in judged])
+    assert steep.weight == 1.0
+    assert prediction_powered_mean(judged, judged, [1 - f for f in judged]).weight == 0.0
+
+
+@pytest.mark.parametrize("labels", [29, 30])
+def test_when_labels_are_few_or_all_agree(labels: int) -> None:
+    scores = [i % 2 / 2 for i in range(labels)]
+    found = prediction_powered_mean([0.0, 1.0], scores, scores).warnings
+    assert any(each.startswith("The judge agrees") for each in found)
+    few = "29 labeled samples; below 30 the interval means little."
+    assert (few in found) is (labels == 29)
+    found = prediction_powered_mean([0.0, 1.0], scores, [1 - scores[0], *scores[1:]]).warnings
+    assert not any(each.startswith("The judge agrees") for each in found)
+
+
+def test_open_labels_that_the_judge_left_open_as_well_are_no_agreement() -> None:
+    judge = [open_result(i, i > 1, i % 2 == 0) for i in range(8)]
+    found = prediction_powered(judge, judge[:4], mode="relevant")
+    assert not any(each.startswith("The judge agrees") for each in found.warnings)
+    assert "2 of 4 labels are undetermined: the estimate is a range." in found.warnings
+    left = "The judge left 2 of 8 samples undetermined: the middle of their bounds is taken, and"
+    assert any(each.startswith(left) for each in found.warnings)
+    assert (found.judge_mean, found.judge_bounds) == (None, (3 / 8, 5 / 8))
+    assert (found.left_out, found.other_texts) == (0, 0)
+
+
+def test_numbers_just_out_of_range() -> None:
+    sound = [0.0, 1.0, 0.5]
+    for wrong in (-0.1, 1.1, "1"):
+        with pytest.raises(InputError, match="judge_unlabelled, score 1: expected numbers"):
+            prediction_powered_mean([0.5, wrong], sound, sound)  # type: ignore[list-item]
+    for weight in (-0.1, 1.1):
+        with pytest.raises(InputError, match=r"^weight"):
+            prediction_powered_mean(sound, sound, sound, weight=weight)
+    assert prediction_powered_mean(sound, sound, sound, weight=0).weight == 0

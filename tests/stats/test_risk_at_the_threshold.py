@@ -34,3 +34,32 @@ def _gap(mean: float, median: float) -> bool | None:
 def test_mean_and_median_a_tenth_apart(mean: float, median: float, present: bool) -> None:
     assert _gap(mean, median) is present
     assert 0.3 - 0.2 < 0.1
+
+
+@pytest.mark.parametrize(("mean", "median"), [(0.3, None), (None, 0.3)])
+def test_a_distance_needs_both_figures(mean: float | None, median: float | None) -> None:
+    values = [(0.3, 1)]
+    _, gap, _ = risk_signs(
+        values,
+        (values, values),
+        mean=Figure(mean, (0.2, 0.5)),
+        median=Figure(median, (0.1, 0.4)),
+        stdev=Figure(0.0, (0.0, 0.0)),
+        thresholds=RiskThresholds(),
+    )
+    assert gap.figure is None
+    assert gap.bounds == pytest.approx((0.0, 0.4))
+
+
+def test_a_distance_has_no_sign() -> None:
+    # Chosen figures beside bounds that leave more open.
+    for mean, median in ((0.2, 0.5), (0.5, 0.2)):
+        _, gap, _ = risk_signs(
+            [(0.2, 1)],
+            ([(0.2, 1)], [(0.5, 1)]),
+            mean=Figure(mean, (0.1, 0.5)),
+            median=Figure(median, (0.2, 0.6)),
+            stdev=Figure(0.0, (0.0, 0.0)),
+            thresholds=RiskThresholds(),
+        )
+        assert gap.figure == pytest.approx(0.3)

@@ -23,7 +23,7 @@ from noisesense import (
 )
 from noisesense.fixtures import ragchecker_examples
 from noisesense.stats.ragchecker import ragchecker_aggregates
-from noisesense.stats.summary import ModeSummary
+from noisesense.stats.summary import ModeSummary, run_warnings
 from support.simulated import POPULATIONS, result_of, score_of
 from support.tables import Shape, random_pairs
 
@@ -340,3 +340,58 @@ def test_ragchecker_counts_undefined_samples_as_zero() -> None:
 def test_numbers_out_of_range(options: dict[str, object], where: str) -> None:
     with pytest.raises(InputError, match=f"^{where}: expected"):
         summarize([score_of((1, 2))], **options)  # type: ignore[arg-type]
+
+
+def mode_warnings(*draws: tuple[int, int], clusters: int = 0) -> tuple[str, ...]:
+    """Of the relevant mode; with ``clusters``, the n-th sample is in cluster ``n % clusters``."""
+    results = [result_of(i, d, i % clusters if clusters else None) for i, d in enumerate(draws)]
+    return tuple(each for each in summarize(results).warnings if each.startswith("relevant"))
+
+
+def test_when_an_interval_rests_on_few_samples() -> None:
+    # Five samples of 40 that differ are enough, four are not; nor 30 samples with three.
+    assert mode_warnings(*[(0, 2)] * 35, *[(1, 2)] * 5) == ()
+    words = "samples differ from the commonest value; the interval depends on those few samples."
+    assert mode_warnings(*[(0, 2)] * 36, *[(1, 2)] * 4) == (f"relevant: only 4 of 40 {words}",)
+    assert mode_warnings(*[(0, 2)] * 27, *[(1, 2)] * 3) == (f"relevant: only 3 of 30 {words}",)
+    # Of fewer samples it is said that they are few, and nothing of an interval there is not.
+    few = "relevant: 29 samples; below 30 an interval means little."
+    assert mode_warnings(*[(0, 2)] * 26, *[(1, 2)] * 3) == (few,)
+    one = "relevant: 1 cluster; below 30 an interval means little."
+    assert mode_warnings(*[(0, 2)] * 37, *[(1, 2)] * 3, clusters=1) == (one,)
+    # Each of 60 clusters has a sample of 0 and one of 1/2: clusters alike, samples not.
+    alike = mode_warnings(*[(0, 2)] * 60, *[(1, 2)] * 60, clusters=60)
+    assert [each.partition(";")[0] for each in alike] == [
+        "relevant: all 60 clusters have the same value"
+    ]
+
+
+def test_samples_whose_every_figure_is_open_have_no_value_in_common() -> None:
+    # 0 to 1 in 30 samples, 0 to 1/2 in 30 more: lowest and highest value are both open.
+    unknown = score(Verdicts.from_matrices([None], [[True]], [[True]]))
+    other = score(Verdicts.from_matrices([None, True], [[True]] * 2, [[True]]))
+    found = summarize([unknown] * 30 + [other] * 30)
+    assert found.relevant is not None
+    assert (found.relevant.minimum, found.relevant.maximum) == (None, None)
+    both_open = [
+        score(Verdicts.from_matrices([None, False], [[True]] * 2, [[True]])) for _ in range(60)
+    ]
+    mode = summarize(both_open[:30] + [score_of((1, 1))] * 30).relevant
+    assert mode is not None
+    assert (mode.minimum, mode.maximum, mode.median) == (None, 1.0, None)
+    alone = summarize(both_open)
+    assert alone.relevant is not None
+    assert (alone.relevant.minimum, alone.relevant.maximum) == (None, None)
+    assert not any("same value" in each for each in alone.warnings if "irr" not in each)
+
+
+def test_a_share_of_exactly_a_thousandth() -> None:
+    def said(missing: int, needed: int) -> str:
+        (warning,) = run_warnings(
+            samples=1, failed=0, unanswered=0, cells=(missing, needed), partly_clustered=False
+        )
+        return warning.partition("(")[2].partition(")")[0]
+
+    assert said(1, 1000) == "0.1%"
+    assert said(1, 1001) == "less than 0.1%"
+    assert said(1, 3) == "33.3%"

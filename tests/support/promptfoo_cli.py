@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import platform
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +14,7 @@ from typing import Any
 import pytest
 
 from support.command import environment
+from support.npm import installed, npm_cache
 from support.request_log import Request
 
 __all__ = [
@@ -41,59 +38,9 @@ _UNUSED = ("@openai/codex-*/vendor", "@openai/codex-*/bin", "@anthropic-ai/claud
 """Other programs that Promptfoo brings along: half a gigabyte."""
 
 
-def npm_cache(config: pytest.Config) -> Path:
-    """Where Promptfoo is kept between runs: NOISESENSE_NPM_DIR, or pytest's cache."""
-    given = os.environ.get("NOISESENSE_NPM_DIR")
-    if given:
-        return Path(given).absolute()
-    kept = getattr(config, "cache", None)
-    if kept is not None:
-        return Path(kept.mkdir("promptfoo")).absolute()
-    return Path(tempfile.gettempdir(), f"noisesense-npm-{os.getuid()}")
-
-
 def install(version: str, cache: Path) -> Path:
-    """The folder of that Promptfoo's commands, installed below ``cache`` if it is not there.
-
-    Without npm there is nothing to run: a failure in CI, a skip with this reason elsewhere.
-    """
-    lock = LOCKS / version
-    files = [lock / "package.json", lock / "package-lock.json"]
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-    folder = cache / f"{version}-{platform.system()}-{platform.machine()}-{digest}".lower()
-    if not folder.is_dir():
-        npm = shutil.which("npm")
-        if npm is None:
-            stop = pytest.fail if os.environ.get("CI") else pytest.skip
-            stop("npm is not installed, so the real Promptfoo cannot be run")
-        cache.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=cache, prefix="installing-"))
-        for file in files:
-            shutil.copy(file, made)
-        done = subprocess.run(
-            [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
-            cwd=made,
-            env={**os.environ, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert done.returncode == 0, f"npm ci of Promptfoo {version} failed:\n{done.stderr}"
-        for pattern in _UNUSED:
-            for path in (made / "node_modules").glob(pattern):
-                shutil.rmtree(path)
-        _publish(made, folder)
-    return folder / "node_modules" / ".bin"
-
-
-def _publish(made: Path, folder: Path) -> None:
-    """Rename into place; if another run was faster, its folder is as good."""
-    try:
-        made.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
-        shutil.rmtree(made, ignore_errors=True)
+    """The folder of that Promptfoo's commands, see `installed`."""
+    return installed(LOCKS / version, cache, unused=_UNUSED) / ".bin"
 
 
 @dataclass(frozen=True)

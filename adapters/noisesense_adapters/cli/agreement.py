@@ -18,6 +18,7 @@ from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import DefinitionOption, JsonOption, Reading, definition_in
 from noisesense_adapters.cli.output import extent, figure, short, signed, span
 from noisesense_adapters.datasets.results import choices
+from noisesense_adapters.datasets.sheets import is_label_sheet, read_labels
 
 _CELLS = {
     "correct": "reference entails response claim",
@@ -30,7 +31,12 @@ _WORST = 5
 def agreement(
     judge: Annotated[Path, typer.Argument(metavar="JUDGE", help="Results of the judge.")],
     human: Annotated[
-        Path, typer.Argument(metavar="HUMAN", help="The same samples, labeled by people.")
+        Path,
+        typer.Argument(
+            metavar="HUMAN",
+            help="The same samples, labeled by people: results, a recording, or a sheet of "
+            "export-labels.",
+        ),
     ],
     definition: DefinitionOption = None,
     as_json: JsonOption = False,
@@ -39,13 +45,17 @@ def agreement(
 
     Verdict by verdict (confusion, Cohen's kappa) and score by score. Where people labeled some of
     many judged samples, also each mean corrected by their labels (prediction-powered). Samples
-    and claims are matched by their texts.
+    and claims are matched by their texts. Of a sheet, what is empty is undetermined.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
     name = choices(definition)["definition"] or definition_in(judge)
     reading = Reading(name)
-    judged, labeled = list(reading.results(judge)), list(reading.results(human))
+    judged = list(reading.results(judge))
+    if is_label_sheet(human):
+        labeled = read_labels(human, judged, reading.tell)
+    else:
+        labeled = list(reading.results(human))
     result = compare_with_people(judged, labeled, definition=name)
     labels = _labels(judged, labeled)
     powered: dict[Mode, PoweredMean | None] = {
@@ -139,6 +149,21 @@ def _show_cells(out: Console, result: Agreement) -> None:
         for kind, cells in result.cells.items()
     ]
     output.show_table(out, columns, rows)
+    out.print()
+    rates = [
+        [
+            _CELLS[kind],
+            figure(cells.false_yes_rate),
+            span(cells.false_yes_interval),
+            figure(cells.missed_rate),
+            span(cells.missed_interval),
+        ]
+        for kind, cells in result.cells.items()
+    ]
+    columns = [output.Column("judge's errors")]
+    for rate in ("false yes", "missed"):
+        columns += [*output.numeric(rate), output.Column("interval")]
+    output.show_table(out, columns, rates)
 
 
 def _show_scores(out: Console, result: Agreement) -> None:

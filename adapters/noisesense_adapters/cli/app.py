@@ -6,10 +6,13 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
+import typer.core
 
 import noisesense
 from noisesense.verdicts.schema import SchemaName, json_schema
@@ -17,13 +20,41 @@ from noisesense_adapters.cli import batch, output, store
 from noisesense_adapters.cli.agreement import agreement
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
+from noisesense_adapters.cli.export_labels import export_labels
 from noisesense_adapters.cli.offenders import offenders
 from noisesense_adapters.cli.options import ForceOption
 from noisesense_adapters.cli.score import score
 from noisesense_adapters.cli.sensitivity import sensitivity
+from noisesense_adapters.cli.stability import stability
+from noisesense_adapters.cli.terminal import visible
+from noisesense_adapters.cli.trust import import_labels, trust
 from noisesense_adapters.promptfoo.init import write_example
 
+
+class _Commands(typer.core.TyperGroup):
+    """Typer's own errors repeat what was typed; what a terminal would obey is shown in them."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _typed_is_shown():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _typed_is_shown():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _typed_is_shown() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(text := getattr(error, "message", None), str) and hasattr(error, "show"):
+            vars(error)["message"] = visible(text)
+        raise
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Noise sensitivity of RAG answers, the same number in ragas, DeepEval and Promptfoo."
     "\n\nExit status: 0 done, and every check passed; 1 a check failed; 2 an error; 3 done, but "
     "some samples failed; 4 a check cannot be decided, since verdicts are missing or there is no "
@@ -123,7 +154,11 @@ for command in (
     score,
     compare,
     offenders,
+    export_labels,
     agreement,
     sensitivity,
+    stability,
+    trust,
+    import_labels,
 ):
     app.command()(command)

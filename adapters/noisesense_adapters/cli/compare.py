@@ -43,14 +43,26 @@ def compare(
     ] = None,
     as_json: options.JsonOption = False,
     fail_above: options.FailAbove = None,
+    confidence: options.Confidence = None,
     fail_if_worse: Annotated[
         bool,
         typer.Option(
             "--fail-if-worse",
             help="Exit with status 1 if B is worse than A, and with 4 if that depends on verdicts "
-            "that the judge left open.",
+            "that the judge left open. Where nothing differs, one of the two modes is called "
+            "worse in at most 5% of the comparisons.",
         ),
     ] = False,
+    margin: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="M",
+            help="How much does not matter: B is worse if it is by more than M, and the same if "
+            "the whole interval is within M of zero; else there are too few pairs to say.",
+        ),
+    ] = 0.0,
     mode: options.ModeOption = None,
     min_paired: Annotated[
         float,
@@ -77,7 +89,7 @@ def compare(
     in both runs. If several apply, the first of 1, 4, 5, 3.
     """
     checked = options.as_mode(mode)
-    options.check_limit(fail_above)
+    options.check_limit(fail_above, confidence)
     check_pictures(report, None, b)
     reading, tally = options.Reading(definition, empty, undetermined), Tally()
 
@@ -91,6 +103,8 @@ def compare(
         tallied(),
         pair_by=cast("PairedBy | None", pair_by),
         min_paired=min_paired,
+        margin=margin,
+        confidence=confidence or 0.95,
     )
     if as_json:
         output.show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
@@ -103,10 +117,12 @@ def compare(
         title = f"Noise sensitivity: {b.name}, since {a.name}"
         write_report(results_of(b, **chosen), report, title=title, baseline=comparison)
         output.tell(f"wrote {report}")
-    summary, of_b = tally.summary(), f" of {b.name}"
+    summary, of_b = tally.summary(confidence=confidence or 0.95), f" of {b.name}"
     raise typer.Exit(
         options.worst(
-            options.check_gate(summary, fail_above, checked, of_b),
+            options.check_gate(
+                summary, fail_above, checked, of_b, confident=confidence is not None
+            ),
             _check_worse(comparison, checked, b.name) if fail_if_worse else 0,
             options.check_answers(summary, max_unanswered, judged=False, name=of_b),
             options.SOME_FAILED if comparison.failed else reading.status,
@@ -124,27 +140,33 @@ def _check_worse(comparison: Comparison, mode: Mode | None, b: str) -> int:
                 output.tell(f"cannot be decided: there is nothing to compare in the {each} mode")
                 statuses.append(options.UNDECIDED)
         elif figures.decision == "worse":
-            output.tell(f"check failed: {b} is worse in the {each} mode")
+            by = f" by more than {comparison.margin:g}" if comparison.margin else ""
+            output.tell(f"check failed: {b} is worse{by} in the {each} mode")
             statuses.append(options.ABOVE)
-        elif _may_be_worse(figures):
+        elif _may_be_worse(figures, comparison.margin):
             output.tell(
                 f"cannot be decided: whether {b} is worse in the {each} mode depends on verdicts "
                 "that the judge left open"
             )
             statuses.append(options.UNDECIDED)
+        elif comparison.margin and figures.interval and figures.interval.high > comparison.margin:
+            output.tell(
+                f"warning: too few pairs to say whether {b} is worse by more than "
+                f"{comparison.margin:g} in the {each} mode (interval {span(figures.interval)})"
+            )
     return options.worst(*statuses)
 
 
-def _may_be_worse(mode: ModeComparison) -> bool:
+def _may_be_worse(mode: ModeComparison, margin: float) -> bool:
     """Could the open verdicts be such that B is worse?
 
     The interval is as far below the lowest difference as sampling alone puts it; B may be worse
-    if one as wide, around the highest difference, lies above zero.
+    if one as wide, around the highest difference, lies above the margin.
     """
     if not mode.undetermined or mode.interval is None or mode.difference_bounds is None:
         return False
     low, high = mode.difference_bounds
-    return high - (low - mode.interval.low) > 0
+    return high - (low - mode.interval.low) > margin
 
 
 def _show(out: Console, comparison: Comparison, top: int) -> None:
@@ -157,7 +179,7 @@ def _show(out: Console, comparison: Comparison, top: int) -> None:
     modes = [each for mode in MODES if (each := comparison.mode(mode)) is not None]
     if modes:
         out.print()
-        _show_modes(out, modes)
+        _show_modes(out, modes, comparison.margin)
     unpaired = {
         "only in A": comparison.only_a,
         "only in B": comparison.only_b,
@@ -185,7 +207,7 @@ def _show(out: Console, comparison: Comparison, top: int) -> None:
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
-def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
+def _show_modes(out: Console, modes: list[ModeComparison], margin: float) -> None:
     columns = [
         output.Column("mode"),
         *output.numeric("pairs", "undetermined", "undefined", "mean A", "mean B", "difference"),
@@ -203,11 +225,18 @@ def _show_modes(out: Console, modes: list[ModeComparison]) -> None:
             extent(mode.bounds_b),
             signed(mode.difference_bounds),
             span(mode.interval),
-            Text(mode.decision, style=styles.get(mode.decision, "")),
+            Text(_decision(mode, margin), style=styles.get(mode.decision, "")),
         ]
         for mode in modes
     ]
     output.show_table(out, columns, rows)
+
+
+def _decision(mode: ModeComparison, margin: float) -> str:
+    """With a margin an answer is missing for one reason only."""
+    if mode.decision == "same":
+        return f"the same within {margin:g}"
+    return "too few to say" if margin and mode.decision == "undecided" else mode.decision
 
 
 def _values(comparison: Comparison, change: SampleChange) -> str:

@@ -11,7 +11,7 @@ import typer
 from noisesense import InputError, Result, Summary, gate
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_mode
 from noisesense.scoring.gate import check_limit as check_bound
-from noisesense_adapters.cli.output import extent, one_line, tell
+from noisesense_adapters.cli.output import extent, one_line, span, tell
 from noisesense_adapters.datasets.results import Choices, choices, results_of
 
 DefinitionOption = Annotated[
@@ -44,6 +44,14 @@ FailAbove = Annotated[
         metavar="X",
         help="Exit with status 1 if a mean is above X, and with 4 if that cannot be decided: X "
         "lies inside the mean's range, or there is no mean.",
+    ),
+]
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        metavar="C",
+        help="Let --fail-above fail only what is above X with this confidence, e.g. 0.95, and "
+        "warn where the interval holds X. It is also the confidence of the intervals.",
     ),
 ]
 MaxUnanswered = Annotated[
@@ -96,16 +104,26 @@ def worst(*statuses: int) -> int:
     return min((each for each in statuses if each), key=_GRAVEST_FIRST.index, default=0)
 
 
-def check_limit(limit: float | None) -> None:
-    """Raise `InputError` if no score could be above or below it."""
+def check_limit(limit: float | None, confidence: float | None = None) -> None:
+    """Raise `InputError` if no score could be above or below it, or no interval be so sure."""
     if limit is not None:
         check_bound(limit, "--fail-above")
+    if confidence is not None and not 0 < confidence < 1:
+        raise InputError("a number between 0 and 1", f"{confidence:g}", where="--confidence")
 
 
-def check_gate(summary: Summary, limit: float | None, mode: Mode | None, name: str = "") -> int:
-    """``--fail-above``: the exit status, and on stderr why it is not 0.
+def check_gate(
+    summary: Summary,
+    limit: float | None,
+    mode: Mode | None,
+    name: str = "",
+    *,
+    confident: bool = False,
+) -> int:
+    """``--fail-above``: the exit status, and on stderr why it is not 0, or what is doubtful.
 
-    By `noisesense.gate` on the range of each mean. A mean that is undefined does not pass.
+    By `noisesense.gate` on the range of each mean, with ``confident`` on its interval. A mean
+    that is undefined does not pass, nor one without an interval where that is asked for.
     """
     if limit is None:
         return 0
@@ -115,14 +133,26 @@ def check_gate(summary: Summary, limit: float | None, mode: Mode | None, name: s
         if figures is None and mode is None and summary.scored:
             continue  # the definition has no such mode
         bounds = None if figures is None else figures.bounds
-        outcome, mean = gate(bounds, limit), f"the {each} mean{name}"
+        interval = figures.interval if figures is not None and confident else None
+        outcome, mean = gate(bounds, limit, interval=interval), f"the {each} mean{name}"
+        if confident and bounds is not None and interval is None:
+            statuses.append(UNDECIDED)
+            tell(f"cannot be decided: {mean} has no interval: it needs two samples or more")
+            continue
         if outcome == "pass":
+            continue
+        between = "" if interval is None else f" (interval {span(interval)})"
+        if outcome == "warn":
+            tell(
+                f"warning: {mean}, {extent(bounds)}{between}, is too near {limit:g} to say on "
+                "which side it is; more samples would decide it"
+            )
             continue
         statuses.append(ABOVE if outcome == "fail" else UNDECIDED)
         if bounds is None:
             tell(f"cannot be decided: {mean} is undefined")
         elif outcome == "fail":
-            tell(f"check failed: {mean}, {extent(bounds)}, is above {limit:g}")
+            tell(f"check failed: {mean}, {extent(bounds)}{between}, is above {limit:g}")
         else:
             tell(
                 f"cannot be decided: {mean} lies between {bounds[0]:.4f} and {bounds[1]:.4f}; "
@@ -174,13 +204,14 @@ class Reading:
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:
-        return results_of(path, **self._choices, on_error=self._tell)
+        return results_of(path, **self._choices, on_error=self.tell)
 
     @property
     def status(self) -> int:
         return SOME_FAILED if self._errors else 0
 
-    def _tell(self, error: InputError) -> None:
+    def tell(self, error: InputError) -> None:
+        """Name a row that cannot be read; the first 20 are shown."""
         self._errors += 1
         if self._errors <= _MOST_ERRORS:
             tell(one_line(f"cannot be read: {error}"))

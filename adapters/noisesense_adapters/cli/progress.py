@@ -33,15 +33,15 @@ class Pace:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._times = deque([clock()], maxlen=_LAST)
+        self._times = deque([(clock(), 0)], maxlen=_LAST)
 
-    def add(self) -> None:
-        self._times.append(self._clock())
+    def add(self, count: int = 1) -> None:
+        self._times.append((self._clock(), self._times[-1][1] + count))
 
     @property
     def rate(self) -> float | None:
-        seconds = self._times[-1] - self._times[0]
-        return (len(self._times) - 1) / seconds if seconds > 0 else None
+        (start, before), (end, now) = self._times[0], self._times[-1]
+        return (now - before) / (end - start) if end > start else None
 
     def shown(self, left: float | None) -> str:
         """The rate, and how long the remaining results will take."""
@@ -112,11 +112,20 @@ class RunProgress:
                 self.failed += 1
                 if self.failed <= _SHOWN_FAILURES:
                     self.say(f"failed: {result.error}")
+        self._draw(1)
+
+    def advance(self, count: int) -> None:
+        """So many samples more are scored."""
+        self.done += count
+        self._pace.add(count)
+        self._draw(count)
+
+    def _draw(self, count: int) -> None:
         if self._bar is not None:
             left = None if self._total is None else max(self._total - self.done, 0)
             failed = f"{self.failed:,} failed" if self.failed else ""
             spent = ", ".join(part for part in (_usage(self.usage), failed) if part)
-            self._bar.update(self._task, advance=1, pace=self._pace.shown(left), spent=spent)
+            self._bar.update(self._task, advance=count, pace=self._pace.shown(left), spent=spent)
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""

@@ -118,6 +118,7 @@ def score(
     ] = False,
     as_json: options.JsonOption = False,
     fail_above: options.FailAbove = None,
+    confidence: options.Confidence = None,
     mode: options.ModeOption = None,
     max_unanswered: options.MaxUnanswered = 0.05,
 ) -> None:
@@ -138,7 +139,7 @@ def score(
     from noisesense_adapters.datasets.score import score_dataset
 
     checked, chosen = options.as_mode(mode), choices(definition, empty, undetermined)
-    options.check_limit(fail_above)
+    options.check_limit(fail_above, confidence)
     check_pictures(report, png, dataset)
     if baseline is not None:
         if report is None:
@@ -181,6 +182,8 @@ def score(
                     out=results,
                     concurrency=concurrency,
                     on_done=progress.add,
+                    on_rows=progress.advance,
+                    confidence=confidence or 0.95,
                 )
         except KeyboardInterrupt:
             if model is not None:
@@ -202,7 +205,7 @@ def score(
         show_lines(console(), *([""] if written else []), *written)
     raise typer.Exit(
         options.worst(
-            options.check_gate(summary, fail_above, checked),
+            options.check_gate(summary, fail_above, checked, confident=confidence is not None),
             options.check_answers(summary, max_unanswered, judged=model is not None),
             options.SOME_FAILED if summary.failed else 0,
         )

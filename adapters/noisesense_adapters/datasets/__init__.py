@@ -11,16 +11,28 @@ if TYPE_CHECKING:
     from noisesense_adapters.datasets.results import results_of
     from noisesense_adapters.datasets.rows import BadRow, Row
     from noisesense_adapters.datasets.score import score_dataset
+    from noisesense_adapters.datasets.sheets import read_labels, write_labels
 
-__all__ = ["BadRow", "Row", "model_judge", "read_rows", "results_of", "score_dataset"]
+__all__ = [
+    "BadRow",
+    "Row",
+    "model_judge",
+    "read_labels",
+    "read_rows",
+    "results_of",
+    "score_dataset",
+    "write_labels",
+]
 
 _MODULES = {
     "BadRow": "rows",
     "Row": "rows",
     "model_judge": "model",
+    "read_labels": "labels",
     "read_rows": "read",
     "results_of": "results",
     "score_dataset": "score",
+    "write_labels": "labels",
 }
 
 

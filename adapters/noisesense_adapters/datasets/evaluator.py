@@ -15,7 +15,7 @@ from noisesense import (
     score,
     summarize,
 )
-from noisesense.errors import InputError, NoiseSenseError, describe
+from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.judging.protocol import Judgement, Usage
 from noisesense.judging.sharing import judge_once, sharing_key
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
@@ -306,20 +306,23 @@ class RowEvaluator:
         model, bridge, store, options = self._model
         return judge_over(model, lambda: bridge(model), bridge, store=store, options=options)
 
-    async def evaluate(self, row: Mapping[str, Any]) -> Evaluated:
+    async def evaluate(self, row: Mapping[str, Any], place: str) -> Evaluated:
         """Judge and score one row. A row that comes again is judged again.
 
         Args:
             row: the host's names for inputs, outputs and so on, with what they hold.
+            place: what the host calls the row, for errors.
 
         Raises:
             InputError: a text is missing or malformed.
             JudgeError: the judge could not be asked.
             UndefinedScoreError: no response claims and ``empty="error"``.
         """
-        sample, data = self.places.read(row)
+        with located(place):
+            sample, data = self.places.read(row)
         try:
-            evaluated = await self._evaluated(sample, data)
+            with located(place):
+                evaluated = await self._evaluated(sample, data)
         except NoiseSenseError as error:
             self._collect(sample, Result(sample.key, error=str(error), sample=sample))
             raise

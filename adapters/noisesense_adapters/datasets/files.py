@@ -50,12 +50,22 @@ _BLOCK = 1 << 20
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
     """One JSON object per line; a broken line does not end the file."""
+    return (jsonl_row(path, *line) for line in jsonl_lines(path))
+
+
+def jsonl_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, counted from 1; of one above `LARGEST` its beginning."""
     with _opened(path) as file:
         for number, line in enumerate(_lines(file), start=1):
             if number == 1:
                 refuse_other_encodings(line, path)
             if line.strip():
-                yield Raw(f"{path.name}, line {number}", _value(line, first=number == 1))
+                yield number, line
+
+
+def jsonl_row(path: Path, number: int, line: bytes) -> Raw:
+    """What the line holds, or the error in its place."""
+    return Raw(f"{path.name}, line {number}", _value(line, first=number == 1))
 
 
 @contextmanager
@@ -223,6 +233,9 @@ def parquet_rows(path: Path) -> Iterator[Raw]:
         texts = [each.path for each in columns if each.physical_type == "BYTE_ARRAY"]
         # As dictionaries, a text that a small file repeats a million times stays small.
         with parquet.ParquetFile(path, read_dictionary=texts) as file:
+            # Without the rows in memory; after it, a damaged column has said so.
+            file.scan_contents()
+            _check_values(metadata)
             yield from _rows(path, file.iter_batches(batch_size=_BATCH))
 
 
@@ -239,6 +252,20 @@ def _check_sizes(path: Path, metadata: Any) -> None:
         raise InputError(expected, f"{largest >> 20:,} MiB")
 
 
+_MANY, _MOST_IN_A_ROW, _MOST_VALUES = 1 << 22, 1000, 1 << 26
+
+
+def _check_values(metadata: Any) -> None:
+    """Raise `InputError` for lists of more values than any sample has: a few bytes can say that a
+    row has a thousand million, and a row is read whole."""
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        most = min(max(_MANY, _MOST_IN_A_ROW * group.num_rows), _MOST_VALUES)
+        values = max((group.column(i).num_values for i in range(group.num_columns)), default=0)
+        if values > most:
+            expected = f"at most {most:,} values in {group.num_rows:,} rows of a column"
+            raise InputError(expected, f"{values:,}")
+
+
 def count_parquet(path: Path) -> int:
     with _readable("a Parquet file", path):
         return int(pyarrow("pyarrow.parquet").read_metadata(path).num_rows)
@@ -248,14 +275,65 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
     """The rows of an Arrow file, or of an Arrow stream, as `datasets` writes them."""
     pa = pyarrow()
     with _readable("an Arrow file", path), pa.OSFile(str(path)) as file:
-        if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
-            with pa.ipc.open_file(file) as reader:
-                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-                yield from _rows(path, batches)
-        else:
-            file.seek(0)
-            with pa.ipc.open_stream(file) as reader:
-                yield from _rows(path, reader)
+        # A file is a stream between two marks; by its footer, parts could be read that the check
+        # of sizes has not seen.
+        start = 8 if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC else 0
+        file.seek(start)
+        _check_buffers(pa.ipc.MessageReader.open_stream(file), file.size())
+        file.seek(start)
+        with pa.ipc.open_stream(file) as reader:
+            yield from _rows(path, reader)
+
+
+_MOST_COMPRESSION = 100
+_DICTIONARY, _BATCH_OF_ROWS = 2, 3
+
+
+def _check_buffers(messages: Any, size: int) -> None:
+    """Raise `InputError` for a batch that decompresses to far more than the file."""
+    most = max(_SUSPECT, _MOST_COMPRESSION * size)
+    for message in messages:
+        body = memoryview(message.body or b"")
+        whole = sum(
+            int.from_bytes(body[start : start + 8], "little", signed=True)
+            for start in _compressed(memoryview(message.metadata))
+        )
+        if whole > most:
+            expected = f"batches that decompress to at most {most >> 20:,} MiB"
+            raise InputError(expected, f"{whole >> 20:,} MiB")
+
+
+def _compressed(head: memoryview) -> Iterator[int]:
+    """Where the compressed buffers of a batch begin in its body: there stands the size of each.
+
+    ``head`` is a flatbuffer: a table begins with the distance to its list of fields.
+    Source: Message.fbs of Apache Arrow.
+    """
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(head[at : at + size], "little", signed=size > 2)
+
+    def field(table: int, i: int) -> int:
+        fields = table - number(table, 4)
+        place = 4 + 2 * i
+        known = place < number(fields, 2)
+        return table + number(fields + place, 2) if known and number(fields + place, 2) else 0
+
+    def target(at: int) -> int:
+        return at + number(at, 4)
+
+    root = target(0)
+    batch = target(field(root, 2))
+    if number(field(root, 1), 1) == _DICTIONARY:
+        batch = target(field(batch, 1))
+    elif number(field(root, 1), 1) != _BATCH_OF_ROWS:
+        return
+    buffers = field(batch, 2)
+    if buffers and field(batch, 3):
+        first, count = target(buffers) + 4, number(target(buffers), 4)
+        for at in range(first, first + 16 * count, 16):
+            if number(at + 8, 8):
+                yield number(at, 8)
 
 
 def _rows(path: Path, batches: Any) -> Iterator[Raw]:

@@ -198,7 +198,7 @@ def read_rows(
     read = _reader(path, first, columns, verdicts=verdicts)
     if split_contexts is not None and isinstance(read, ColumnReader):
         read = replace(read, schema=read.schema._replace(separator=split_contexts))
-    return (_row(raw, read, columns, verdicts=verdicts) for raw in chain(first, rows))
+    return (row_of(raw, read, columns, verdicts=verdicts) for raw in chain(first, rows))
 
 
 def count_rows(path: str | os.PathLike[str]) -> int | None:
@@ -280,7 +280,8 @@ def _check_column(path: Path, objects: list[Mapping[str, Any]], column: Column) 
         raise problem.within(str(path))
 
 
-def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
+def row_of(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
+    """What a reader makes of a row: itself, or why it cannot be read."""
     place, data = raw
     name = place
     try:

@@ -87,7 +87,7 @@ def recorded_results(
         first = list(islice(rows, _FIRST_ROWS))
         _check_verdicts(first)
         rows = chain(first, rows)
-    return (_result(row, chosen, recording) for row in rows)
+    return (result_of(row, chosen, recording) for row in rows)
 
 
 def _check_verdicts(rows: Iterable[Row | BadRow]) -> None:
@@ -101,7 +101,10 @@ def _check_verdicts(rows: Iterable[Row | BadRow]) -> None:
         )
 
 
-def _result(row: Row | BadRow, chosen: Choices, recording: RecordedJudge | None) -> Result:
+def result_of(
+    row: Row | BadRow, chosen: Choices, recording: RecordedJudge | None = None
+) -> Result:
+    """The row's result: a score, or an error that says why there is none."""
     if isinstance(row, BadRow):
         return unscored(row, row.error)
     line = ResultLine() if row.line is None or recording is not None else row.line

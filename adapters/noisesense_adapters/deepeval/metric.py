@@ -302,14 +302,18 @@ async def _measure(
         try:
             measurement, judge = await _measurement(metric, test_case, blocking)
         except Exception as error:
-            failure = error
+            failure, cause = error, error.__cause__
             if isinstance(error, TypeError):
                 # DeepEval answers a TypeError by measuring the test case all over again.
                 failure = NoiseSenseError(f"measuring failed with TypeError: {error}")
+                cause = error
+            elif isinstance(error, NoiseSenseError) and isinstance(test_case, LLMTestCase):
+                place = place_of(test_case)
+                failure = error if place in str(error) else error.within(place)
             state.error = str(failure)
             if failure is error:
                 raise
-            raise failure from error
+            raise failure from cause
         state.take(measurement)
         if judge is None:
             state.evaluation_model = "given verdicts"

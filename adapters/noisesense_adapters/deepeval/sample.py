@@ -39,7 +39,7 @@ def sample_of(test_case: Any, metric_name: str, labels: Labels | None) -> Sample
     if missing:
         raise MissingTestCaseParamsError(
             f"{' and '.join(map(repr, missing))} cannot be None or empty "
-            f"for the '{metric_name}' metric"
+            f"for the '{metric_name}' metric in {place_of(test_case)}"
         )
     if test_case.multimodal:
         raise InputError("a test case of texts", "one with images", where=place_of(test_case))

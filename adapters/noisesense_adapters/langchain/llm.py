@@ -21,7 +21,7 @@ from noisesense_adapters.toolbox.replies import (
     spelled_out,
     usage_of,
 )
-from noisesense_adapters.toolbox.running import ask_either, with_deadline
+from noisesense_adapters.toolbox.running import ask_either, with_deadline, within
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -82,9 +82,10 @@ class LangChainLLM:
     """A `StructuredLLM` over a ``BaseChatModel`` (or what ``.bind()`` or ``.with_retry()`` made).
 
     Structured output is used where the model has it; else, or if its endpoint refuses it, the
-    form is spelled out in the prompt. Retries and timeouts are the model's own; a timeout of
-    ``ChatOpenAI`` is for each whole request. The one call repeated here is that of a prompt whose
-    form was refused (400 or 422).
+    form is spelled out in the prompt. Retries and timeouts are the model's own, but for this: a
+    timeout of ``ChatOpenAI`` is for each whole request, and another model's call ends after its
+    timeout (a number of seconds) times its attempts, ``1 + max_retries``. The one call repeated
+    here is that of a prompt whose form was refused (400 or 422).
 
     Args:
         model: the chat model. A sync-only one is called in threads.
@@ -166,7 +167,8 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, 
 
 
 def _with_deadlines(model: Any) -> Any:
-    """The model, where it is OpenAI's with a timeout that is for each whole request."""
+    """The model with a timeout that is for each whole request or, where only its maker's client
+    knows the requests, for all of them together."""
     # Not by getattr: wrappers answer for what they wrap.
     fields: dict[str, Any] = getattr(model, "__dict__", {})
     changed: dict[str, Any] = {}
@@ -179,7 +181,23 @@ def _with_deadlines(model: Any) -> Any:
         if fields.get(root) is not None and fields.get(name) is not None:
             changed[root] = with_deadline(fields[root])
             changed[name] = changed[root].chat.completions
-    return model.model_copy(update=changed) if changed else model
+    return model.model_copy(update=changed) if changed else _limited(model, fields)
+
+
+_TIMEOUTS = ("timeout", "request_timeout", "default_request_timeout")
+
+
+def _limited(model: Any, fields: Mapping[str, Any]) -> Any:
+    """A chat model of another maker, whose calls end after its timeout times its attempts."""
+    limits = [value for name in _TIMEOUTS if isinstance(value := fields.get(name), int | float)]
+    if not limits or not hasattr(type(model), "_agenerate"):
+        return model
+    retries = fields.get("max_retries")
+    seconds = limits[0] * (1 + max(retries if isinstance(retries, int) else 0, 0))
+    limited = model.model_copy()
+    for name in ("_generate", "_agenerate"):  # the second may call the first of the same object
+        vars(limited)[name] = within(getattr(limited, name), lambda *_, **__: seconds)
+    return limited
 
 
 def innermost(model: object) -> list[object]:

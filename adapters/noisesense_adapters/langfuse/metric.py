@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from noisesense import DefinitionName, Empty, Undetermined
-from noisesense.errors import NoiseSenseError
+from noisesense.errors import NoiseSenseError, describe
 from noisesense_adapters.datasets.evaluator import (
     Figure,
     Modes,
@@ -121,7 +121,8 @@ def noise_sensitivity(
     ) -> list[Evaluation]:
         row = {"output": output, "expected_output": expected_output}
         try:
-            evaluated = await rows.evaluate({**row, "metadata": metadata, "input": input})
+            row |= {"metadata": metadata, "input": input}
+            evaluated = await rows.evaluate(row, f"item with the input {describe(input)}")
         except NoiseSenseError as error:
             name = "noise_sensitivity_error"
             return [Evaluation(name=name, value=str(error), data_type="CATEGORICAL")]

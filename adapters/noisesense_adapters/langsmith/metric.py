@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from noisesense import DefinitionName, Empty, Undetermined
+from noisesense.errors import describe
 from noisesense_adapters.datasets.evaluator import Modes, RowEvaluator, mean_sentence, rows_of
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.datasets.rows import Column
@@ -104,10 +105,16 @@ def noise_sensitivity(
 
     # Not by name only: older versions of LangSmith refuse that.
     async def noise_sensitivity(
-        inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **kwargs: Any
+        inputs: Any = None,
+        outputs: Any = None,
+        reference_outputs: Any = None,
+        example: Any = None,
+        **kwargs: Any,
     ) -> list[dict[str, Any]]:
         row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
-        evaluated = await rows.evaluate({**row, **kwargs})
+        name = getattr(example, "id", None)
+        place = f"inputs {describe(inputs)}" if name is None else f"example {name}"
+        evaluated = await rows.evaluate({**row, **kwargs}, place)
         return [
             {
                 "key": f"noise_sensitivity_{figure.mode}",

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import PrivateAttr
 
 from noisesense import DefinitionName, Empty, Undetermined
+from noisesense.errors import describe
 from noisesense_adapters.datasets.evaluator import Figure, Modes, RowEvaluator
 from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.mlflow.llm import bridge
@@ -122,7 +123,9 @@ class NoiseSensitivity(Scorer):
             NoiseSenseError: the row cannot be evaluated; MLflow stores it as the scorer's error.
         """
         row = row_of(inputs, outputs, expectations, trace)
-        evaluated = run_blocking(self._rows.evaluate(row))
+        name = getattr(getattr(trace, "info", None), "trace_id", None)
+        place = f"inputs {describe(inputs)}" if name is None else f"trace {name}"
+        evaluated = run_blocking(self._rows.evaluate(row, place))
         return [self._feedback(figure) for figure in evaluated.figures()]
 
     def _feedback(self, figure: Figure) -> Feedback:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summarize
-from noisesense.errors import InputError
+from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense_adapters.datasets.evaluator import (
@@ -129,7 +129,9 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         Raises:
             NoiseSenseError: the case cannot be evaluated; the report shows it as its failure.
         """
-        evaluated = await self._rows().evaluate({name: getattr(ctx, name) for name in _NAMES})
+        place = f"case {describe(ctx.name or ctx.inputs)}"
+        row = {name: getattr(ctx, name) for name in _NAMES}
+        evaluated = await self._rows().evaluate(row, place)
         lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
         lines[self.definition] = evaluated.result(ctx.name or "").to_dict()
         results: dict[str, EvaluationReason] = {}

@@ -17,7 +17,7 @@ from ragas.metrics.result import MetricResult
 from ragas.prompt import PydanticPrompt
 from ragas.run_config import RunConfig
 
-from noisesense.errors import InputError
+from noisesense.errors import InputError, located
 from noisesense.judging.protocol import Judge, Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
@@ -25,7 +25,7 @@ from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_u
 from noisesense_adapters.ragas.llm import RagasLLM, check_llm
 from noisesense_adapters.ragas.prompts import FORMS, prompts_of
 from noisesense_adapters.ragas.result import Choices, ScoredFloat
-from noisesense_adapters.ragas.run import Run, as_job_under, score_row
+from noisesense_adapters.ragas.run import Run, as_job_under, row_number, score_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place
 from noisesense_adapters.toolbox.judges import check_judge, judge_over
 
@@ -272,7 +272,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
         for field_name, given in row.items():
             if given is _MISSING:
                 raise TypeError(f"NoiseSensitivity.ascore() missing {field_name!r}")
-        value = await self._value(row, Run())
+        with located(row_place(row)):
+            value = await self._value(row, Run())
         return MetricResult(value, value.reason, {"input": row, "output": value.report})
 
     async def single_turn_ascore(
@@ -290,8 +291,11 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
         row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
-        value_in = partial(self._value, row)
-        return await score_row(value_in, callbacks, self.name, self._choices(), row_place(row))
+        place = row_place(row, row_number(callbacks))
+        with located(place):
+            return await score_row(
+                partial(self._value, row), callbacks, self.name, self._choices()
+            )
 
     async def _value(self, row: Mapping[str, Any], run: Run) -> ScoredFloat:
         sample, verdicts = read_row(row)

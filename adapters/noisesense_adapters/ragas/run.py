@@ -206,7 +206,6 @@ async def score_row(
     callbacks: Any,
     name: str,
     choices: Choices,
-    place: str,
 ) -> ScoredFloat:
     """Score a row of an evaluation: count it in its run and leave its report in ragas' traces.
 
@@ -214,7 +213,7 @@ async def score_row(
     `call_slot`.
 
     Raises:
-        UndeterminedScoreError: inside `as_job_under`. It names the row by its ``place``.
+        UndeterminedScoreError: inside `as_job_under`.
     """
     run, executor = _run_of(callbacks), _executor.get()
     tokens = _callbacks.set(callbacks), _slots.set(run.bound_by(executor))
@@ -230,7 +229,7 @@ async def score_row(
     _trace_report(callbacks, choices, value.report)
     raises = executor is not None and executor.raise_exceptions
     if raises and math.isnan(value) and value.status == "undetermined":
-        raise UndeterminedScoreError(f"{place}: {value.reason}")
+        raise UndeterminedScoreError(value.reason)
     return value
 
 
@@ -264,6 +263,19 @@ def _evaluation(traces: dict[str, Any], at: str) -> str | None:
         if traces[at].metadata.get("type") == ragas_callbacks.ChainType.EVALUATION:
             return at
         at = str(traces[at].parent_run_id)
+    return None
+
+
+def row_number(callbacks: Any) -> int | None:
+    """The row's position in the dataset of an evaluation, as its traces know it."""
+    for tracer in reversed(getattr(callbacks, "handlers", ())):
+        at = str(getattr(callbacks, "parent_run_id", None))
+        traces: dict[str, Any] = getattr(tracer, "traces", {})
+        while at in traces:
+            number = traces[at].metadata.get("row_index")
+            if isinstance(number, int):
+                return number
+            at = str(traces[at].parent_run_id)
     return None
 
 

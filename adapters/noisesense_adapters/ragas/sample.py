@@ -44,27 +44,19 @@ class VerdictsInRows:
         raise InputError(
             f"verdicts in {_place(_VERDICTS)}",
             "none",
-            where=row_place(sample.model_dump()),
             hint="put them there with rubrics(verdicts=…), or give the metric a judge or llm",
         )
 
 
 def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
-    """The row's sample, and its verdicts if it carries any.
-
-    Raises:
-        InputError: names the row by its question, and the field.
-    """
+    """The row's sample, and its verdicts if it carries any. Raises `InputError`."""
     entries = cast("Mapping[str, str]", row.get("rubrics") or {})
-    try:
-        sample = Sample.model_validate({name: row.get(name) for name in FIELDS})
-        if _LABELS in entries:
-            sample = _labeled(sample, entries[_LABELS])
-        if _VERDICTS not in entries:
-            return sample, None
-        return sample, read_verdicts(entries[_VERDICTS], sample, _place(_VERDICTS))
-    except InputError as error:
-        raise error.within(row_place(row)) from None
+    sample = Sample.model_validate({name: row.get(name) for name in FIELDS})
+    if _LABELS in entries:
+        sample = _labeled(sample, entries[_LABELS])
+    if _VERDICTS not in entries:
+        return sample, None
+    return sample, read_verdicts(entries[_VERDICTS], sample, _place(_VERDICTS))
 
 
 def _labeled(sample: Sample, text: str) -> Sample:
@@ -90,6 +82,7 @@ def _place(name: str) -> str:
     return f"rubrics[{name!r}]"
 
 
-def row_place(row: Mapping[str, Any]) -> str:
-    """The row as errors name it: by its question, or else its response."""
-    return f"row {describe(row.get('user_input') or row.get('response'))}"
+def row_place(row: Mapping[str, Any], number: int | None = None) -> str:
+    """The row as errors name it: by its number, if known, and its question or its response."""
+    words = describe(row.get("user_input") or row.get("response"))
+    return f"row {words}" if number is None else f"row {number} ({words})"

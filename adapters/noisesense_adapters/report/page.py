@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -46,6 +46,7 @@ def write_report(
     title: str | None = None,
     confidence: float = 0.95,
     baseline: Results | Comparison | None = None,
+    trust: Sequence[str] = (),
 ) -> Path:
     """Write the report: one HTML file with everything in it, which needs no network.
 
@@ -63,6 +64,7 @@ def write_report(
         baseline: an earlier run over the same samples, or the comparison with it; the report
             says what is worse since. With a run, the results must be a file or a list: they are
             read twice.
+        trust: what `Trust.sentence` says of the judge, or of several.
 
     Returns:
         The path.
@@ -105,6 +107,7 @@ def write_report(
         title=title or "Noise sensitivity",
         source=source_name(results),
         earlier=earlier,
+        trust=trust,
         version=__version__,
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],

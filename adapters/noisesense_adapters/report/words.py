@@ -61,7 +61,12 @@ def headline(summary: Summary) -> Headline:
     return Headline(message, "; ".join(rest) + ".")
 
 
-_CHANGE = {"worse": ", worse", "better": ", better", "undecided": ", which may be chance"}
+_CHANGE = {
+    "worse": ", worse",
+    "better": ", better",
+    "same": ", the same within the margin",
+    "undecided": ", which may be chance",
+}
 
 
 def since(name: str, modes: list[ModeComparison]) -> str:

@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from functools import partial
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -87,22 +87,29 @@ def with_deadline(client: Any) -> Any:
 
 def limit_requests(http_client: Any) -> Any:
     """The HTTP client, which from now on ends a request when its read timeout is over."""
-    send = http_client.send
-
-    async def send_async(request: Any, **options: Any) -> Any:
-        return await asyncio.wait_for(send(request, **options), _seconds(request))
-
-    def send_blocking(request: Any, **options: Any) -> Any:
-        done: Future[Any] = Future()
-        work = partial(send, request, **options)
-        threading.Thread(target=_finish, args=(done, work), daemon=True).start()
-        return done.result(_seconds(request))
-
-    http_client.send = send_async if inspect.iscoroutinefunction(send) else send_blocking
+    http_client.send = within(http_client.send, _seconds)
     return http_client
 
 
-def _seconds(request: Any) -> float | None:
+def within(call: Callable[..., Any], seconds: Callable[..., float | None]) -> Callable[..., Any]:
+    """The function or coroutine function, which ends with `TimeoutError` after ``seconds`` of its
+    arguments. What a blocking one does goes on in its thread, and holds nobody."""
+
+    @wraps(call)
+    async def asynchronous(*args: Any, **options: Any) -> Any:
+        return await asyncio.wait_for(call(*args, **options), seconds(*args, **options))
+
+    @wraps(call)
+    def blocking(*args: Any, **options: Any) -> Any:
+        done: Future[Any] = Future()
+        work = partial(contextvars.copy_context().run, call, *args, **options)
+        threading.Thread(target=_finish, args=(done, work), daemon=True).start()
+        return done.result(seconds(*args, **options))
+
+    return asynchronous if inspect.iscoroutinefunction(call) else blocking
+
+
+def _seconds(request: Any, **_: object) -> float | None:
     timeouts: dict[str, float | None] = request.extensions.get("timeout") or {}
     return timeouts.get("read")
 

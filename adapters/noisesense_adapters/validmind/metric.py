@@ -18,7 +18,8 @@ from noisesense_adapters.validmind.llm import judge_of
 from noisesense_adapters.validmind.result import plots, raw_data, tables
 from noisesense_adapters.validmind.sample import dataset_rows
 
-TEST_ID = "noisesense.NoiseSensitivity"
+_NAMESPACE, _NAME = "noisesense", "NoiseSensitivity"
+TEST_ID = f"{_NAMESPACE}.{_NAME}"
 
 _LOGGED = 5
 
@@ -165,6 +166,21 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     of_modes = [figures for name in modes if (figures := summary.mode(name)) is not None]
     histogram, box = plots(results, summary, of_modes)
     return tables(summary, of_modes), histogram, box, raw_data(dataset, results, summary)
+
+
+class _Provider:
+    """By which `vm.tests.list_tests()` finds the test."""
+
+    def list_tests(self) -> list[str]:
+        return [_NAME]
+
+    def load_test(self, test_id: str) -> Callable[..., Any]:
+        if test_id != _NAME:
+            raise FileNotFoundError(f"noisesense has the test {_NAME}, not {test_id}")
+        return NoiseSensitivity
+
+
+vm.tests.register_test_provider(_NAMESPACE, _Provider())
 
 
 def _modes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -23,7 +23,7 @@ from noisesense.judging.calls import (
 )
 from noisesense.judging.plan import Decomposer, PendingVerdicts, Premise, Verifier
 from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget, Prompts
-from noisesense.judging.protocol import Judgement, StructuredLLM, Usage
+from noisesense.judging.protocol import Entailment, Judgement, StructuredLLM, Usage
 from noisesense.judging.records import StoredSample
 from noisesense.utf8 import encodable
 from noisesense.verdicts.sample import Sample
@@ -176,6 +176,31 @@ class LLMJudge:
                 )
             )
         return Judgement(verdicts, run.usage, pending.unanswered)
+
+    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
+        """Which texts entail which claims, as they are given. A blank text entails none.
+
+        Raises:
+            JudgeError: the model could not be asked. Calls that were finished stay in the store.
+            StoreError: the store cannot be read or written.
+        """
+        identity = "" if self._store is None else identity_of(self._llm)
+        run = SampleRun(
+            digest("\0".join([*texts, "", *claims])), encodable(claims[0][:60]), identity
+        )
+        numbered = dict(enumerate(claims))
+        asked = [text for text in dict.fromkeys(texts) if text.strip()]
+        try:
+            premises = [Premise(text, numbered) for text in asked]
+            answers = await self._verifier.verify(run, "chunk", premises)
+        except BaseException:
+            self._totals.add(Totals(failed=1))
+            raise
+        by_text = dict(zip(asked, answers, strict=True))
+        cells = [[by_text.get(text, {i: False})[i] for text in texts] for i in numbered]
+        unanswered = sum(row.count(None) for row in cells)
+        self._totals.add(Totals(samples=1, unanswered=unanswered))
+        return Entailment(cells, run.usage, unanswered)
 
     async def _fill(self, sample: Sample, run: SampleRun) -> PendingVerdicts:
         """The plan, step by step."""

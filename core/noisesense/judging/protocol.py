@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
+from noisesense.verdicts.form import Cell
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
@@ -80,6 +82,29 @@ class DetailedJudge(Judge, Protocol):
 
     async def judge_detailed(self, sample: Sample) -> Judgement:
         """As `Judge.judge`, with usage and the number of unanswered cells."""
+        ...
+
+
+class Entailment(NamedTuple):
+    """Which texts entail which claims.
+
+    Attributes:
+        cells: a row for each claim, with a cell for each text; None where there is no answer.
+        usage: what it cost.
+        unanswered: how many cells have no answer.
+    """
+
+    cells: Sequence[Sequence[Cell]]
+    usage: Usage
+    unanswered: int
+
+
+@runtime_checkable
+class EntailmentJudge(Protocol):
+    """What checks given claims against given texts; `LLMJudge` does."""
+
+    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
+        """Raises `NoiseSenseError` if it cannot."""
         ...
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode
+from noisesense.scoring.gate import check_limit
 from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import (
@@ -34,7 +35,7 @@ from noisesense.stats.pairing import (
 )
 from noisesense.stats.summary import FEW_UNITS, counted
 
-Decision = Literal["better", "worse", "undecided"]
+Decision = Literal["better", "worse", "same", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ class ModeComparison(Record):
         difference_bounds: the mean of (B's lowest − A's highest) and that of (B's highest − A's
             lowest): whichever way the open verdicts fall, the difference lies between.
         interval: of the difference; where its bounds differ, it covers the whole range.
-        decision: ``"worse"`` or ``"better"``: B, if the interval lies above or below zero. What
-            open verdicts could undo is never decided.
+        decision: ``"worse"`` or ``"better"``: B, if the interval lies above the margin or below
+            its negative; ``"same"``: it lies within both; ``"undecided"``: the pairs are too few
+            to say. What open verdicts could undo is never decided.
     """
 
     mode: Mode
@@ -144,6 +146,7 @@ class Comparison(Record, BothModes[ModeComparison]):
         changes: the samples that changed, those that changed most first.
         transitions: how many claims went from which kind to which, changed or not.
         clusters: over how many clusters the intervals were made; None: over single pairs.
+        margin: the difference that does not matter; 0: any may.
         warnings: what a reader of the figures must know, in words.
     """
 
@@ -158,6 +161,7 @@ class Comparison(Record, BothModes[ModeComparison]):
     changes: tuple[SampleChange, ...]
     transitions: dict[tuple[Category | None, Category | None], int]
     clusters: int | None
+    margin: float
     warnings: tuple[str, ...]
 
     @property
@@ -211,6 +215,7 @@ def compare(
     *,
     pair_by: PairedBy | None = None,
     min_paired: float = MIN_PAIRED,
+    margin: float = 0.0,
     confidence: float = 0.95,
     cluster: bool | None = None,
     seed: int = 0,
@@ -235,6 +240,9 @@ def compare(
             were supplied, and by question if there are none, or none in both. An id equal to the
             sample's content key was not supplied.
         min_paired: the least share of the smaller run that must have a partner in the other.
+        margin: the difference that does not matter, 0 to 1. Above 0, B is worse only if it is by
+            more than this, and the same if the whole interval is within it: equivalence, by a
+            two-sided interval, which is stricter than the usual two one-sided tests.
         confidence: of the intervals.
         cluster: flip whole clusters? By default if every pair's A names its cluster.
         seed: the same seed gives the same intervals.
@@ -248,6 +256,7 @@ def compare(
             scored under several definitions.
     """
     resampling = Resampling(confidence, resamples, seed).check()
+    check_limit(margin, "margin")
     first, second = ([_figures(result) for result in run] for run in (a, b))
     paired = pair(first, second, pair_by, min_paired=min_paired)
     scored = [(x, y) for x, y in paired.pairs if x.scored_as and y.scored_as]
@@ -258,7 +267,7 @@ def compare(
         raise InputError("a cluster for every pair", "pairs without one", where="A, cluster")
     clustered = bool(scored) and (None not in clusters if cluster is None else cluster)
     modes = {
-        mode: _mode(mode, scored, resampling, clustered)
+        mode: _mode(mode, scored, resampling, clustered, margin)
         for mode in (scored[0][0].modes if scored else ())
     }
     changes, transitions = _changes(scored)
@@ -275,6 +284,7 @@ def compare(
         changes=changes,
         transitions=transitions,
         clusters=len(clusters) if clustered else None,
+        margin=margin,
         warnings=tuple(_warnings(modes.values(), paired, failed=len(failed), unit=unit)),
     )
 
@@ -292,7 +302,9 @@ def _one_definition(scored: _Pairs) -> DefinitionName | None:
     return cast(DefinitionName, first[0]) if first else None
 
 
-def _mode(mode: Mode, scored: _Pairs, resampling: Resampling, clustered: bool) -> ModeComparison:
+def _mode(
+    mode: Mode, scored: _Pairs, resampling: Resampling, clustered: bool, margin: float
+) -> ModeComparison:
     rows = [(x, y, a, b) for x, y in scored if (a := x.bounds[mode]) and (b := y.bounds[mode])]
     undetermined = sum(a[0] != a[1] or b[0] != b[1] for _, _, a, b in rows)
     differences = [(difference_bounds(a, b), x.cluster) for x, _, a, b in rows]
@@ -316,7 +328,7 @@ def _mode(mode: Mode, scored: _Pairs, resampling: Resampling, clustered: bool) -
         difference=None if mean_a is None or mean_b is None else mean_b - mean_a,
         difference_bounds=bounds_a and bounds_b and difference_bounds(bounds_a, bounds_b),
         interval=interval,
-        decision=_decision(interval),
+        decision=_decision(interval, margin),
     )
 
 
@@ -342,10 +354,15 @@ def _interval(
     return sign_flip_interval(units, resampling)
 
 
-def _decision(interval: Interval | None) -> Decision:
-    if interval is None or interval.low <= 0 <= interval.high:
+def _decision(interval: Interval | None, margin: float) -> Decision:
+    if interval is None:
         return "undecided"
-    return "worse" if interval.low > 0 else "better"
+    if interval.low > margin:
+        return "worse"
+    if interval.high < -margin:
+        return "better"
+    within = margin and -margin <= interval.low and interval.high <= margin
+    return "same" if within else "undecided"
 
 
 def _changes(

@@ -6,8 +6,8 @@ t(1 − α/2, n − 1))`` instead of ``α/2``, which gives a symmetric sample th
 interval. The percentile bootstrap alone covers too rarely on skewed scores with many zeros; the
 benchmark ``tests/benchmarks/coverage.py`` prints how often each covers.
 
-With fewer than 50 units the bootstrap covers too rarely (62% with two), and `few_units_interval`
-takes its place.
+With fewer than 50 units, or unequal ones that say no more than 50 equal ones, the bootstrap covers
+too rarely (62% with two), and `few_units_interval` takes its place.
 
 Where open verdicts leave a range instead of a figure, `covering` takes the lower end of the
 interval of the range's low end and the upper end of that of its high end. Each misses its end on
@@ -253,7 +253,7 @@ def bootstrap_interval(
     value = statistic(sums)
     if value is None:
         return None
-    if limits is not None and count < _FEW:
+    if limits is not None and _effective(units) < _FEW:
         return few_units_interval(units, resampling, limits)
     acceleration = _acceleration(units, sums, statistic)
     if acceleration is None:
@@ -275,16 +275,23 @@ def bootstrap_interval(
 _FEW = 50
 
 
+def _effective(units: Units) -> float:
+    """How many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
+    whole = math.fsum(size * times for (_, size), times in units.items())
+    return whole**2 / math.fsum(size**2 * times for (_, size), times in units.items())
+
+
 def few_units_interval(
     units: Units, resampling: Resampling, limits: tuple[float, float]
 ) -> Interval:
     """The interval of a ratio of sums over few units: Gaffke's bounds in a half-weight form.
 
     The units get random weights, ``w ~ Dirichlet(1, …, 1, ½, ½)``, and so do two that nobody saw,
-    of mean size, one at each limit. The interval lies between the ``α/2`` and the ``1 − α/2``
-    quantile of ``Σ w x / Σ w y``, and holds the figure itself. For scores that are all 0 or 1 it
-    is Jeffreys' interval, with the quantiles of ``Beta(x + ½, n − x + ½)``. Gaffke gives what
-    nobody saw the weight 1, which covers more often than asked.
+    one at each limit, as large as the unit that a random part is in, ``Σ size² / Σ size``. The
+    interval lies between the ``α/2`` and the ``1 − α/2`` quantile of ``Σ w x / Σ w y``, and holds
+    the figure itself. For scores that are all 0 or 1 it is Jeffreys' interval, with the quantiles
+    of ``Beta(x + ½, n − x + ½)``. Gaffke gives what nobody saw the weight 1, which covers more
+    often than asked.
 
     Args:
         units: what each adds to ``(Σ value, how many)``; at least one.
@@ -298,7 +305,7 @@ def few_units_interval(
     proportion, Statistical Science 16.
     """
     count, (part, whole) = sum(units.values()), total(units)
-    size = whole / count
+    size = whole / _effective(units)
     weights, columns = _columns(units)
     pairs = list(zip(*columns, strict=True)) + [(limit * size, size) for limit in limits]
     shapes = [*map(float, weights), 0.5, 0.5]

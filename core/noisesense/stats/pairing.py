@@ -191,13 +191,13 @@ def _in_order(
 ) -> None:
     """Give each sample of A that has no partner the first free one of B with the same key."""
     taken = set(partner.values())
-    free: dict[str, deque[int]] = {}
+    free: dict[str | None, deque[int]] = {}
     for i, item in enumerate(b):
-        name = key(item)
-        if i not in taken and name is not None:
-            free.setdefault(name, deque()).append(i)
+        if i not in taken:
+            free.setdefault(key(item), deque()).append(i)
+    free.pop(None, None)  # what has no key is found by none
     for i, item in enumerate(a):
-        places = free.get(key(item) or "")
+        places = free.get(key(item))
         if i not in partner and places:
             partner[i] = places.popleft()
 

@@ -127,8 +127,7 @@ def _sign(name: str, figure: Figure, threshold: float, what: str) -> RiskSign:
         low, high = bounds
         sure, possible = _reaches(low, threshold), _reaches(high, threshold)
         present = sure if sure == possible else None
-        if value is None and low == high:
-            value = low
+        value = low if low == high else value
         what += f" {value:.3g}" if low == high else f" between {low:.3g} and {high:.3g}"
         answer = {True: "yes", False: "no", None: "undetermined"}[present]
     sentence = f"{name}: {answer} ({what}, threshold {threshold:g})"

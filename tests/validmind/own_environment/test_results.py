@@ -287,3 +287,12 @@ def test_called_as_a_function(table: pd.DataFrame, recording: Path) -> None:
     assert isinstance(histogram, Figure)
     assert isinstance(box, Figure)
     assert isinstance(raw, vm.RawData)
+
+
+def test_it_is_listed_and_found_by_its_tags(pairs: Any) -> None:
+    assert TEST_ID in vm.tests.list_tests(pretty=False)
+    for search in ({"filter": "noise"}, {"tags": ["noisesense"]}, {"task": "text_qa"}):
+        assert TEST_ID in vm.tests.list_tests(pretty=False, **search)
+    assert vm.tests.load_test(TEST_ID, reload=True) is NoiseSensitivity
+    with pytest.raises(Exception, match=r"Unable to load test 'noisesense[.]Other'"):
+        vm.tests.load_test("noisesense.Other")

@@ -182,7 +182,7 @@ async function detailOf(row, i) {
   }
   parts.append(pairs([["Question", row.question]]));
   parts.append(pairs([["Response", detail.response], ["Reference", detail.reference]]));
-  if (detail.claims?.length) parts.append(scroll("Claims and chunks", matrix(detail)), legend());
+  if (detail.claims?.length) parts.append(scroll(`Claims and chunks of ${row.id}`, matrix(detail)), legend());
   const { chunks } = detail;
   if (chunks.length) {
     const alone = chunks.length === 1;

@@ -1,0 +1,121 @@
+"""The page "Is my CI gate flaky?": its workflow and its pytest example pass and fail."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from noisesense import Result, Sample, Verdicts, score, write_results
+from support.command import environment
+from support.datasets import write_jsonl
+from support.mind import Mind
+from support.pages import ROOT, blocks_of
+from support.server import ScriptedServer
+
+PAGE = ROOT / "adapters" / "noisesense_adapters" / "cli" / "flaky.md"
+TITLED = {block.title: block.text for block in blocks_of(PAGE) if block.title}
+SAMPLES = 60
+
+
+def pairs(noisy: int, version: str = "now") -> Iterator[tuple[Sample, Verdicts]]:
+    """Of 60 answers with four claims each, the first so many have two noisy claims."""
+    for i in range(SAMPLES):
+        wrong = 2 if i < noisy else 0
+        claims = [f"Claim {n} of {i}, {version}." for n in range(4)]
+        chunk = {"text": f"The guide to {i}.", "relevant": True}
+        sample = Sample(
+            user_input=f"Question {i}?",
+            response=" ".join(claims),
+            reference=f"The answer to {i}.",
+            retrieved_contexts=[chunk],
+        )
+        verdicts = Verdicts(
+            response_claims=[
+                {"text": text, "correct": n >= wrong, "entailed_by": [0]}
+                for n, text in enumerate(claims)
+            ],
+            chunks=[chunk],
+        )
+        yield sample, verdicts
+
+
+def prepared(folder: Path, before: int, now: int) -> None:
+    """The baseline's results, the answers as texts, and the results of judging those."""
+    write_results(
+        folder / "baseline.jsonl",
+        (Result(s.key, score(v), sample=s) for s, v in pairs(before, "before")),
+    )
+    write_results(
+        folder / "results.jsonl", (Result(s.key, score(v), sample=s) for s, v in pairs(now))
+    )
+
+
+# Noisy samples before and now, of 60; a half of each one's claims. The limit is a mean of 0.4.
+CASES: dict[str, tuple[int, int, int, int]] = {
+    # name: before, now, status of the score step, status of the compare step
+    "clean": (6, 6, 0, 0),
+    "at the limit": (48, 48, 0, 0),
+    "above the limit": (60, 60, 1, 0),
+    "worse": (6, 36, 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_workflow(name: str, tmp_path: Path) -> None:
+    before, now, scored, compared = CASES[name]
+    prepared(tmp_path, before, now)
+    (tmp_path / "results.jsonl").unlink()
+    rows = [sample.model_dump(mode="json") for sample, _ in pairs(now)]
+    write_jsonl(tmp_path / "answers.jsonl", rows)
+    workflow: dict[str, Any] = yaml.safe_load(TITLED["noise.yml"])
+    (job,) = workflow["jobs"].values()
+    with ScriptedServer(Mind(list(pairs(now)))) as server:
+        env = {
+            **environment(),
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+            "OPENAI_API_KEY": "none",
+            "OPENAI_BASE_URL": server.base_url,
+        }
+        statuses: dict[str, int] = {}
+        said: dict[str, str] = {}
+        for step in job["steps"]:
+            if "run" not in step or step["name"] == "Install":
+                continue
+            done = subprocess.run(
+                ["bash", "-e", "-c", step["run"]],
+                cwd=tmp_path, env=env, capture_output=True, encoding="utf-8",
+            )  # fmt: skip
+            statuses[step["name"]] = done.returncode
+            said[step["name"]] = done.stderr
+    assert statuses == {"Score": scored, "Compare with the main branch": compared}, said
+    assert ("too near 0.4 to say" in said["Score"]) == (name == "at the limit")
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_pytest_example(name: str, tmp_path: Path) -> None:
+    before, now, scored, compared = CASES[name]
+    prepared(tmp_path, before, now)
+    (tmp_path / "test_noise.py").write_text(TITLED["test_noise.py"], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_noise.py"],
+        cwd=tmp_path, env={**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True, encoding="utf-8",
+    )  # fmt: skip
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    expected = [
+        test
+        for test, status in (
+            ("test_noise_stays_within_the_limit", scored),
+            ("test_not_worse_than_before", compared),
+        )
+        if status
+    ]
+    assert [line.split("::")[1].split()[0] for line in failed] == expected, done.stdout
+    assert ("UserWarning: relevant: too near" in done.stdout) == (name == "at the limit")

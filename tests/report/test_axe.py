@@ -1,0 +1,96 @@
+"""axe-core, the usual checker of accessibility, on the report's main states: no violation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from noisesense import Result, compare
+from noisesense_adapters.report import write_report
+from support.browser import opened
+from support.npm import installed, npm_cache
+from support.readable_run import readable_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+_VIOLATIONS = """async () => {
+  const { violations, passes } = await axe.run(document);
+  const found = violations.flatMap(({ id, help, nodes }) =>
+    nodes.map((node) => `${id}: ${help}: ${node.html.slice(0, 150)} ${node.failureSummary}`));
+  return [passes.length, found];
+}"""
+
+
+@pytest.fixture(scope="module")
+def axe(request: pytest.FixtureRequest) -> str:
+    modules = installed(Path(__file__).with_name("axe"), npm_cache(request.config))
+    return (modules / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A later run, with failures and open verdicts, beside an earlier one."""
+    before, after = (
+        [*readable_run(60, open_cells=cells), Result("lost", error="JudgeError: no reply")]
+        for cells in (0.1, 0.2)
+    )
+    path = tmp_path_factory.mktemp("compared") / "changes.html"
+    return write_report(after, path, baseline=compare(before, after))
+
+
+def as_it_opens(page: Page) -> None:
+    pass
+
+
+def everything_open(page: Page) -> None:
+    page.get_by_label("Show").select_option("noise")
+    for i in range(3):
+        page.locator(".opener").nth(i).click()
+    page.locator(".detail").nth(2).wait_for()
+    page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+
+
+def a_failed_sample(page: Page) -> None:
+    page.get_by_label("Show").select_option("failed")
+    page.locator(".opener").first.click()
+    page.locator(".error").wait_for()
+
+
+def undetermined_samples(page: Page) -> None:
+    page.get_by_label("Show").select_option("undetermined")
+    page.locator(".opener").first.click()
+    page.locator(".detail").wait_for()
+
+
+def nothing_found(page: Page) -> None:
+    page.get_by_label("Find").fill("no such words anywhere")
+    page.get_by_text("No sample matches.").wait_for()
+
+
+@pytest.mark.parametrize(
+    "state", [as_it_opens, everything_open, a_failed_sample, undetermined_samples, nothing_found]
+)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_violation(
+    running: Browser, compared: Path, axe: str, state: Callable[[Page], None], dark: bool
+) -> None:
+    # One of them narrow, where other rules of the style hold.
+    with opened(running, compared, dark=dark, width=375 if dark else 1200) as seen:
+        state(seen.page)
+        seen.page.evaluate(axe)
+        passes, violations = seen.page.evaluate(_VIOLATIONS)
+    assert violations == []
+    assert passes > 20
+
+
+def test_a_violation_is_found(running: Browser, compared: Path, axe: str) -> None:
+    with opened(running, compared) as seen:
+        seen.page.evaluate("""() => { const find = document.getElementById("find");
+          find.labels[0].replaceWith(find); find.removeAttribute("placeholder"); }""")
+        seen.page.evaluate(axe)
+        _, violations = seen.page.evaluate(_VIOLATIONS)
+    assert [each.partition(":")[0] for each in violations] == ["label"]

@@ -1,0 +1,241 @@
+"""`score_table` gives what `score` gives, row by row, in whatever table the verdicts are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from noisesense import InputError, Result, Score, Summary, Tally, Usage, score
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.datasets.write import write_parquet
+from noisesense_adapters.table import arrow, score_schema, score_table, tally_table
+from support.tables import Shape, random_pair
+
+SHAPE = Shape(response_claims=(0, 6), chunks=(1, 6), undetermined=0.15, labelled=0.4)
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"definition": "paper", "undetermined": "high", "empty": "zero"},
+    {"definition": "promptfoo", "undetermined": "low"},
+    {"definition": "validmind", "empty": "error"},
+]
+
+
+def results(count: int, **chosen: Any) -> list[Result]:
+    made: list[Result] = []
+    for seed in range(count):
+        sample, verdicts = random_pair(seed, SHAPE)
+        if seed % 3 == 0:
+            verdicts = verdicts.beside(sample)
+        name = f"sample {seed}"
+        cluster = f"document {seed % 5}" if chosen.get("clusters") else None
+        if seed % 11 == 5:
+            made.append(Result(name, error="no answer", cluster=cluster, sample=sample))
+        else:
+            of = sample if seed % 4 else None
+            own = verdicts if of is None else verdicts.beside(sample)
+            made.append(Result(name, score(own), sample=of, cluster=cluster, unanswered=seed % 3))
+    return made
+
+
+def rescored(result: Result, chosen: dict[str, Any]) -> Score | str:
+    if result.score is None:
+        return str(result.error)
+    try:
+        return score(result.score.verdicts, **chosen)
+    except ValueError as error:
+        return str(error)
+
+
+def parquet(folder: Path, made: list[Result]) -> pa.Table:
+    write_parquet(folder / "r.parquet", iter(made))
+    return pq.read_table(folder / "r.parquet")
+
+
+def check(rows: list[dict[str, Any]], made: list[Result], chosen: dict[str, Any]) -> None:
+    assert len(rows) == len(made)
+    for row, result in zip(rows, made, strict=True):
+        one = rescored(result, chosen)
+        assert row["id"] == result.id
+        if isinstance(one, str):
+            assert row["error"].endswith(one)
+            assert all(v is None for k, v in row.items() if k not in ("id", "cluster", "error"))
+            continue
+        assert row["error"] is None
+        for mode in MODES:
+            bounds = one.bounds(mode) or (None, None)
+            assert (row[f"{mode}_low"], row[f"{mode}_high"]) == bounds
+            assert row[mode] == one.value(mode)
+            assert row[f"{mode}_status"] == one.status(mode)
+        partition = [row[f"{kind}_claims"] for kind in one.partition._fields]
+        assert tuple(partition) == one.partition
+        assert row["unanswered"] == result.unanswered
+
+
+def summary(made: list[Result], chosen: dict[str, Any]) -> Summary:
+    tally = Tally()
+    for result in made:
+        one = rescored(result, chosen)
+        failed = {"error": one} if isinstance(one, str) else {"score": one}
+        unanswered = 0 if isinstance(one, str) else result.unanswered
+        tally.add(Result(result.id, cluster=result.cluster, unanswered=unanswered, **failed))  # type: ignore[arg-type]
+    return tally.summary(resamples=100)
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("chosen", CHOICES, ids=lambda chosen: ", ".join(chosen.values()))
+def test_columns_and_lines_are_scored_as_one_by_one(
+    tmp_path: Path, chosen: dict[str, Any], clusters: bool
+) -> None:
+    made = results(200, clusters=clusters)
+    lines = pa.table({"value": [each.to_json() for each in made]})
+    for table in (parquet(tmp_path, made), lines):
+        scored = score_table(table, **chosen)
+        assert scored.schema == score_schema()
+        check(scored.to_pylist(), made, chosen)
+        expected = summary(made, chosen)
+        assert tally_table(scored, **chosen).summary(resamples=100) == expected
+        parts = [tally_table(scored.slice(i, 17), **chosen) for i in range(0, 200, 17)]
+        assert sum(parts[::-1], Tally()).summary(resamples=100) == expected
+
+
+def test_any_dataframe_comes_back_as_its_own_kind(tmp_path: Path) -> None:
+    made = results(40)
+    table = parquet(tmp_path, made)
+    expected = score_table(table).to_pylist()
+    frame = pd.DataFrame({"line": [each.to_json() for each in made]})
+    scored = score_table(frame)
+    assert isinstance(scored, pd.DataFrame)
+    assert tally_table(scored) == tally_table(score_table(table))
+    kept = nw.from_native(frame, eager_only=True)
+    assert nw.from_native(score_table(kept.to_native()), eager_only=True)["id"][3] == "sample 3"
+    [batch] = table.combine_chunks().to_batches()
+    scored_batch = score_table(batch)
+    assert isinstance(scored_batch, pa.RecordBatch)
+    assert scored_batch.to_pylist() == expected
+    assert score_table(batch.slice(7, 9)).to_pylist() == expected[7:16]
+    empty = score_table(batch.slice(0, 0))
+    assert (isinstance(empty, pa.RecordBatch), len(empty)) == (True, 0)
+    assert tally_table(empty).summary().samples == 0
+
+
+VERDICTS = {"response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}]}
+LISTED = {**VERDICTS, "chunks": [{"text": "c", "relevant": True}]}
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"id": "a", "verdicts": None}, "expected verdicts, got none"),
+        ({"id": None, "verdicts": LISTED}, "the field 'id'"),
+        ({"id": "a", "verdicts": {**LISTED, "notes": "x"}}, "the field 'notes'"),
+        ({"id": "a", "verdicts": {**LISTED, "chunks": []}}, "chunk positions below 0"),
+        (
+            {"id": "a", "verdicts": {"response_claims": [{"text": "a", "correct": True}]}},
+            "the field 'entailed_by'",
+        ),
+        (
+            {
+                "id": "a",
+                "verdicts": {
+                    "response_claims": [{**VERDICTS["response_claims"][0], "text": None}]
+                },
+            },
+            "the field 'text'",
+        ),
+        (
+            {
+                "id": "a",
+                "verdicts": {
+                    "response_claims": [{**VERDICTS["response_claims"][0], "entailed_by": [0, 0]}]
+                },
+            },
+            "each chunk position once",
+        ),
+        (
+            {
+                "sample": {"response": " ", "reference": "b", "retrieved_contexts": ["c"]},
+                "verdicts": VERDICTS,
+            },
+            "the response is empty",
+        ),
+        (
+            {
+                "sample": {"response": "a", "reference": "b", "retrieved_contexts": ["d"]},
+                "verdicts": LISTED,
+            },
+            "another text",
+        ),
+    ],
+)
+def test_a_bad_row_is_an_error_of_its_own(row: dict[str, Any], problem: str) -> None:
+    good = {"id": "b", "verdicts": LISTED}
+    for table in (
+        pa.Table.from_pylist([good, row])
+        if "sample" not in row
+        else pa.Table.from_pylist([row, row]),
+        pa.table({"value": [json.dumps(good), json.dumps(row)]}),
+    ):
+        rows = score_table(table).to_pylist()
+        assert problem in rows[1]["error"]
+        assert rows[1]["error"].startswith("row 1")
+        if "sample" not in row and "notes" not in str(row):
+            assert rows[0]["relevant"] == 1.0
+
+
+def test_verdicts_alone_and_labels_count() -> None:
+    alone = {"response_claims": [{"text": "a", "correct": False, "entailed_by": [3]}]}
+    texts = {"response": "a", "reference": "b", "retrieved_contexts": ["c"]}
+    labeled = {**texts, "retrieved_contexts": [{"text": "c", "relevant": True}]}
+    rows = [
+        {"id": "a", "verdicts": alone},
+        {"id": "b", "verdicts": LISTED},
+        {"sample": labeled, "verdicts": VERDICTS},
+        {"sample": texts, "verdicts": {**VERDICTS, "reference_claims": []}},
+    ]
+    scored = score_table(pa.table({"text": [json.dumps(row) for row in rows]})).to_pylist()
+    assert [row["relevant"] for row in scored] == [None, 1.0, 1.0, None]
+    # Relevance unknown: four chunks, of which the last may be relevant.
+    assert [row["relevant_status"] for row in scored] == [
+        *("undetermined", "determined", "determined", "undetermined")
+    ]
+    assert [row["needed_cells"] for row in scored] == [1 + 4 + 4, 1 + 1, 1 + 1, 1 + 1 + 1]
+
+
+def test_what_cannot_be_scored_at_all() -> None:
+    for data, problem in (
+        (5, "a dataframe in memory, got 5"),
+        (pa.table({"a": [1]}), "a column 'verdicts', or one of lines, got only 'a'"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            score_table(data)
+    with pytest.raises(InputError, match="a column 'x'"):
+        score_table(pa.table({"value": ["{}"]}), lines="x")
+    with pytest.raises(InputError, match="definition"):
+        score_table(pa.table({"value": ["{}"]}), definition="rags")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the columns of scores, got none called 'id'"):
+        tally_table(pa.table({"value": ["{}"]}))
+    assert Usage() == Tally().summary().usage
+
+
+def test_sound_rows_need_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [each for each in results(100) if each.error is None]
+    own = [each for each in made if each.sample is None or each.score is None]
+    beside = [each for each in made if each.sample is not None]
+    tables = [
+        parquet(tmp_path, own),
+        parquet(tmp_path, beside),
+        pa.table({"value": [each.to_json() for each in made]}),
+    ]
+    asked: list[object] = []
+    plain = arrow.result_of
+    monkeypatch.setattr(arrow, "result_of", lambda row, _: asked.append(row) or plain(row, _))
+    for table in tables:
+        score_table(table)
+    assert asked == []
