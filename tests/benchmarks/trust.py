@@ -6,9 +6,9 @@ A scripted judge with known error rates is asked about labeled claims (about 27 
 seventy cells a "yes", as in WiCE in chunks of eight sentences), and about results whose true
 verdicts are known. Printed: how often both rates are within their intervals, and how often the
 sentence is right: the true means of both modes are within the ranges that it names. Wanted: 95%.
-In the last row the errors are correlated within a claim, which the intervals of the rates allow
-for and the ranges do not; it is printed only. Exit status 1 if another row is below 93% (of 200
-runs, 95% is measured to ±1.5). The same seeds on every machine.
+In the last row the errors are correlated within a claim, for which the intervals of the rates
+allow in part and the ranges not at all; it is printed only. Exit status 1 if another row is below
+93% (of 200 runs, 95% is measured to ±1.5). The same seeds on every machine.
 """
 
 from __future__ import annotations
