@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import zlib
-from pathlib import base64
+from pathlib import Path
 
-import Path
 import pytest
 
 from noisesense import InputError
