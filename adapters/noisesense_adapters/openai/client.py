@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.running import in_thread
 
 if TYPE_CHECKING:
@@ -113,11 +114,10 @@ class _StatusError(Exception):
         self.status_code, self.headers = status_code, headers
         self.message = reply.decode(errors="replace")
         try:
-            self.body = json.loads(reply)
+            self.body: dict[str, Any] = as_object(json.loads(reply))
         except (ValueError, RecursionError):
-            self.body = None
-        error = self.body.get("error") if isinstance(self.body, dict) else None
-        self.param = error.get("param") if isinstance(error, dict) else None
+            self.body = {}
+        self.param: Any = as_object(self.body.get("error")).get("param")
 
 
 def _delay(error: _StatusError, usual: float) -> float | None:
