@@ -26,8 +26,12 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 
 # The two source roots are found above: a clean checkout runs without an install.
 from noisesense import Result, compare, prediction_powered_mean, summarize  # noqa: E402
-from noisesense.stats.interval import Interval, ratio, resampled  # noqa: E402
+from noisesense.stats.interval import (  # noqa: E402
+    Interval,
+    ratio,
+)
 from noisesense.stats.quantiles import quantile_of_sorted  # noqa: E402
+from noisesense.stats.resampling import resampled  # noqa: E402
 from support.simulated import POPULATIONS, Population, poisson, result_of  # noqa: E402
 
 SIZES = (30, 100, 300)

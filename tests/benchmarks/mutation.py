@@ -61,7 +61,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     **{
         f"stats.{name}": STATS
         for name in (
-            "agreement", "cells", "compare", "interval", "offenders", "pairing",
+            "agreement", "cells", "compare", "interval", "offenders", "pairing", "resampling",
             "prediction_powered", "quantiles", "ragchecker", "risk", "sensitivity", "summarize",
             "summary", "tally",
         )

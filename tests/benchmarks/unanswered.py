@@ -49,9 +49,9 @@ from noisesense.scoring.definitions import MODES, Mode  # noqa: E402
 from noisesense.stats.interval import (  # noqa: E402
     Interval,
     Resampling,
-    Unit,
     sign_flip_interval,
 )
+from noisesense.stats.resampling import Unit  # noqa: E402
 from support.simulated import ragchecker_like  # noqa: E402
 
 TABLES = 1500

@@ -13,7 +13,11 @@ from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
 from noisesense.stats.compare import ClaimChange
-from noisesense.stats.interval import Resampling, Unit, sign_flip_interval
+from noisesense.stats.interval import (
+    Resampling,
+    sign_flip_interval,
+)
+from noisesense.stats.resampling import Unit
 from support.simulated import POPULATIONS, Draw, result_of
 
 Claim = tuple[str, bool, list[int]]

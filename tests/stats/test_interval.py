@@ -14,11 +14,11 @@ from noisesense import InputError
 from noisesense.stats.cells import kappa
 from noisesense.stats.interval import (
     Resampling,
-    Unit,
     bootstrap_interval,
     percentile_level,
     ratio,
 )
+from noisesense.stats.resampling import Unit
 from support.simulated import POPULATIONS, Draw, Population
 
 HOW = Resampling(0.95, 10_000, 1)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisesense.stats import interval as _resampling
-from noisesense.stats.interval import flipped_subsets, resampled, total
+from noisesense.stats import resampling as _resampling
+from noisesense.stats.resampling import flipped_subsets, resampled, total
 
 UNITS = {(0.0, 1.0): 6, (0.5, 1.0): 3, (1.0, 1.0): 1}
 
@@ -36,6 +36,32 @@ def test_one_split_is_binomial(part: int, whole: int, count: int) -> None:
             [w * sum(observed[:-1]) / sum(wanted[:-1]) for w in wanted[:-1]],
         )
     assert stats.chisquare(observed, wanted).pvalue > 0.001
+
+
+@pytest.mark.parametrize(
+    ("share", "count"), [(0.006, 2001), (0.3, 5000), (0.5, 3000), (0.97, 4000), (0.1, 1_000_000)]
+)
+def test_a_split_of_many_is_binomial(share: float, count: int) -> None:
+    # Into twenty classes of about the same probability.
+    binomial = stats.binom(count, share)
+    edges = sorted({int(binomial.ppf(i / 20)) for i in range(1, 20)})
+    rng = random.Random(2)
+    drawn = [_resampling._binomial_of_many(count, share, rng.random) for _ in range(40_000)]
+    assert all(0 <= each <= count for each in drawn)
+    observed = np.bincount(np.searchsorted(edges, drawn), minlength=len(edges) + 1)
+    below = [0.0, *binomial.cdf(edges), 1.0]
+    assert stats.chisquare(observed, np.diff(below) * len(drawn)).pvalue > 0.001
+
+
+def test_resamples_of_many_units_have_their_frequencies() -> None:
+    counts = [600_000, 300_000, 99_990, 10]
+    draws = np.array([_resampling._Tree(counts).draw(random.Random(i)) for i in range(2000)])
+    assert set(draws.sum(axis=1)) == {1_000_000}
+    shares = np.array(counts) / 1e6
+    # Multinomial: n p and n p (1 − p), within five standard errors of 2,000 draws.
+    deviation = np.sqrt(1e6 * shares * (1 - shares))
+    assert (abs(draws.mean(axis=0) - counts) < 5 * deviation / 2000**0.5).all()
+    assert (abs(draws.std(axis=0) / deviation - 1) < 5 / 4000**0.5).all()
 
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (1, 2), (3, 4), (1, 3), (99_999, 100_000)])

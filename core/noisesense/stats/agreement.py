@@ -16,7 +16,6 @@ from noisesense.stats.interval import (
     Bounds,
     Interval,
     Resampling,
-    Unit,
     absolute_bounds,
     bootstrap_interval,
     covering,
@@ -30,6 +29,7 @@ from noisesense.stats.pairing import (
     VerdictPair,
     pair_verdicts,
 )
+from noisesense.stats.resampling import Unit
 
 
 class SampleError(NamedTuple):

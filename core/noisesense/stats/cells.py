@@ -13,13 +13,11 @@ from noisesense.scoring.records import Record
 from noisesense.stats.interval import (
     Interval,
     Resampling,
-    Unit,
-    Units,
     bootstrap_interval,
     ratio,
-    total,
 )
 from noisesense.stats.pairing import VerdictPair, match_texts
+from noisesense.stats.resampling import Unit, Units, total
 from noisesense.verdicts.form import ClaimForm
 
 CellKind = Literal["correct", "response", "reference"]

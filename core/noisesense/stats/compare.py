@@ -17,7 +17,6 @@ from noisesense.stats.interval import (
     Bounds,
     Interval,
     Resampling,
-    Unit,
     absolute_bounds,
     covering,
     difference_bounds,
@@ -33,6 +32,7 @@ from noisesense.stats.pairing import (
     name_of,
     pair,
 )
+from noisesense.stats.resampling import Unit
 from noisesense.stats.summary import FEW_UNITS, counted
 
 Decision = Literal["better", "worse", "same", "undecided"]

@@ -26,13 +26,21 @@ Econometrica 77.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from operator import add, mul
 from random import Random
 from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense.stats.quantiles import NORMAL, quantile_of_sorted, t_quantile
+from noisesense.stats.resampling import (
+    Statistic,
+    Units,
+    columns_of,
+    flipped_subsets,
+    resampled,
+    total,
+)
 
 Bounds = tuple[float, float]
 """The lowest and the highest value a figure can have, whichever way the open verdicts fall."""
@@ -54,114 +62,6 @@ def absolute_bounds(bounds: Bounds) -> Bounds:
     low, high = bounds
     least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return least, max(abs(low), abs(high))
-
-
-Unit = tuple[float, ...]
-"""What one sample (or one cluster of samples) adds to each sum a statistic is made of."""
-
-Units = Mapping[Unit, int]
-"""Distinct units and how often each occurs."""
-
-Statistic = Callable[[Sequence[float]], "float | None"]
-"""From the sums over all units to a figure; None where it is undefined."""
-
-_BITS = 53
-
-
-def _columns(units: Units) -> tuple[list[int], list[Unit]]:
-    """How often each unit occurs, in ascending order, and the units turned to columns."""
-    ordered = sorted(units)
-    return [units[unit] for unit in ordered], list(zip(*ordered, strict=True))
-
-
-def total(units: Units) -> list[float]:
-    """The sums over all units, as `resampled` makes them."""
-    return _sums(*_columns(units))
-
-
-def resampled(
-    units: Units, statistic: Statistic, *, resamples: int, random: Random
-) -> list[float]:
-    """The statistic of ``resamples`` draws, with replacement, of as many units as there are.
-
-    Depends on the seed and on which units there are, not on their order. Draws of which the
-    statistic is undefined are left out.
-    """
-    counts, columns = _columns(units)
-    tree = _Tree(counts)
-    values = (statistic(_sums(tree.draw(random), columns)) for _ in range(resamples))
-    return [value for value in values if value is not None]
-
-
-def flipped_subsets(units: Units, *, resamples: int, random: Random) -> Iterator[list[float]]:
-    """The sums over random subsets that each unit enters with probability one half."""
-    counts, columns = _columns(units)
-    for _ in range(resamples):
-        yield _sums([random.getrandbits(count).bit_count() for count in counts], columns)
-
-
-def _sums(draws: Sequence[int], columns: Sequence[Sequence[float]]) -> list[float]:
-    return [sum(map(mul, draws, column)) for column in columns]
-
-
-class _Tree:
-    """A multinomial draw by halving: how many of the draws fall into the left half of a range of
-    categories is binomial, and so on down to single ones (a heap, leaves last)."""
-
-    def __init__(self, counts: Sequence[int]) -> None:
-        self._kinds = len(counts)
-        self._leaves = 1 << (self._kinds - 1).bit_length()
-        weights = [0] * self._leaves + list(counts) + [0] * (self._leaves - self._kinds)
-        for node in range(self._leaves - 1, 0, -1):
-            weights[node] = weights[2 * node] + weights[2 * node + 1]
-        self._count = weights[1]
-        self._nodes = [
-            (node, _binary(weights[2 * node], weights[node]))
-            for node in range(1, self._leaves)
-            if weights[node]
-        ]
-
-    def draw(self, random: Random) -> list[int]:
-        """How often each category is drawn; they add up to the sum of ``counts``."""
-        drawn = [0] * (2 * self._leaves)
-        drawn[1] = self._count
-        getrandbits = random.getrandbits
-        for node, share in self._nodes:
-            count = drawn[node]
-            if count:
-                left = count if share is None else _binomial(count, share, getrandbits)
-                drawn[2 * node], drawn[2 * node + 1] = left, count - left
-        return drawn[self._leaves : self._leaves + self._kinds]
-
-
-def _binary(part: int, whole: int) -> tuple[int, ...] | None:
-    """``part / whole`` as the digits after the binary point; None for 1."""
-    if part == whole:
-        return None
-    digits: list[int] = []
-    while part and len(digits) < _BITS:
-        digit, part = divmod(2 * part, whole)
-        digits.append(digit)
-    return tuple(digits)
-
-
-def _binomial(count: int, share: tuple[int, ...], getrandbits: Callable[[int], int]) -> int:
-    """How many of ``count`` uniform numbers lie below ``share``, comparing digit by digit.
-
-    One random bit for each number that is still equal to ``share``; half of them drop out at each
-    digit. The same for one seed in every Python version, which `random.binomialvariate` is not.
-    """
-    below = 0
-    for digit in share:
-        ones = getrandbits(count).bit_count()
-        if digit:
-            below += count - ones
-            count = ones
-        else:
-            count -= ones
-        if not count:
-            break
-    return below
 
 
 _TIE = 1e-12
@@ -306,7 +206,7 @@ def few_units_interval(
     """
     count, (part, whole) = sum(units.values()), total(units)
     size = whole / _effective(units)
-    weights, columns = _columns(units)
+    weights, columns = columns_of(units)
     pairs = list(zip(*columns, strict=True)) + [(limit * size, size) for limit in limits]
     shapes = [*map(float, weights), 0.5, 0.5]
     gamma = Random(resampling.seed).gammavariate

@@ -19,12 +19,12 @@ from noisesense.scoring.scoring import Score, Undetermined
 from noisesense.stats.interval import (
     Interval,
     Resampling,
-    Units,
     bootstrap_interval,
     covering,
     ratio,
 )
 from noisesense.stats.quantiles import quantile_of_counts
+from noisesense.stats.resampling import Units
 from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
 from noisesense.stats.tally import (

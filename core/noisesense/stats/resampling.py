@@ -1,0 +1,156 @@
+"""Resamples of many units by how often each distinct one occurs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import mul
+from random import Random
+
+Unit = tuple[float, ...]
+"""What one sample (or one cluster of samples) adds to each sum a statistic is made of."""
+
+Units = Mapping[Unit, int]
+"""Distinct units and how often each occurs."""
+
+Statistic = Callable[[Sequence[float]], "float | None"]
+"""From the sums over all units to a figure; None where it is undefined."""
+
+_BITS = 53
+
+
+def columns_of(units: Units) -> tuple[list[int], list[Unit]]:
+    """How often each unit occurs, in ascending order, and the units turned to columns."""
+    ordered = sorted(units)
+    return [units[unit] for unit in ordered], list(zip(*ordered, strict=True))
+
+
+def total(units: Units) -> list[float]:
+    """The sums over all units, as `resampled` makes them."""
+    return _sums(*columns_of(units))
+
+
+def resampled(
+    units: Units, statistic: Statistic, *, resamples: int, random: Random
+) -> list[float]:
+    """The statistic of ``resamples`` draws, with replacement, of as many units as there are.
+
+    Depends on the seed and on which units there are, not on their order. Draws of which the
+    statistic is undefined are left out.
+    """
+    counts, columns = columns_of(units)
+    tree = _Tree(counts)
+    values = (statistic(_sums(tree.draw(random), columns)) for _ in range(resamples))
+    return [value for value in values if value is not None]
+
+
+def flipped_subsets(units: Units, *, resamples: int, random: Random) -> Iterator[list[float]]:
+    """The sums over random subsets that each unit enters with probability one half."""
+    counts, columns = columns_of(units)
+    for _ in range(resamples):
+        yield _sums([random.getrandbits(count).bit_count() for count in counts], columns)
+
+
+def _sums(draws: Sequence[int], columns: Sequence[Sequence[float]]) -> list[float]:
+    return [sum(map(mul, draws, column)) for column in columns]
+
+
+class _Tree:
+    """A multinomial draw by halving: how many of the draws fall into the left half of a range of
+    categories is binomial, and so on down to single ones (a heap, leaves last)."""
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        self._kinds = len(counts)
+        self._leaves = 1 << (self._kinds - 1).bit_length()
+        weights = [0] * self._leaves + list(counts) + [0] * (self._leaves - self._kinds)
+        for node in range(self._leaves - 1, 0, -1):
+            weights[node] = weights[2 * node] + weights[2 * node + 1]
+        self._count = weights[1]
+        self._nodes = [
+            (node, _binary(weights[2 * node], weights[node]), weights[2 * node] / weights[node])
+            for node in range(1, self._leaves)
+            if weights[node]
+        ]
+
+    def draw(self, random: Random) -> list[int]:
+        """How often each category is drawn; they add up to the sum of ``counts``."""
+        drawn = [0] * (2 * self._leaves)
+        drawn[1] = self._count
+        getrandbits = random.getrandbits
+        for node, digits, share in self._nodes:
+            count = drawn[node]
+            if count:
+                if digits is None:
+                    left = count
+                elif count > _MANY and count * min(share, 1 - share) > _LEAST_MEAN:
+                    left = _binomial_of_many(count, share, random.random)
+                else:
+                    left = _binomial(count, digits, getrandbits)
+                drawn[2 * node], drawn[2 * node + 1] = left, count - left
+        return drawn[self._leaves : self._leaves + self._kinds]
+
+
+def _binary(part: int, whole: int) -> tuple[int, ...] | None:
+    """``part / whole`` as the digits after the binary point; None for 1."""
+    if part == whole:
+        return None
+    digits: list[int] = []
+    while part and len(digits) < _BITS:
+        digit, part = divmod(2 * part, whole)
+        digits.append(digit)
+    return tuple(digits)
+
+
+def _binomial(count: int, share: tuple[int, ...], getrandbits: Callable[[int], int]) -> int:
+    """How many of ``count`` uniform numbers lie below ``share``, comparing digit by digit.
+
+    One random bit for each number that is still equal to ``share``; half of them drop out at each
+    digit. The same for one seed in every Python version, which `random.binomialvariate` is not.
+    """
+    below = 0
+    for digit in share:
+        ones = getrandbits(count).bit_count()
+        if digit:
+            below += count - ones
+            count = ones
+        else:
+            count -= ones
+        if not count:
+            break
+    return below
+
+
+_MANY, _LEAST_MEAN = 2000, 10
+"""From here on a draw by rejection is quicker than one bit for each number; and sound."""
+
+
+def _binomial_of_many(count: int, share: float, uniform: Callable[[], float]) -> int:
+    """The same distribution in a time that does not grow with ``count``: transformed rejection.
+
+    ``min(share, 1 − share) · count`` must be at least 10.
+
+    Source: Hörmann (1993), The generation of binomial random variates, Journal of Statistical
+    Computation and Simulation 46, algorithm BTRS.
+    """
+    if share > 0.5:
+        return count - _binomial_of_many(count, 1 - share, uniform)
+    spread = math.sqrt(count * share * (1 - share))
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * share
+    center, squeeze = count * share + 0.5, 0.92 - 4.2 / b
+    mode = math.floor((count + 1) * share)
+    odds = math.log(share / (1 - share))
+    at_mode = math.lgamma(mode + 1) + math.lgamma(count - mode + 1)
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        edge = 0.5 - abs(u)
+        if not edge:
+            continue
+        k = math.floor((2 * a / edge + b) * u + center)
+        if edge >= 0.07 and v <= squeeze:
+            return k
+        if 0 <= k <= count and v:
+            v *= (2.83 + 5.1 / b) * spread / (a / (edge * edge) + b)
+            at_k = math.lgamma(k + 1) + math.lgamma(count - k + 1)
+            if math.log(v) <= at_mode - at_k + (k - mode) * odds:
+                return k
