@@ -50,12 +50,12 @@ def row(answer: str = "a", **more: Any) -> dict[str, Any]:
 
 def evaluate(rows: RowEvaluator, *items: Mapping[str, Any]) -> None:
     for item in items:
-        asyncio.run(rows.evaluate(item))
+        asyncio.run(rows.evaluate(item, "row"))
 
 
 def test_only_what_a_path_leads_into_is_converted() -> None:
     rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims(1))
-    evaluated = asyncio.run(rows.evaluate(row(trace=Untouched())))
+    evaluated = asyncio.run(rows.evaluate(row(trace=Untouched()), "row"))
     assert evaluated.score.relevant == 0.25
 
 

@@ -128,7 +128,7 @@ PLANNED: tuple[Planned, ...] = (
     *_of_host(
         "LangSmith",
         "langsmith",
-        ("0.3.0", "latest"),
+        ("0.10.0", "latest"),
         extras=("langsmith",),
         tests=("tests/langsmith",),
     ),
@@ -242,8 +242,7 @@ def cells(record: Record) -> dict[str, str]:
     return {host: ", ".join(dict.fromkeys(versions)) for host, versions in passed.items()}
 
 
-_ROW = re.compile(r"^\| (?P<host>[\w-]+)(?P<more>[^|]*)\| (?P<tested>[^|]*) \|", re.MULTILINE)
-_STATUS = re.compile(r"Python [\d., and]+(?=, tested)")
+_ROW = re.compile(r"^\| (?P<host>[\w-]+)(?P<more>[^|]*)\|[^|]*\|", re.MULTILINE)
 
 
 def into_readme(record: Record) -> None:
