@@ -80,12 +80,15 @@ class HostRun:
         averages: its own mean of each mode, where it computes one.
         usage: calls, tokens and cost as somebody sums them up who reads the host's results; None
             where the host has no place for them.
+        names: what errors call each row, in the host's words; empty where the host itself says
+            which row an error belongs to.
     """
 
     rows: Sequence[ShownRow]
     stored: str = ""
     averages: Mapping[Mode, object] = field(default_factory=dict[Mode, object])
     usage: Usage | None = None
+    names: Sequence[str] = ()
 
 
 class TableJudge:
@@ -220,6 +223,8 @@ class AdapterTests:
                 assert not shown.passed, "a failed judge passes"
             texts = [row.error or "", *(shown.text for shown in row.modes.values())]
             assert any("refused this sample" in text for text in texts), "the cause is not said"
+            name = run.names[number] if run.names else ""
+            assert any(name in text for text in texts), f"the row is not named: {name}"
 
     def test_repeats_ask_again(self) -> None:
         """A second evaluation asks the judge again: it would else measure nothing."""

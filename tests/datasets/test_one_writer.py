@@ -61,13 +61,15 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(out)]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(InputError, match=f"process {holder.pid} on "):
-            score_dataset(data, judge=Scripted(), out=out)
-        with pytest.raises(InputError, match=f"process {holder.pid} on "):
-            score_dataset(data, verdicts=out, out=out)
-        holder.kill()
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"held\n"
+            with pytest.raises(InputError, match=f"process {holder.pid} on "):
+                score_dataset(data, judge=Scripted(), out=out)
+            with pytest.raises(InputError, match=f"process {holder.pid} on "):
+                score_dataset(data, verdicts=out, out=out)
+        finally:
+            holder.kill()
     assert (tmp_path / "out.jsonl.lock").exists()  # it stops nobody
     score_dataset(data, judge=Scripted(), out=out)
     assert scores(out) == expected()

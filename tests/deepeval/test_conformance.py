@@ -39,6 +39,7 @@ class TestEvaluate(AdapterTests):
             if hasattr(results[0], "model_dump")
             else repr(results),
             usage=usage,
+            names=[f"test case 'case {n}'" for n in range(len(samples))],
         )
 
     run_async = True

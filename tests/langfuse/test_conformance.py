@@ -67,6 +67,7 @@ class TestLangfuse(AdapterTests):
             + repr([vars(each) for item in items for each in item.evaluations]),
             averages=averages,
             usage=usage_in(each.metadata for item in items for each in item.evaluations),
+            names=[f"item with the input {item.item['input']!r}" for item in items],
         )
 
     def _row(self, evaluations: Sequence[Any]) -> ShownRow:

@@ -77,6 +77,7 @@ class TestLangSmith(AdapterTests):
             [shown_row(rows[number]) for number in sorted(rows)],
             stored=repr(everything),
             usage=usage_in(result.metadata for result in everything),
+            names=["example "] * len(samples),
         )
 
 
@@ -107,4 +108,5 @@ class TestLangSmithBlocking(TestLangSmith):
             [shown_row(rows[number]) for number in sorted(rows)],
             stored=repr(everything),
             usage=usage_in(result.metadata for result in everything),
+            names=["example "] * len(samples),
         )

@@ -102,4 +102,5 @@ class TestMLflow(AdapterTests):
             stored=json.dumps(stored, default=str) + repr(scorer),
             averages=averages,
             usage=usage_in(costs),
+            names=["trace tr-"] * len(samples),
         )

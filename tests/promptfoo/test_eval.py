@@ -21,7 +21,7 @@ ERROR_CASES = {
 
 
 def test_the_versions_are_the_supported_ones(run: Run) -> None:
-    assert run.evaluation.version.startswith(("0.118.", "0.121.", "0.123."))
+    assert run.evaluation.version.startswith(("0.121.", "0.123."))
     assert run.evaluation.status == 100
 
 

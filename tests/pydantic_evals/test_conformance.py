@@ -81,4 +81,5 @@ class TestPydanticEvals(AdapterTests):
                 if (name := f"noise_sensitivity_{mode}") in averages
             },
             usage=usage_in(line.get("usage") for line in lines),
+            names=[f"case {case.name!r}" for case in report.cases],
         )

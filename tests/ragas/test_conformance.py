@@ -52,6 +52,7 @@ class TestEvaluate(AdapterTests):
             stored=f"{result.scores} {result.traces} {table} {self.log.text}",
             averages={mode: result._repr_dict[COLUMNS[mode]] for mode in MODES},
             usage=usage_of([value for value in numbers if hasattr(value, "judgement")]),
+            names=[f"row {n} ('{sample.user_input}')" for n, sample in enumerate(samples)],
         )
 
     def _row(self, row: dict[Mode, Any]) -> ShownRow:
@@ -86,4 +87,5 @@ class TestCollections(AdapterTests):
             [row for row, _ in results],
             stored=repr(results),
             usage=usage_of([value for _, values in results for value in values]),
+            names=[f"row '{sample.user_input}'" for sample in samples],
         )

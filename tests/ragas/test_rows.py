@@ -83,7 +83,7 @@ def test_bad_rubrics(name: str, text: str, names: tuple[str, ...]) -> None:
     row = {**GOOD_SAMPLE, "rubrics": {name: text}}
     with pytest.raises(InputError) as caught:
         evaluated([row], [NoiseSensitivity(judge=VerdictsInRows())], raise_exceptions=True)
-    place = (f"row 'What is the capital of France?', rubrics['{name}']",)
+    place = (f"row 0 ('What is the capital of France?'), rubrics['{name}']",)
     assert all(each in str(caught.value) for each in (*place, *names))
 
 

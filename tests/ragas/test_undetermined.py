@@ -219,7 +219,7 @@ def test_raise_exceptions_raises_what_is_open(evaluate: Any, limits: dict[str, A
     assert isinstance(caught.value, NoiseSenseError)
     said = str(caught.value)
     assert said.startswith(
-        "row 'open?': Noise sensitivity (relevant, definition ragas) is undetermined"
+        "row 1 ('open?'): Noise sensitivity (relevant, definition ragas) is undetermined"
     )
     assert "it lies between 0.25 and 0.75" in said
     assert "The judge left open whether 2 claims count." in said

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -44,7 +44,7 @@ class _Commands(typer.core.TyperGroup):
 
 
 @contextmanager
-def _typed_is_shown() -> Iterator[None]:
+def _typed_is_shown() -> Generator[None, None, None]:
     try:
         yield
     except Exception as error:

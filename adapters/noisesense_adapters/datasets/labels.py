@@ -251,8 +251,9 @@ def _refchecker(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
 
 def _triplets(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The human labels are on the triplets that Claude 2 found."""
-    found = row.get("claude2_response_kg") or []
-    return [each for each in found if isinstance(each, dict) and each.get("triplet")]
+    found = cast("list[Any]", row.get("claude2_response_kg") or [])
+    rows = [cast("dict[str, Any]", each) for each in found if isinstance(each, dict)]
+    return [row for row in rows if "triplet" in row]
 
 
 def _ragtruth(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
@@ -265,9 +266,11 @@ def _ragtruth(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
         source = sources.get(str(source_id))
         if source is None or row.get("quality", "good") != "good":
             continue
-        info = source.get("source_info")
+        info: Any = source.get("source_info")
         if isinstance(info, dict):
-            info = info.get("passages") or json.dumps(info, ensure_ascii=False)
+            info = cast("dict[str, Any]", info).get("passages") or json.dumps(
+                info, ensure_ascii=False
+            )
         sentences = list(sentence_spans(response))
         if not info or not sentences:
             continue

@@ -190,7 +190,7 @@ _TIMEOUTS = ("timeout", "request_timeout", "default_request_timeout")
 def _limited(model: Any, fields: Mapping[str, Any]) -> Any:
     """A chat model of another maker, whose calls end after its timeout times its attempts."""
     limits = [value for name in _TIMEOUTS if isinstance(value := fields.get(name), int | float)]
-    if not limits or not hasattr(type(model), "_agenerate"):
+    if not limits or not callable(getattr(model, "_agenerate", None)):
         return model
     retries = fields.get("max_retries")
     seconds = limits[0] * (1 + max(retries if isinstance(retries, int) else 0, 0))

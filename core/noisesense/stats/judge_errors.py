@@ -161,6 +161,8 @@ EXACT = Corrected()
 Kinds = tuple[Corrected, Corrected, Corrected]
 """For the cells of "correct", of the response's claims and of the reference's."""
 
+AS_THEY_ARE: Kinds = (EXACT, EXACT, EXACT)
+
 
 def _ragas(pairs: Pairs) -> Bounds:
     without_relevant = without_any = 1.0
@@ -218,7 +220,7 @@ def expected_score(
 ) -> tuple[Bounds, Bounds] | None:
     """Both modes' values, each between two bounds; None without response claims.
 
-    With `EXACT` cells these are the bounds of `noisesense.score`.
+    With the cells `AS_THEY_ARE` these are the bounds of `noisesense.score`.
     """
     rows, references, columns = table.size
     if not rows:

@@ -18,6 +18,7 @@ from noisesense.scoring.scoring import Score
 from noisesense.stats.cells import CellKind
 from noisesense.stats.interval import Bounds, mean_bounds
 from noisesense.stats.judge_errors import (
+    AS_THEY_ARE,
     EXACT,
     OPEN,
     Corrected,
@@ -223,6 +224,7 @@ def sensitivity_band(
     """
     check_choice(direction, get_args(Direction), "direction")
     check_choice(within, get_args(Within), "within")
+    has_irrelevant = check_definition(definition).irrelevant is not None
     for rate, name in ((false_yes, "false_yes"), (false_no, "false_no")):
         _check_rate(rate, name)
     check_limit(correlation, "correlation")
@@ -232,7 +234,7 @@ def sensitivity_band(
             raise InputError(f"some of {CELLS}", describe(kind), where="cells")
     if simulations < 1:
         raise InputError("1 or more", describe(simulations), where="simulations")
-    kinds = tuple(kind for kind in CELLS if kind in cells)
+    kinds: tuple[CellKind, ...] = tuple(kind for kind in CELLS if kind in cells)
     judge = _Judge(false_yes, false_no, draws, kinds, correlation, within)
     if direction == "truth" and sum(judge.rates) >= 1:
         raise InputError(
@@ -247,33 +249,22 @@ def sensitivity_band(
     tables, failed = _tables(verdicts)
     simulate = _stress if direction == "stress" else _truth
     with_claims = [table for table in tables if table.size[0]]
-    random = Random(seed)
-    modes = [
-        mode for mode in MODES if mode == "relevant" or check_definition(definition).irrelevant
-    ]
-    bands: dict[Mode, Band] = {}
+    undefined = len(tables) - len(with_claims)
+    bands: dict[Mode, Band] = {
+        mode: Band(mode, 0, undefined, None, None, None, None, None, None) for mode in MODES
+    }
     if with_claims:
-        actual = [_ends(table, (EXACT,) * 3, definition) for table in with_claims]
-        moved, means = simulate(with_claims, judge, definition, simulations, random)
-    for at, mode in enumerate(modes):
-        undefined = len(tables) - len(with_claims)
-        if not with_claims:
-            bands[mode] = Band(mode, 0, undefined, None, None, None, None, None, None)
-            continue
-        bounds, after = _mean(actual)[at], moved[at]
-        lows, highs = (sorted(each[at][end] for each in means) for end in (0, 1))
-        tail = (1 - confidence) / 2
-        bands[mode] = Band(
-            mode=mode,
-            undetermined=sum(each[at][0] != each[at][1] for each in actual),
-            undefined=undefined,
-            mean=bounds[0] if bounds[0] == bounds[1] else None,
-            bounds=bounds,
-            moved=after[0] if after[0] == after[1] else None,
-            moved_bounds=after,
-            low=quantile_of_sorted(lows, tail),
-            high=quantile_of_sorted(highs, 1 - tail),
-        )
+        moved, means = simulate(with_claims, judge, definition, simulations, Random(seed))
+        actual = [_ends(table, AS_THEY_ARE, definition) for table in with_claims]
+        for at, mode in enumerate(MODES):
+            bands[mode] = _band(
+                mode,
+                undefined,
+                [each[at] for each in actual],
+                moved[at],
+                [each[at] for each in means],
+                confidence,
+            )
     return SensitivityBand(
         direction=direction,
         samples=len(tables),
@@ -291,8 +282,31 @@ def sensitivity_band(
             if kind in kinds
         ),
         confidence=confidence,
-        relevant=bands.get("relevant"),
-        irrelevant=bands.get("irrelevant"),
+        relevant=bands["relevant"],
+        irrelevant=bands["irrelevant"] if has_irrelevant else None,
+    )
+
+
+def _band(
+    mode: Mode,
+    undefined: int,
+    actual: Sequence[Bounds],
+    moved: Bounds,
+    means: Sequence[Bounds],
+    confidence: float,
+) -> Band:
+    bounds, tail = mean_bounds(actual), (1 - confidence) / 2
+    lows, highs = (sorted(each[end] for each in means) for end in (0, 1))
+    return Band(
+        mode=mode,
+        undetermined=sum(low != high for low, high in actual),
+        undefined=undefined,
+        mean=bounds[0] if bounds[0] == bounds[1] else None,
+        bounds=bounds,
+        moved=moved[0] if moved[0] == moved[1] else None,
+        moved_bounds=moved,
+        low=quantile_of_sorted(lows, tail),
+        high=quantile_of_sorted(highs, 1 - tail),
     )
 
 
@@ -336,7 +350,7 @@ def _stress(
     for _ in range(simulations):
         rates = judge.drawn(random)
         wrong = (judge.wrong(table, random, rates) for table in tables)
-        means.append(_mean([_ends(table, (EXACT,) * 3, definition) for table in wrong]))
+        means.append(_mean([_ends(table, AS_THEY_ARE, definition) for table in wrong]))
     return _mean(means), means
 
 

@@ -36,6 +36,7 @@ class TestRunTest(AdapterTests):
             [_row(row) for row in raw.to_dict("records")],
             stored=f"{raw.to_json()} {summary} {[table.to_json() for table in tables]}",
             usage=Usage(**summary["usage"]),
+            names=[f"row {n}: " for n in range(len(samples))],
         )
 
 
