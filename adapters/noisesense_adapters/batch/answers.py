@@ -98,8 +98,8 @@ def import_answers(
             if not path.is_file():
                 raise InputError("a readable file", "no such file", where=str(path))
             where = str(path)
-            made = imported.take(_answers(where, jsonl_rows(path), imported, on_error), where)
-        return made if paths else imported.counted()
+            imported.take(_answers(where, jsonl_rows(path), imported, on_error), where)
+        return imported.counted()
 
 
 class _Import:

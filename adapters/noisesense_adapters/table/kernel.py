@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple, cast
 
 from noisesense import Tally
@@ -26,7 +27,7 @@ from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("table", "numpy"):
-    import numpy as np
+    np: Any = import_module("numpy")
 
 Array = Any  # of numpy, whose types say less than these names
 

@@ -7,6 +7,7 @@ decide whether it is wrong, and say so; a property test holds the two equal.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -23,7 +24,8 @@ from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("table", "numpy", "msgspec"):
     import msgspec
-    import numpy as np
+
+    np: Any = import_module("numpy")
 
 _Position = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
