@@ -62,7 +62,7 @@ def test_every_row_fails_and_a_report_is_written(
     assert done.status == 3
     assert done.err.startswith("failed: data.csv, line 2, retrieved_contexts: expected JSON")
     assert "results.jsonl" not in done.err
-    packs = re.findall(r'(?<=id="details">)[\w+/=]+', (tmp_path / "r.html").read_text("utf-8"))
+    packs = re.findall(r'id="details">\s*([\w+/=]+)', (tmp_path / "r.html").read_text("utf-8"))
     assert b"data.csv, line 3" in zlib.decompress(base64.b64decode(packs[0]))
 
 
