@@ -184,6 +184,9 @@ def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_certificate_must_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Anew for each client: the tests' shared context has read its certificates already.
+    unshared = getattr(ssl.create_default_context, "__wrapped__", ssl.create_default_context)
+    monkeypatch.setattr(ssl, "create_default_context", unshared)
     with serving(tls=True) as (address, requests):
         with pytest.raises(JudgeError, match=r"cannot be reached .*SSLCertVerificationError"):
             ask(address)
