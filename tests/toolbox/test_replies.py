@@ -122,6 +122,25 @@ def test_a_draft_is_never_the_answer_wherever_the_reply_is_cut(form: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("breaks_off", "whole"),
+    [
+        (f"{DRAFT}\n<revised>No, the", f"{FINAL}\n<revised>No change</revised>"),
+        (f"<note>{DRAFT} is too hasty", f"<note>hasty</note> {FINAL}"),
+        (f"{DRAFT}\nFinal answer:", f"{FINAL}\nFinal answer: as above"),
+        (f"{DRAFT}\n**Final:**\n", f"**Final:**\n{FINAL}"),
+        (f"{DRAFT}\n<fin", f"{FINAL}\nA < B"),
+        (f'{DRAFT} and {{"verdicts": [', f"{FINAL} and {FINAL}"),
+    ],
+)
+def test_what_begins_behind_an_object_and_does_not_end_spoils_it(
+    breaks_off: str, whole: str
+) -> None:
+    with pytest.raises(ReplyError, match="breaks off"):
+        read_reply(breaks_off, VerdictList, USAGE)
+    assert _entailed(whole) == [True, False]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         f"{FINAL} I hope this helps. A < B, and so on.",
