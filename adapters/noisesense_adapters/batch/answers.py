@@ -190,17 +190,16 @@ def _answers(
 def _answer(data: Any) -> _Answer:
     if isinstance(data, InputError):
         raise data
-    line = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    line = as_object(data)
     key = line.get("custom_id")
     if not isinstance(key, str) or not {"response", "error"} & line.keys():
         expected = "an answer: an object with 'custom_id' and 'response' or 'error'"
         raise InputError(expected, describe(data))
-    response = line.get("response")
-    reply = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
-    status, body = reply.get("status_code"), reply.get("body")
-    if status == 200 and isinstance(body, dict) and not line.get("error"):
+    reply = as_object(line.get("response"))
+    status, body = reply.get("status_code"), as_object(reply.get("body"))
+    if status == 200 and isinstance(reply.get("body"), dict) and not line.get("error"):
         return _Answer(key, _as_completion(body))
-    told = [line.get("error"), as_object(body).get("error")]
+    told = [line.get("error"), body.get("error")]
     codes = (as_object(each).get("code") or as_object(each).get("type") for each in told)
     code = next((str(each)[:60] for each in codes if each), "")
     shown = "" if status in (None, 200) else f"HTTP {status}"

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noisesense import MissingExtraError, Tally
+from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.results import Result
+from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.datasets.files import LARGEST, jsonl_lines, jsonl_row
 from noisesense_adapters.datasets.read import read_result_line, read_rows, row_of
 from noisesense_adapters.datasets.results import Choices, recorded_results, result_of
@@ -137,7 +139,7 @@ def _counted(
         lines = [line for i in which if (line := read[i]) is not None]
         _, columns = columns_of(lines)
     left = sorted(set(range(len(read))).difference(which))
-    alike = {
+    alike: set[tuple[DefinitionName, Undetermined]] = {
         (
             chosen["definition"] or line.definition or "ragas",
             chosen["undetermined"] or line.undetermined or "none",

@@ -19,6 +19,7 @@ from noisesense.stats.cells import CellKind
 from noisesense.verdicts.form import Cell, ClaimForm, positions
 from noisesense_adapters.datasets.files import csv_rows
 from noisesense_adapters.datasets.rows import Raw
+from noisesense_adapters.toolbox.documents import as_object
 
 _KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
 _TEXTS = ("question", "statement", "source")
@@ -173,7 +174,7 @@ def is_label_sheet(path: Path) -> bool:
     if path.suffix.lower() not in (".csv", ".tsv"):
         return False
     first = next(islice(csv_rows(path), 1), None)
-    return first is not None and isinstance(first.data, dict) and {*_KEYS, LABEL} <= {*first.data}
+    return first is not None and {*_KEYS, LABEL} <= as_object(first.data).keys()
 
 
 def read_labels(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from noisesense.errors import InputError, JudgeError, describe
 from noisesense.judging.protocol import Judgement
@@ -138,7 +138,7 @@ def _from_judge(value: Any) -> _Endpoint:
     if not isinstance(value, dict):
         got = type(value).__name__
         raise InputError("an object or a model's name", got, where=where)
-    settings = _settings(as_object(value), where)
+    settings = _settings(cast("dict[str, Any]", value), where)
     name = settings.get("apiKeyEnv")
     return _Endpoint(
         model=_model(settings.get("model", _DEFAULT_MODEL), f"{where}.model"),

@@ -196,7 +196,7 @@ def _counts_of(score: Score) -> dict[str, int]:
     needed, missing = cells_of(score)
     partition = score.partition
     behind = undetermined_cells(score) if partition.undetermined else 0
-    counted = dict(zip(_CELLS, (behind, needed, missing), strict=True))
+    counted: dict[str, int] = dict(zip(_CELLS, (behind, needed, missing), strict=True))
     for mode in MODES:
         if (counts := score.counts(mode)) is not None:
             counted |= {f"{mode}_noisy": counts.noisy, f"{mode}_determined": counts.determined}

@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.scoring import Empty, Status, Undetermined
@@ -152,7 +152,7 @@ def columns_of(lines: Sequence[Line]) -> tuple[list[int], Columns]:
     reference = [each.reference_claims or () for each in verdicts]
     claims = list(chain.from_iterable(response))
     of_reference = list(chain.from_iterable(reference))
-    labels = [None if type(each) is str else each.relevant for each in every]  # type: ignore[union-attr]
+    labels = [None if isinstance(each, str) else each.relevant for each in every]
     return kept, Columns(
         responses=_whole(map(len, response)),
         correct=_codes(list(map(attrgetter("correct"), claims))),
@@ -195,7 +195,8 @@ class Lines:
         self._read = [read_line(line) for line in self._raw]
 
     def columns(self, which: Array) -> tuple[Array, Columns]:
-        some = [(i, line) for i in which.tolist() if (line := self._read[i]) is not None]
+        rows = cast("list[int]", which.tolist())
+        some = [(i, line) for i in rows if (line := self._read[i]) is not None]
         kept, columns = columns_of([line for _, line in some])
         return np.array([some[i][0] for i in kept], np.int64), columns
 
