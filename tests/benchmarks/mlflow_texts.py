@@ -95,7 +95,8 @@ def texts_of_ours(prompts: list[str], modes: list[str]) -> Texts:
     data = [json.loads(prompt.splitlines()[-1]) for prompt in prompts]
     texts = [each["text"] for each in data if "text" in each and each["text"] != RESPONSE]
     premises = [each["premise"] for each in data if "premise" in each]
-    chunks = [text for text in dict.fromkeys(premises) if text not in texts]
+    # Asked at once, they come in any order.
+    chunks = sorted({*premises} - {*texts}, key=[*CHUNKS.values(), *premises].index)
     questions = [each["question"] for each in data if "question" in each]
     return Texts(len(prompts), modes, chunks, texts, list(dict.fromkeys(questions)))
 

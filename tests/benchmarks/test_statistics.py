@@ -61,5 +61,6 @@ def test_flaky_gate_runs() -> None:
 def test_throughput_runs() -> None:
     done = _run("throughput.py", "--samples", "2000")
     assert done.stderr == ""
-    assert re.search(r"noisesense, summary and intervals +2,000( +[\d.]+){3}", done.stdout)
-    assert "the same means: True" in done.stdout
+    for way in ("noisesense score", "noisesense, line by line"):
+        assert re.search(rf"{way} +2,000( +[\d.,]+){{5}}", done.stdout)
+    assert "the same means: True; ours the same to the last bit: True" in done.stdout

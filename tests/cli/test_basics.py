@@ -14,8 +14,9 @@ import noisesense
 from support.command import environment, run
 
 COMMANDS = (
-    *("demo", "schema", "promptfoo-init", "promptfoo-check", "store"),
+    *("demo", "schema", "promptfoo-init", "promptfoo-check", "store", "batch"),
     *("score", "compare", "offenders", "export-labels", "agreement", "sensitivity"),
+    *("stability", "trust", "import-labels"),
 )
 
 

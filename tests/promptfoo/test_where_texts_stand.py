@@ -169,7 +169,8 @@ def test_errors_use_the_authors_words(monkeypatch: pytest.MonkeyPatch) -> None:
     config = {"judge": {"model": "m", "baseUrl": "localhost:8000/v1"}}
     reason = assess(config, verdicts=None, contextChunks=chunks(True))["reason"]
     assert "baseUrl" in reason
-    assert "starts with http:// or https://, got 'localhost:8000/v1'" in reason
+    assert "an address that begins with http:// or https:// and a host, got" in reason
+    assert "such as http://localhost:8000/v1" in reason
 
 
 def test_an_empty_answer_passes_the_definition_promptfoo() -> None:

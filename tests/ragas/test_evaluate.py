@@ -202,7 +202,8 @@ def test_a_failing_row_is_nan_with_a_log_line_and_harms_no_other(
     assert [math.isnan(value) for value in column(result, "relevant")] == [
         i == 2 for i in range(6)
     ]
-    assert caplog.text.count("JudgeError(the model could not be asked: HTTP 503)") == 2
+    place = f"row 2 ({samples[2].user_input!r})"
+    assert caplog.text.count(f"JudgeError({place}: the model could not be asked: HTTP 503)") == 2
     with pytest.raises(JudgeError, match="HTTP 503"):
         evaluated(samples, both(judge), raise_exceptions=True)
 

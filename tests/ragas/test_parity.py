@@ -58,7 +58,8 @@ def test_ragas_own_metric_gives_our_figure(
     empty = [not verdicts.response_claims for _, verdicts in tables]
     assert [math.isnan(figure) for figure in figures] == empty
     assert len(tables) / 50 < sum(empty) < len(tables) / 5
-    assert len({figure for figure in figures if not math.isnan(figure)}) > 30
+    figures_seen = {figure for figure in figures if not math.isnan(figure)}
+    assert len(figures_seen) > (30 if len(tables) == 1000 else 15)
 
 
 @BOTH

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,19 +22,8 @@ from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.report import write_png, write_report
 from support.hostile_run import hostile_run
 from support.readable_run import readable_run
+from support.report_page import block, packed_lines
 from support.simulated import result_of
-
-
-def _block(page: str, name: str) -> str:
-    found = re.search(rf'<script type="[^"]+" id="{name}">(.*?)</script>', page, re.DOTALL)
-    assert found
-    return found[1]
-
-
-def _lines(page: str, name: str) -> list[Any]:
-    """The JSON lines of a packed block."""
-    packs = map(base64.b64decode, _block(page, name).split())
-    return [json.loads(line) for pack in packs for line in zlib.decompress(pack).split(b"\n")]
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
@@ -63,20 +49,20 @@ def test_a_file_is_read_and_named(tmp_path: Path) -> None:
     write_results(source, readable_run(5))
     page = write_report(source, tmp_path / "a.html").read_text(encoding="utf-8")
     assert "run &lt;1&gt; &amp; more.jsonl" in page
-    assert len(_lines(page, "rows")) == 11  # six reference examples
+    assert len(packed_lines(page, "rows")) == 11  # six reference examples
 
 
 def test_chunks_that_samples_share_are_kept_once(tmp_path: Path) -> None:
     page = write_report(readable_run(300), tmp_path / "a.html").read_text(encoding="utf-8")
-    chunks = [(chunk["text"], chunk.get("id")) for chunk in _lines(page, "chunks")]
+    chunks = [(chunk["text"], chunk.get("id")) for chunk in packed_lines(page, "chunks")]
     assert len(chunks) == len(set(chunks)) < 100
-    assert len(_lines(page, "details")) == 306
+    assert len(packed_lines(page, "details")) == 306
 
 
 def test_no_text_leaves_its_place(tmp_path: Path) -> None:
     results = hostile_run()
     page = write_report(results, tmp_path / "a.html", title="</title><b>x").read_text("utf-8")
-    blocks = "".join(_block(page, name) for name in ("rows", "details", "chunks"))
+    blocks = "".join(block(page, name) for name in ("rows", "details", "chunks"))
     assert re.fullmatch(r"[\w+/=\n]+", blocks)
     assert (
         "window.owned" not in page.replace(blocks, "").split("<footer")[1].split("</script>")[-1]
@@ -84,7 +70,7 @@ def test_no_text_leaves_its_place(tmp_path: Path) -> None:
     assert "<img" not in page
     assert "<svg onload" not in page
     assert "49" not in re.findall(r"\{\{.*?\}\}|\b49\b", page)
-    rows = _lines(page, "rows")
+    rows = packed_lines(page, "rows")
     assert [row["id"] for row in rows] == [result.id for result in results]
 
 
@@ -92,7 +78,7 @@ def test_half_a_surrogate_pair_is_written(tmp_path: Path) -> None:
     """As a broken tokenizer leaves it."""
     verdicts = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["\ud83d"])
     page = write_report([Result("\ud83d", score(verdicts))], tmp_path / "a.html")
-    rows = _lines(page.read_text(encoding="utf-8"), "rows")
+    rows = packed_lines(page.read_text(encoding="utf-8"), "rows")
     assert rows[0]["id"] == "\ud83d"
 
 
@@ -185,7 +171,7 @@ def test_what_is_undetermined_is_in_every_figure(tmp_path: Path) -> None:
     assert "undetermined 2 0 " in text.split("The plots as a table")[1]
     # The irrelevant mode depends on nothing that is open.
     assert "0.000 mean over 10 samples" in text
-    row = _lines(page, "rows")[-1]
+    row = packed_lines(page, "rows")[-1]
     assert (row["relevant"], row["relevant_bounds"]) == (None, [0, 0.5])
     assert (row["irrelevant"], "irrelevant_bounds" in row) == (0, False)
 
@@ -196,7 +182,7 @@ def test_a_value_that_was_chosen_is_drawn_and_said(tmp_path: Path) -> None:
     assert "plots and single figures count claims that the judge left open as noise" in text
     assert "0.150 to 0.250 mean over 10 samples" in text
     assert "0.0 to 0.1: 5; 0.5 to 0.6: 5." in page
-    row = _lines(page, "rows")[-1]
+    row = packed_lines(page, "rows")[-1]
     assert (row["relevant"], row["relevant_bounds"]) == (0.5, [0, 0.5])
 
 
@@ -224,9 +210,9 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
 def test_a_large_report_is_packed(tmp_path: Path) -> None:
     """Of 5,000 samples' details, a tenth of the size that they have as text."""
     page = write_report(readable_run(5000), tmp_path / "a.html").read_text(encoding="utf-8")
-    details = _lines(page, "details")
+    details = packed_lines(page, "details")
     assert len(details) == 5006
-    assert len(_block(page, "details")) < len(json.dumps(details)) / 5
+    assert len(block(page, "details")) < len(json.dumps(details)) / 5
 
 
 def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:

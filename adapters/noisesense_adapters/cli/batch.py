@@ -15,8 +15,8 @@ from noisesense_adapters.cli.score import columns_of
 from noisesense_adapters.datasets.rows import FIELDS
 
 app = typer.Typer(
-    help="Judge through batch files, for half the price: export, let the provider answer, import; "
-    "until nothing is left to ask.",
+    help="Judge through batch files, for half the price.\n\n"
+    "Export, let the provider answer, import; until nothing is left to ask.",
     no_args_is_help=True,
 )
 

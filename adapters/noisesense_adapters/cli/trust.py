@@ -253,7 +253,7 @@ def import_labels(
     ] = None,
     force: options.ForceOption = False,
 ) -> None:
-    """Turn a download of labeled claims into a file for trust --on.
+    """Turn a download of labels into a file for trust.
 
     WiCE, RefChecker's human annotations and RAGTruth are yours to download, under their licenses.
     """
