@@ -12,7 +12,6 @@ from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.progress import RunProgress
 from noisesense_adapters.cli.score import columns_of
-from noisesense_adapters.datasets.rows import FIELDS
 
 app = typer.Typer(
     help="Judge through batch files, for half the price.\n\n"
@@ -43,21 +42,8 @@ def export(
             "are FILE-2, FILE-3, …",
         ),
     ],
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="FIELD=COLUMN",
-            help="The column that holds FIELD, or a dotted path into one. Repeatable. Fields: "
-            f"{', '.join(FIELDS[:4])}.",
-        ),
-    ] = None,
-    split_contexts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SEP", help="What stands between the contexts in a cell that holds no list."
-        ),
-    ] = None,
+    mapping: options.MapOption = None,
+    split_contexts: options.SplitOption = None,
     base_url: Annotated[
         str | None, typer.Option(help="The endpoint, if not OpenAI's own.")
     ] = None,

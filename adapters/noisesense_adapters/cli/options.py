@@ -13,6 +13,7 @@ from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_mo
 from noisesense.scoring.gate import check_limit as check_bound
 from noisesense_adapters.cli.output import extent, one_line, span, tell
 from noisesense_adapters.datasets.results import Choices, choices, results_of
+from noisesense_adapters.datasets.rows import FIELDS
 
 DefinitionOption = Annotated[
     str | None,
@@ -34,6 +35,21 @@ UndeterminedOption = Annotated[
         metavar="none|low|high",
         help="The score of a sample with open verdicts: no value, or the lowest or highest that "
         "is possible. Checks use the range in any case.  [default: as in the file, else none]",
+    ),
+]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=COLUMN",
+        help="The column that holds FIELD, or a dotted path into one. Repeatable. Fields: "
+        f"{', '.join(FIELDS)}.",
+    ),
+]
+SplitOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SEP", help="What stands between the contexts in a cell that holds no list."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

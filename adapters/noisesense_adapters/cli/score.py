@@ -17,7 +17,6 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.datasets.results import choices, results_of
-from noisesense_adapters.datasets.rows import FIELDS
 from noisesense_adapters.datasets.write import check_folder, scratch_folder
 
 _judge = partial(typer.Option, rich_help_panel="Judge")
@@ -32,21 +31,8 @@ def score(
             help="JSONL, CSV, Parquet, JSON (Promptfoo's, RAGChecker's) or a dataset's folder.",
         ),
     ],
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="FIELD=COLUMN",
-            help="The column that holds FIELD, or a dotted path into one. Repeatable. Fields: "
-            f"{', '.join(FIELDS)}.",
-        ),
-    ] = None,
-    split_contexts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SEP", help="What stands between the contexts in a cell that holds no list."
-        ),
-    ] = None,
+    mapping: options.MapOption = None,
+    split_contexts: options.SplitOption = None,
     id_column: Annotated[
         str | None,
         typer.Option("--id", metavar="COLUMN", help="The column with the samples' ids."),
