@@ -36,7 +36,6 @@ from noisesense_adapters.toolbox.failures import call_model, completion_in
 from noisesense_adapters.toolbox.identity import described, identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
-    REFUSED,
     check_complete,
     read,
     read_completion,
@@ -50,8 +49,6 @@ S = TypeVar("S", bound=BaseModel)
 # An async client keeps the connections of an earlier evaluate(), which had another event loop; a
 # request on one of them is lost, and with it the connection. No pool keeps more than these.
 _MAX_LOST = 100
-
-_REFUSAL = "Unable to generate a response"  # so begins instructor's error for a refusal
 
 _Structured = (InstructorLLM, LiteLLMStructuredLLM)
 
@@ -138,11 +135,6 @@ class RagasLLM:
                     else:
                         reply = await in_thread(partial(llm.generate, prompt, schema))
                     break
-                except AssertionError as error:  # as ragas 0.4.0 and 0.4.1 set instructor
-                    if not str(error).startswith(_REFUSAL):
-                        raise
-                    reply = None
-                    break
                 except Exception as error:
                     completion = completion_in(error)
                     if completion is not None:
@@ -151,8 +143,6 @@ class RagasLLM:
                     lost += 1
                     if lost > most or not is_about_loops(error):
                         raise
-        if reply is None:
-            raise ReplyError(REFUSED, Usage(calls=lost + 1))
         # instructor attaches the provider's own reply; ragas' cache does not keep it.
         raw = getattr(reply, "_raw_response", None)
         cached = raw is None and getattr(llm, "cache", None) is not None

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
-from noisesense_adapters.toolbox.replies import CUT_SHORT, FILTERED, MISFIT, NOT_JSON, usage_of
+from noisesense_adapters.toolbox.replies import (
+    CUT_SHORT,
+    FILTERED,
+    MISFIT,
+    NOT_JSON,
+    REFUSED,
+    usage_of,
+)
 
 T = TypeVar("T")
 
@@ -92,6 +99,7 @@ _REPLY_PROBLEMS = {
     "ValidationError": MISFIT,
     "RecursionError": MISFIT,  # nested more deeply than a client can read
 }
+_REFUSAL = "Unable to generate a response"  # so begins instructor's AssertionError for a refusal
 _UNFIT_REPLY = "json_validate_failed"  # Groq's 400 for a reply that does not fit the form
 
 
@@ -188,6 +196,8 @@ def _reply_error(error: Exception) -> ReplyError | None:
     problem = MISFIT if reply is not None or _UNFIT_REPLY in _codes_of(error) else ""
     for link in _chain(error, contexts=False):
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
+        if isinstance(link, AssertionError) and str(link).startswith(_REFUSAL):
+            problem = REFUSED
     return ReplyError(problem, usage_of(reply)) if problem else None
 
 
