@@ -112,6 +112,7 @@ PLANNED: tuple[Planned, ...] = (
             version,
             ("tests/promptfoo",),
             ("openai", "cli"),
+            ("httpx",),  # the scripted server's clients
             only=f"v{version}",
             npm=True,
         )
