@@ -178,7 +178,7 @@ def test_of_failures_at_once_the_first_in_order_is_raised() -> None:
         raise ValueError(n)
 
     for _ in range(20):
-        with pytest.raises(ValueError, match="^0$"):
+        with pytest.raises(ValueError, match=r"^0$"):
             asyncio.run(gather_all(fail(n) for n in range(20)))
 
 
