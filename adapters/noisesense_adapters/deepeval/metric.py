@@ -398,7 +398,7 @@ async def _measurement(
 
 def _is_optimizing() -> bool:
     """Is DeepEval's prompt optimizer measuring? Only the calls that led here show it."""
-    frame: FrameType | None = sys._getframe()
+    frame: FrameType | None = sys._getframe()  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_globals.get("__name__") != _OPTIMIZER:
         frame = frame.f_back
     return frame is not None

@@ -321,4 +321,8 @@ def success_of(state: State, metric: Any) -> bool | None:
     # Of a score that DeepEval has set.
     if state.score is None:
         return None
-    return state.score >= threshold if higher else gate((state.score,) * 2, threshold) == "pass"
+    return (
+        state.score >= threshold
+        if higher
+        else gate((state.score, state.score), threshold) == "pass"
+    )
