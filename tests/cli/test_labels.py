@@ -1,4 +1,4 @@
-"""``noisesense export-labels`` and back through ``agreement``: blind, sampled, partly filled."""
+"""``noisesense import-labels``; ``export-labels`` and back through ``agreement``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from noisesense import InputError, Result, Sample, Verdicts, score, write_results
 from noisesense_adapters.datasets.sheets import read_labels, write_labels
 from support.command_here import run_here
+from support.datasets import write_jsonl
 from support.tables import random_pairs
 
 Capsys = pytest.CaptureFixture[str]
@@ -231,3 +232,25 @@ def test_what_cannot_be_a_sheet(tmp_path: Path) -> None:
     write_labels([result("a")], tmp_path / "a.csv")
     with pytest.raises(InputError, match="at least one label"):
         read_labels(tmp_path / "a.csv", [result("a")], lambda _: None)
+
+
+def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
+    row = {
+        "label": "supported",
+        "supporting_sentences": [[0]],
+        "claim": "The tower is red.",
+        "evidence": ["A red tower.", "By the sea."],
+        "meta": {"id": "x1"},
+    }
+    raw, out = write_jsonl(tmp_path / "dev.jsonl", [row]), tmp_path / "wice.jsonl"
+    done = run_here(capsys, "import-labels", "wice", raw, out, "--sentences", "1")
+    assert done.status == 0
+    assert "1 sample to" in done.out
+    assert ": 1 yes, 1 no, 0 undecided" in done.out
+    assert "SHA-256 of the download: " in done.out
+    refused = run_here(capsys, "import-labels", "wice", raw, out)
+    assert (refused.status, "--force" in refused.err) == (2, True)
+    wrong_sum = run_here(
+        capsys, "import-labels", "wice", raw, out, "--force", "--sha256", "0" * 64
+    )
+    assert (wrong_sum.status, "is the download complete" in wrong_sum.err) == (2, True)
