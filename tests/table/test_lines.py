@@ -221,3 +221,12 @@ def test_other_files_go_the_other_way(tmp_path: Path) -> None:
     whole = score_dataset(lines)
     assert whole == score_dataset(lines, on_done=lambda _: None)
     assert whole == score_dataset(lines, out=tmp_path / "out.jsonl")
+
+
+def test_the_confidence_that_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text("".join(f"{json.dumps(line_of(seed))}\n" for seed in range(60)))
+    slow = score_dataset(path, confidence=0.5, on_done=lambda _: None)
+    fast = score_dataset(path, confidence=0.5)
+    assert fast == slow
+    assert fast.confidence == 0.5

@@ -55,7 +55,7 @@ def jsonl_rows(path: Path) -> Iterator[Raw]:
 
 def jsonl_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, counted from 1; of one above `LARGEST` its beginning."""
-    with _opened(path) as file:
+    with opened(path) as file:
         for number, line in enumerate(_lines(file), start=1):
             if number == 1:
                 refuse_other_encodings(line, path)
@@ -69,7 +69,7 @@ def jsonl_row(path: Path, number: int, line: bytes) -> Raw:
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[IO[bytes], None, None]:
+def opened(path: Path) -> Generator[IO[bytes], None, None]:
     """The file, with the system's refusals as `InputError`."""
     try:
         with path.open("rb") as file:
@@ -104,7 +104,7 @@ def _value(line: bytes, *, first: bool) -> object:
 
 def count_lines(path: Path) -> int:
     count, last = 0, b"\n"
-    with _opened(path) as file:
+    with opened(path) as file:
         while block := file.read(_BLOCK):
             count += block.count(b"\n")
             last = block
@@ -124,7 +124,7 @@ def csv_rows(path: Path) -> Iterator[Raw]:
         InputError: the header cannot be read.
     """
     csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
-    with _opened(path) as file:
+    with opened(path) as file:
         raw = map(_whole, _lines(file))
         first = next(raw, b"")
         refuse_other_encodings(first, path)

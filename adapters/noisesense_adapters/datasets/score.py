@@ -173,7 +173,7 @@ def score_dataset(
     if plain and (on_rows is not None or on_done is None):
         tally = recorded_tally(as_path(path), chosen, on_done, on_rows)
         if tally is not None:
-            return tally.summary()
+            return tally.summary(confidence=confidence)
     on_done = on_done or (lambda _: None)
     read = partial(read_rows, path, columns, split_contexts=split_contexts)
     target = None if out is None else check_output(as_path(out), as_path(path))
