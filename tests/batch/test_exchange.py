@@ -405,7 +405,10 @@ def test_bad_arguments_before_anything_is_written(folder: Path) -> None:
     for options, problem in (
         ({"out": "round.txt"}, "a name ending in .jsonl"),
         ({"out": "no/round.jsonl"}, "a folder that exists"),
-        ({"out": "notes.jsonl"}, "requests of an earlier round, got a file of something else"),
+        (
+            {"out": "notes.jsonl"},
+            "requests of an earlier round, got a file that holds something else",
+        ),
         ({"most_requests": 0}, "most_requests"),
         ({"model": ""}, "a model's name"),
         ({"plan": "lzy"}, "plan"),
