@@ -1,9 +1,9 @@
-"""``noisesense trust`` and ``noisesense import-labels``."""
+"""``noisesense trust``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,7 +16,6 @@ from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import one_line
-from noisesense_adapters.cli.score import check_pictures
 from noisesense_adapters.datasets.results import choices, results_of
 
 _MOST_FAILURES = 5
@@ -25,7 +24,7 @@ _MOST_FAILURES = 5
 def trust(
     judge: Annotated[
         list[str],
-        typer.Option(
+        options.judge_panel(
             metavar="PROVIDER:MODEL", help="The judge to measure. Repeatable: side by side."
         ),
     ],
@@ -43,39 +42,34 @@ def trust(
             "--for", metavar="RESULTS", help="Your results: which true means do they allow?"
         ),
     ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="The endpoint, if not the provider's own.")
-    ] = None,
-    api_key_env: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The environment variable that holds the key."),
-    ] = None,
+    base_url: options.BaseUrlOption = None,
+    api_key_env: options.KeyNameOption = None,
     store: Annotated[
         Path | None,
-        typer.Option(
+        options.judge_panel(
             metavar="FILE", help="Store every call in this file, so that none is paid for twice."
         ),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="How many calls to make at once.")] = 16,
-    votes: Annotated[int, typer.Option(min=1, help="Ask for each verdict this many times.")] = 1,
-    temperature: Annotated[
-        float | None,
-        typer.Option(min=0, help="The model's temperature.  [default: the model's own]"),
-    ] = None,
+    concurrency: options.ConcurrencyOption = 16,
+    votes: options.VotesOption = 1,
+    temperature: options.TemperatureOption = None,
     confidence: Annotated[
-        float, typer.Option(help="Of both rates together, and of both modes' ranges.")
+        float,
+        typer.Option(help="The confidence of both rates together, and of both modes' ranges."),
     ] = 0.95,
     definition: options.DefinitionOption = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a report of --for that says it: one .html file."),
+        typer.Option(
+            metavar="FILE", help="Write a report of --for with these sentences: one .html file."
+        ),
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Measure how far a judge can be trusted.
 
     Asks it about claims that people labeled, counts its false "yes" and false "no", and, with
-    --for, says which true means your results allow. The last line says it in one sentence, for
+    --for, says which true means your results allow. The last line sums it up in one sentence: for
     the judge that made the results, else for the first.
 
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
@@ -87,7 +81,7 @@ def trust(
 
     if report is not None and results is None:
         raise InputError("--for as well", "only --report", where="trust")
-    check_pictures(report, None, on)
+    options.check_pictures(report, None, on)
     reading = options.Reading()
     labeled = [result for result in reading.results(on) if result.score is not None]
     if not labeled:
@@ -95,9 +89,9 @@ def trust(
     name: DefinitionName = choices(definition)["definition"] or (
         "ragas" if results is None else options.definition_in(results)
     )
-    found: list[Trust] = []
+    trusts: list[Trust] = []
     for model in judge:
-        asked = model_judge(
+        measured = model_judge(
             model,
             base_url=base_url,
             api_key_env=api_key_env,
@@ -106,54 +100,56 @@ def trust(
             concurrency=concurrency,
             store=store,
         )
-        with _Asking(model, len(labeled)) as asking:
-            judged = judge_labels(labeled, asked, concurrency=concurrency, on_done=asking.add)
-        mine = None if results is None else options.Reading(name).results(results)
-        found.append(
+        with _Progress(model, len(labeled)) as progress:
+            judged = judge_labels(labeled, measured, concurrency=concurrency, on_done=progress.add)
+        trusts.append(
             measure(
                 model,
                 judged.samples,
-                results=mine,
+                results=None if results is None else options.Reading(name).results(results),
                 usage=judged.usage,
                 definition=name,
                 confidence=confidence,
             )
         )
-    told = next((each for each in found if _made(each)), found[0])
+    headline = next((each for each in trusts if _judged_results(each)), trusts[0])
     if as_json:
         output.show_json(
             {
                 "labels": str(on),
                 "results": results and str(results),
-                "judges": [each.to_dict() for each in found],
-                "sentence": told.sentence,
+                "judges": [each.to_dict() for each in trusts],
+                "sentence": headline.sentence,
             }
         )
     else:
-        _show(output.console(), found, told, len(labeled))
-    if told.results_by and not _made(told):
+        _show(output.console(), trusts, headline, len(labeled))
+    if headline.results_by and not _judged_results(headline):
         output.tell(
-            f"note: the results were judged by {', '.join(told.results_by)}; the rates are those "
-            f"of {told.judge}."
+            f"note: the results were judged by {', '.join(headline.results_by)}; the rates are "
+            f"those of {headline.judge}."
         )
     if report is not None and results is not None:
         from noisesense_adapters.report import write_report
 
-        sentences = [each.sentence for each in found]
-        mine = results_of(results, definition=name)
-        write_report(mine, report, title=f"Noise sensitivity: {results.name}", trust=sentences)
+        write_report(
+            results_of(results, definition=name),
+            report,
+            title=f"Noise sensitivity: {results.name}",
+            trust=[each.sentence for each in trusts],
+        )
         output.tell(f"wrote {report}")
-    failed = any(each.failed for each in found)
+    failed = any(each.failed for each in trusts)
     raise typer.Exit(options.SOME_FAILED if failed else reading.status)
 
 
-def _made(trusted: Trust) -> bool:
-    """Did this judge make the results? They name the model, its plan and prompts."""
-    model = trusted.judge.partition(":")[2]
-    return any(by == model or by.startswith(f"{model},") for by in trusted.results_by)
+def _judged_results(trust: Trust) -> bool:
+    """Are the results this judge's? They name its model, its plan and its prompts."""
+    model = trust.judge.partition(":")[2]
+    return any(by == model or by.startswith(f"{model},") for by in trust.results_by)
 
 
-class _Asking:
+class _Progress:
     """A bar on a terminal's stderr, and the first failures."""
 
     def __init__(self, judge: str, total: int) -> None:
@@ -170,7 +166,7 @@ class _Asking:
         self._task = self._bar.add_task(one_line(judge), total=total)
         self._failures = 0
 
-    def __enter__(self) -> _Asking:
+    def __enter__(self) -> _Progress:
         self._bar.start()
         return self
 
@@ -185,7 +181,7 @@ class _Asking:
                 output.show_lines(self._console, one_line(f"failed: {failure}"))
 
 
-def _show(out: Console, found: list[Trust], told: Trust, labeled: int) -> None:
+def _show(out: Console, trusts: list[Trust], headline: Trust, labeled: int) -> None:
     output.show_lines(out, f"{counted(labeled, 'labeled sample')}", "")
     columns = [
         output.Column("judge"),
@@ -210,19 +206,19 @@ def _show(out: Console, found: list[Trust], told: Trust, labeled: int) -> None:
             _between(each.false_no_interval),
             "-" if each.kappa is None else f"{each.kappa:.3f}",
         ]
-        for each in found
+        for each in trusts
     ]
     output.show_table(out, columns, rows)
-    if told.band is not None:
+    if headline.band is not None:
         output.show_lines(
             out,
             "",
             "assumed: the judge errs on the results as on the labels, in each verdict on its own",
         )
-        for each in found:
-            if each is not told:
+        for each in trusts:
+            if each is not headline:
                 output.show_lines(out, each.sentence)
-    output.show_lines(out, "", told.sentence)
+    output.show_lines(out, "", headline.sentence)
 
 
 def _percent(share: float | None) -> str:
@@ -231,42 +227,3 @@ def _percent(share: float | None) -> str:
 
 def _between(interval: Interval | None) -> str:
     return "-" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}"
-
-
-def import_labels(
-    source: Annotated[str, typer.Argument(metavar="wice|refchecker|ragtruth")],
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DOWNLOAD... OUT",
-            help="The downloaded files, then the file to write. wice: claim/dev.jsonl; "
-            "refchecker: human annotations and contexts; ragtruth: response.jsonl and "
-            "source_info.jsonl.",
-        ),
-    ],
-    sentences: Annotated[
-        int, typer.Option(min=1, help="wice: sentences of the evidence in a chunk.")
-    ] = 8,
-    sha256: Annotated[
-        str | None,
-        typer.Option(metavar="HEX", help="The checksum that the downloaded files must have."),
-    ] = None,
-    force: options.ForceOption = False,
-) -> None:
-    """Turn a download of labels into a file for trust.
-
-    WiCE, RefChecker's human annotations and RAGTruth are yours to download, under their licenses.
-    """
-    from noisesense_adapters.datasets.labels import Source
-    from noisesense_adapters.datasets.labels import import_labels as convert
-
-    if len(files) < 2:
-        raise InputError("the downloaded files and a file to write", "one file", where=source)
-    *paths, out = files
-    options.check_new(out, force=force)
-    done = convert(cast("Source", source), paths, out, sentences=sentences, sha256=sha256)
-    output.say(
-        f"wrote {counted(done.samples, 'sample')} to {out}: {done.yes:,} yes, {done.no:,} no, "
-        f"{done.undecided:,} undecided",
-        f"SHA-256 of the download: {done.sha256}",
-    )
