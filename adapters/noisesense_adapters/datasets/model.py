@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
-from noisesense.judging.llm import Plan
+from noisesense.judging.planned import Plan
 from noisesense_adapters.toolbox.extras import needs_extra
 
 if TYPE_CHECKING:
