@@ -176,7 +176,10 @@ def test_gather_all_raises_the_first_failure_once_everything_is_gone() -> None:
 def test_the_samples_of_a_run_share_no_failure() -> None:
     bad = Sample(response="r", reference="g", retrieved_contexts=["c"])
     mind = Mind(TRUTHS)
-    llm = ScriptedLLM(lambda p: JudgeError("down") if '"text":"r"' in p else mind.answer(p))
+    down = ('"text":"r"', '"text":"g"')  # whichever is asked first
+    llm = ScriptedLLM(
+        lambda p: JudgeError("down") if any(each in p for each in down) else mind.answer(p)
+    )
     judge = LLMJudge(llm, max_concurrency=3)
 
     async def run() -> list[Verdicts | BaseException]:

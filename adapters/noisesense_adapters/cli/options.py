@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -83,6 +84,22 @@ MaxUnanswered = Annotated[
 ModeOption = Annotated[
     str | None,
     typer.Option(metavar="relevant|irrelevant", help="Check only this mode.  [default: both]"),
+]
+_local = partial(typer.Option, rich_help_panel="Local judge (--judge local:MODEL)")
+ThresholdOption = Annotated[
+    float | None,
+    _local(min=0, max=1, help="A probability of at least this is a yes.  [default: 0.5]"),
+]
+DeviceOption = Annotated[
+    str | None, _local(help="E.g. cpu or cuda:1.  [default: a GPU if there is one]")
+]
+BatchSizeOption = Annotated[int | None, _local(min=1, help="Inputs at once.  [default: 16]")]
+ClaimsOption = Annotated[
+    str | None,
+    _local(
+        metavar="PROVIDER:MODEL",
+        help="The model that finds the claims.  [default: each sentence is one]",
+    ),
 ]
 ResultsPath = Annotated[
     Path,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from noisesense import Interval, Trust
+from noisesense import Calibration, Interval, Trust
 from noisesense import trust as measure
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import DefinitionName
@@ -62,6 +63,9 @@ def trust(
         float | None,
         typer.Option(min=0, help="The model's temperature.  [default: the model's own]"),
     ] = None,
+    threshold: options.ThresholdOption = None,
+    device: options.DeviceOption = None,
+    batch_size: options.BatchSizeOption = None,
     confidence: Annotated[
         float, typer.Option(help="Of both rates together, and of both modes' ranges.")
     ] = 0.95,
@@ -76,7 +80,8 @@ def trust(
 
     Asks it about claims that people labeled, counts its false "yes" and false "no", and, with
     --for, says which true means your results allow. The last line says it in one sentence, for
-    the judge that made the results, else for the first.
+    the judge that made the results, else for the first. For a local judge (local:MODEL) it also
+    finds thresholds.
 
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
     read; 130 interrupted (with --store, the same command continues).
@@ -95,17 +100,22 @@ def trust(
     name: DefinitionName = choices(definition)["definition"] or (
         "ragas" if results is None else options.definition_in(results)
     )
+    local: dict[str, Any] = {"device": device, "batch_size": batch_size, "threshold": threshold}
+    remote: dict[str, Any] = {"base_url": base_url, "api_key_env": api_key_env, "votes": votes}
+    remote["temperature"] = temperature
+    given = ", ".join(name for name, value in local.items() if value is not None)
+    if given and not any(model.startswith("local:") for model in judge):
+        raise InputError("--judge local:MODEL as well", f"only {given}", where="trust")
     found: list[Trust] = []
+    names: list[str] = []
     for model in judge:
         asked = model_judge(
             model,
-            base_url=base_url,
-            api_key_env=api_key_env,
-            temperature=temperature,
-            votes=votes,
             concurrency=concurrency,
             store=store,
+            **(local if model.startswith("local:") else remote),
         )
+        names.append(asked.model)
         with _Asking(model, len(labeled)) as asking:
             judged = judge_labels(labeled, asked, concurrency=concurrency, on_done=asking.add)
         mine = None if results is None else options.Reading(name).results(results)
@@ -115,11 +125,13 @@ def trust(
                 judged.samples,
                 results=mine,
                 usage=judged.usage,
+                probabilities=judged.probabilities,
                 definition=name,
                 confidence=confidence,
             )
         )
-    told = next((each for each in found if _made(each)), found[0])
+    made = [_made(each, name) for each, name in zip(found, names, strict=True)]
+    told = found[made.index(True)] if True in made else found[0]
     if as_json:
         output.show_json(
             {
@@ -131,7 +143,7 @@ def trust(
         )
     else:
         _show(output.console(), found, told, len(labeled))
-    if told.results_by and not _made(told):
+    if told.results_by and True not in made:
         output.tell(
             f"note: the results were judged by {', '.join(told.results_by)}; the rates are those "
             f"of {told.judge}."
@@ -147,9 +159,8 @@ def trust(
     raise typer.Exit(options.SOME_FAILED if failed else reading.status)
 
 
-def _made(trusted: Trust) -> bool:
+def _made(trusted: Trust, model: str) -> bool:
     """Did this judge make the results? They name the model, its plan and prompts."""
-    model = trusted.judge.partition(":")[2]
     return any(by == model or by.startswith(f"{model},") for by in trusted.results_by)
 
 
@@ -213,6 +224,9 @@ def _show(out: Console, found: list[Trust], told: Trust, labeled: int) -> None:
         for each in found
     ]
     output.show_table(out, columns, rows)
+    for each in found:
+        if each.calibration is not None:
+            output.show_lines(out, "", *_thresholds(each.judge, each.calibration))
     if told.band is not None:
         output.show_lines(
             out,
@@ -223,6 +237,14 @@ def _show(out: Console, found: list[Trust], told: Trust, labeled: int) -> None:
             if each is not told:
                 output.show_lines(out, each.sentence)
     output.show_lines(out, "", told.sentence)
+
+
+def _thresholds(judge: str, found: Calibration) -> Iterator[str]:
+    yield f"thresholds for {judge}, by these labels; measure the one you take on others:"
+    for cut, what in ((found.balanced, "balances the rates"), (found.best_kappa, "best kappa")):
+        rates = f"{cut.false_yes:.1%} false yes, {cut.false_no:.1%} false no"
+        kappa = "" if cut.kappa is None else f", kappa {cut.kappa:.3f}"
+        yield f"  --threshold {cut.threshold}  {what}: {rates}{kappa}"
 
 
 def _percent(share: float | None) -> str:

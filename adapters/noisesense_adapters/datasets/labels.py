@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -21,20 +20,28 @@ from noisesense.errors import check_choice, describe
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
 from noisesense.judging.calls import gather_all
 from noisesense.judging.protocol import EntailmentJudge
+from noisesense.stats.cells import cell_of
 from noisesense.verdicts.form import Cell
 from noisesense.verdicts.verdicts import as_model
 from noisesense_adapters.datasets.score import GIVE_UP
 from noisesense_adapters.toolbox.running import run_blocking
+from noisesense_adapters.toolbox.sentences import sentence_spans
 
 OnDone = Callable[[str | None], object]
 """Called for each labeled sample with why it failed, or None."""
 
 
 class JudgedLabels(NamedTuple):
-    """Labels beside a judge's verdicts, and what these cost."""
+    """Labels beside a judge's verdicts, and what these cost.
+
+    Attributes:
+        probabilities: of a judge that has them: what people said of a cell, and how likely the
+            judge has it.
+    """
 
     samples: list[LabeledVerdicts]
     usage: Usage
+    probabilities: list[tuple[bool, float]]
 
 
 def judge_labels(
@@ -49,7 +56,7 @@ def judge_labels(
     Args:
         labeled: results whose verdicts are labels; they need the chunks' texts. Where people said
             which claims are correct and the sample is there, its reference is a text, too.
-        judge: e.g. `LLMJudge`.
+        judge: e.g. `LLMJudge`, or `noisesense_adapters.local.LocalJudge`.
         concurrency: how many samples at once.
         on_done: see `OnDone`.
 
@@ -61,6 +68,7 @@ def judge_labels(
     waiting = iter(labeled)
     samples: list[LabeledVerdicts] = []
     usages: list[Usage] = []
+    probabilities: list[tuple[bool, float]] = []
 
     async def work() -> None:
         for result in waiting:
@@ -70,8 +78,9 @@ def judge_labels(
             labels = as_model(result.score.verdicts)
             judged, failure = None, None
             try:
-                judged, usage = await _judged(labels, result, judge)
+                judged, usage, likely = await _judged(labels, result, judge)
                 usages.append(usage)
+                probabilities.extend(likely)
             except errors.JudgeError as error:
                 failure = str(error)
             samples.append(LabeledVerdicts(labels, judged, result.id, result.cluster))
@@ -86,12 +95,12 @@ def judge_labels(
         await gather_all([work() for _ in range(concurrency)])
 
     run_blocking(all_work())
-    return JudgedLabels(samples, sum(usages, Usage()))
+    return JudgedLabels(samples, sum(usages, Usage()), probabilities)
 
 
 async def _judged(
     labels: Verdicts, result: Result, judge: EntailmentJudge
-) -> tuple[Verdicts, Usage]:
+) -> tuple[Verdicts, Usage, list[tuple[bool, float]]]:
     texts = [chunk.text for chunk in labels.chunks or ()]
     responses = [claim.text for claim in labels.response_claims]
     references = [claim.text for claim in labels.reference_claims]
@@ -103,11 +112,13 @@ async def _judged(
     )
     premises = [*texts, result.sample.reference] if result.sample and checked else texts
     rows: list[list[Cell]] = []
+    likely: list[Sequence[float | None]] = []
     usage = Usage()
     for asked, claims in ((premises, responses), (texts, references)):
         if claims:
             found = await judge.entailment(asked, claims)
             rows += [list(row) for row in found.cells]
+            likely += found.probabilities or ()
             usage += found.usage
     width, count = len(texts), len(responses)
     correct = [row[width] if checked else None for row in rows[:count]]
@@ -119,7 +130,18 @@ async def _judged(
         reference_claims=references,
         chunks=texts,
     )
-    return verdicts, usage
+    said: list[list[Cell]] = [
+        [*(cell_of(claim, j) for j in range(width)), *([claim.correct] if checked else [])]
+        for claim in labels.response_claims
+    ]
+    said += [[cell_of(claim, j) for j in range(width)] for claim in labels.reference_claims]
+    pairs = [
+        (label, p)
+        for labeled, row in zip(said, likely, strict=False)
+        for label, p in zip(labeled, row, strict=True)
+        if label is not None and p is not None
+    ]
+    return verdicts, usage, pairs
 
 
 Source = Literal["wice", "refchecker", "ragtruth"]
@@ -271,32 +293,17 @@ def _ragtruth(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
             info = cast("dict[str, Any]", info).get("passages") or json.dumps(
                 info, ensure_ascii=False
             )
-        sentences = list(sentence_spans(response))
-        if not info or not sentences:
+        spans_of = list(sentence_spans(response))
+        if not info or not spans_of:
             continue
         table: list[list[Cell]] = []
-        for start, end in sentences:
+        for start, end in spans_of:
             hit = [each for each in spans if each["start"] < end and each["end"] > start]
             true = [each for each in hit if each.get("implicit_true")]
             # True, but not said by the source: people did not decide whether it is entailed.
             table.append([None if hit and len(true) == len(hit) else not hit])
-        claims = [response[start:end] for start, end in sentences]
+        claims = [response[start:end] for start, end in spans_of]
         yield _Labeled(str(name), str(source_id), claims, [str(info)], table)
-
-
-_BREAK = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
-
-
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence, by its punctuation."""
-    start = 0
-    for each in [*_BREAK.finditer(text), None]:
-        end = len(text) if each is None else each.start()
-        left = len(text[start:end]) - len(text[start:end].lstrip())
-        right = len(text[start:end].rstrip())
-        if right > left:
-            yield start + left, start + right
-        start = end if each is None else each.end()
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, describe
 from noisesense.judging.calls import (
@@ -53,6 +53,11 @@ def check_plan(plan: object, store: object) -> None:
     if store is not None and not callable(getattr(store, "claim", None)):
         hint = "store=VerdictStore(path)"
         raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
+
+
+A = TypeVar("A")
+Check = Callable[[SampleRun, str, Sequence[Premise]], Awaitable[Sequence[Mapping[int, A | None]]]]
+"""As `ClaimChecker.verify`, with answers of any kind."""
 
 
 class PlannedJudge:
@@ -146,6 +151,12 @@ class PlannedJudge:
             JudgeError: the model could not be asked. Calls that were finished stay in the store.
             StoreError: the store cannot be read or written.
         """
+        return Entailment(*await self._cells(texts, claims, self._checker.verify, False))
+
+    async def _cells(
+        self, texts: Sequence[str], claims: Sequence[str], check: Check[A], blank: A
+    ) -> tuple[list[list[A | None]], Usage, int]:
+        """What the check gives for each claim and text, the usage, and how much has no answer."""
         identity = "" if self._store is None else identity_of(self._llm)
         run = SampleRun(
             digest("\0".join([*texts, "", *claims])), encodable(claims[0][:60]), identity
@@ -153,16 +164,17 @@ class PlannedJudge:
         numbered = dict(enumerate(claims))
         asked = [text for text in dict.fromkeys(texts) if text.strip()]
         try:
-            premises = [Premise(text, numbered) for text in asked]
-            answers = await self._checker.verify(run, "chunk", premises)
+            answers = await check(run, "chunk", [Premise(text, numbered) for text in asked])
         except BaseException:
             self._totals.add(Totals(failed=1))
             raise
         by_text = dict(zip(asked, answers, strict=True))
-        cells = [[by_text.get(text, {i: False})[i] for text in texts] for i in numbered]
+        cells = [
+            [by_text[text][i] if text in by_text else blank for text in texts] for i in numbered
+        ]
         unanswered = sum(row.count(None) for row in cells)
         self._totals.add(Totals(samples=1, unanswered=unanswered))
-        return Entailment(cells, run.usage, unanswered)
+        return cells, run.usage, unanswered
 
     async def _fill(self, sample: Sample, run: SampleRun) -> PendingVerdicts:
         """The plan, step by step."""
