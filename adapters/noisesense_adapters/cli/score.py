@@ -257,7 +257,7 @@ def _check_repeats(judge: str | None, claims: str | None, *outputs: object) -> N
     if any(outputs):
         hint = "give them one of the results files afterwards"
         raise InputError(
-            "--out and --json", "a report, plots or aggregates", where="--repeats", hint=hint
+            "--out or --json", "a report, plots or aggregates", where="--repeats", hint=hint
         )
     if judge is not None and judge.startswith("local:") and claims is None:
         hint = "a local judge whose claims are sentences always says the same"

@@ -47,8 +47,8 @@ class Calibration(Record):
 def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
     """The thresholds that balance false "yes" and false "no", and that agree best with people.
 
-    Every threshold between two neighboring probabilities is tried. It is given with as few digits
-    as tell the two apart.
+    Every threshold between two neighboring probabilities is tried. It is their middle, rounded as
+    far as that tells the two apart.
 
     Args:
         cells: what people said, and the probability.
@@ -88,7 +88,7 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
 
 
 def _between(low: float, high: float) -> float:
-    """Above the one and at most the other, with as few digits as that takes."""
+    """The middle, rounded, but above the one and at most the other."""
     middle = (low + high) / 2
     for digits in range(1, 17):
         if low < round(middle, digits) <= high:
