@@ -33,7 +33,14 @@ nox.options.envdir = str(ROOT / ".nox")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many processes would each compile everything
 nox.options.sessions = [each.name for each in PLANNED] + ["table"]
 
-TOOLS = ("pytest>=8.4", "pytest-xdist>=3.6", "hypothesis>=6.100", "jsonschema>=4.20", "numpy")
+TOOLS = (
+    "pytest>=8.4",
+    "pytest-timeout>=2.3",
+    "pytest-xdist>=3.6",
+    "hypothesis>=6.100",
+    "jsonschema>=4.20",
+    "numpy",
+)
 
 
 def interpreter(version: str) -> str | None:

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.broad
+
 
 def test_the_benchmark_runs() -> None:
     command = [sys.executable, str(Path(__file__).with_name("core_cost.py")), "--runs", "1"]

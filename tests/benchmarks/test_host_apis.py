@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.broad
+
 COMMAND = Path(__file__).with_name("host_apis.py")
 
 

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.broad
+
 CHUNKS = (1, 5, 10, 20)
 WHOSE = ("ragas", "ours", "ours, full")
 

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.broad
+
 
 def _run(name: str, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(Path(__file__).with_name(name)), *options]

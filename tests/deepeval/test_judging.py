@@ -16,6 +16,7 @@ from support.chat import tokens
 from support.deepeval_run import MindModel, OpenAIModel, case_of, run, run_one
 from support.mind import Mind
 from support.server import ScriptedServer
+from support.sizes import few_or_many
 from support.tables import Shape, random_pairs
 
 EXAMPLES = reference_examples()
@@ -48,8 +49,9 @@ def test_reference_examples_from_their_texts(definition: Any) -> None:
 
 
 @BOTH
-def test_500_tables_score_as_their_verdicts_do(run_async: bool) -> None:
-    pairs = list(random_pairs(500, shape=Shape(labelled=0.3)))
+@few_or_many(60, 500)
+def test_random_tables_score_as_their_verdicts_do(run_async: bool, count: int) -> None:
+    pairs = list(random_pairs(count, shape=Shape(labelled=0.3)))
     cases = [
         case_of(sample, name=str(i), metadata=labels(verdicts))
         for i, (sample, verdicts) in enumerate(pairs)

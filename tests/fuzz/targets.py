@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from noisesense import (
     JudgeError,
@@ -339,6 +340,6 @@ def corpus(name: str) -> list[bytes]:
 
 def run(name: str, data: bytes) -> None:
     """One input. Raises what is a finding."""
-    promptfoo_llm.judge_once = _nobody  # type: ignore[assignment]
-    with contextlib.suppress(NoiseSenseError):
+    replaced = patch.object(promptfoo_llm, "judge_once", _nobody)
+    with replaced, contextlib.suppress(NoiseSenseError):
         TARGETS[name](data)

@@ -173,12 +173,21 @@ def test_gather_all_raises_the_first_failure_once_everything_is_gone() -> None:
     asyncio.run(run())
 
 
+def test_of_failures_at_once_the_first_in_order_is_raised() -> None:
+    async def fail(n: int) -> None:
+        raise ValueError(n)
+
+    for _ in range(20):
+        with pytest.raises(ValueError, match=r"^0$"):
+            asyncio.run(gather_all(fail(n) for n in range(20)))
+
+
 def test_the_samples_of_a_run_share_no_failure() -> None:
     bad = Sample(response="r", reference="g", retrieved_contexts=["c"])
     mind = Mind(TRUTHS)
-    down = ('"text":"r"', '"text":"g"')  # whichever is asked first
+    of_bad = ('"text":"r"', '"text":"g"')
     llm = ScriptedLLM(
-        lambda p: JudgeError("down") if any(each in p for each in down) else mind.answer(p)
+        lambda p: JudgeError("down") if any(each in p for each in of_bad) else mind.answer(p)
     )
     judge = LLMJudge(llm, max_concurrency=3)
 

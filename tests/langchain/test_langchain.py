@@ -8,14 +8,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, Field, PrivateAttr
 
@@ -330,10 +331,34 @@ class EndlessAsync(Endless):
         raise AssertionError
 
 
+class EndlessStream(Endless):
+    streaming: bool = False
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        self.asked.append("stream")
+        yield ChatGenerationChunk(message=AIMessageChunk("{"))
+        self._end.wait()
+
+
+class EndlessAsyncStream(EndlessStream):
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        self.asked.append("async stream")
+        yield ChatGenerationChunk(message=AIMessageChunk("{"))
+        await asyncio.Event().wait()
+
+
 @pytest.mark.parametrize("change", [lambda m: m, lambda m: m.bind(a=1), lambda m: m.with_retry()])
-@pytest.mark.parametrize(("kind", "how"), [(Endless, "blocking"), (EndlessAsync, "async")])
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        (Endless, "blocking"),
+        (EndlessAsync, "async"),
+        (partial(EndlessStream, streaming=True), "stream"),
+        (partial(EndlessAsyncStream, streaming=True), "async stream"),
+    ],
+)
 def test_a_timeout_ends_the_call_of_any_model(
-    kind: type[Endless], how: str, change: Callable[[Any], Any]
+    kind: Callable[..., Endless], how: str, change: Callable[[Any], Any]
 ) -> None:
     model = kind(says=AIMessage("{}"))
     with pytest.raises(JudgeError, match="gave no reply in time"):

@@ -25,6 +25,7 @@ from support.misbehavior import HANG, always
 from support.ragas_llms import KEY, KINDS, asked, evaluated_by
 from support.ragas_runs import COLUMNS, column, same
 from support.server import ScriptedServer
+from support.sizes import few_or_many
 from support.tables import Shape, random_pair, random_pairs
 
 ONE = {"max_concurrency": 1}  # ragas' wrapper sets the model's temperature for a call, and back
@@ -54,9 +55,8 @@ def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @each_kind
-def test_random_tables_give_the_figures_of_their_verdicts(kind: str) -> None:
-    # evaluate() wraps a LangChain model just so; the two clients of openai differ but little.
-    count = {"async client": 500, "LangChain": 500}.get(kind, 50)
+@few_or_many(50, 500)
+def test_random_tables_give_the_figures_of_their_verdicts(kind: str, count: int) -> None:
     pairs = list(random_pairs(count, shape=Shape(chunks=(1, 3))))
     with ScriptedServer(Mind(pairs), api_key=KEY) as server:
         result = evaluated_by(kind, server, samples_of(pairs), both())

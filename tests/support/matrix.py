@@ -119,7 +119,7 @@ PLANNED: tuple[Planned, ...] = (
             only=f"v{version}",
             npm=True,
         )
-        for version in ("0.121", "0.123")
+        for version in ("0.118", "0.121", "0.123")
     ),
     *_of_host(
         "MLflow",

@@ -33,7 +33,11 @@ LOCKS = Path(__file__).parents[1] / "promptfoo"
 LATEST = "v0.123"
 """Its lock file brings the Node.js 22 that it needs; the older one runs on the machine's own."""
 
-VERSIONS = (pytest.param("v0.121", marks=pytest.mark.broad), LATEST)
+VERSIONS = (
+    pytest.param("v0.118", marks=pytest.mark.broad),  # compiles SQLite where it is installed
+    pytest.param("v0.121", marks=pytest.mark.broad),
+    LATEST,
+)
 _UNUSED = ("@openai/codex-*/vendor", "@openai/codex-*/bin", "@anthropic-ai/claude-agent-sdk-*")
 """Other programs that Promptfoo brings along: half a gigabyte."""
 

@@ -20,6 +20,7 @@ from noisesense_adapters.toolbox import running as _ask
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer
+from support.sizes import few_or_many
 from support.tables import Shape, random_pairs
 
 Make = Callable[[ScriptedServer], StructuredLLM]
@@ -33,7 +34,6 @@ BRIDGES: dict[str, Make] = {
 }
 each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
 
-TABLES = 500
 SHAPE = Shape(response_claims=(0, 6), reference_claims=(1, 4), chunks=(1, 6), labelled=0.2)
 
 
@@ -43,8 +43,11 @@ def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @each_bridge
-def test_random_tables_come_back_and_score_as_recorded(make: Make, tmp_path: Path) -> None:
-    pairs = list(random_pairs(TABLES, shape=SHAPE))
+@few_or_many(60, 500)
+def test_random_tables_come_back_and_score_as_recorded(
+    make: Make, tmp_path: Path, count: int
+) -> None:
+    pairs = list(random_pairs(count, shape=SHAPE))
     samples = [sample for sample, _ in pairs]
     write_recording(tmp_path / "true.jsonl", pairs)
     with ScriptedServer(Mind(pairs)) as server:

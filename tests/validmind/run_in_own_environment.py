@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[2]
 TESTS = Path(__file__).parent / "own_environment"
 # LangChain for the tests of `judge_llm`, hypothesis for the random tables.
-NEEDED = [f"{ROOT}[validmind,langchain]", "pytest>=8.4", "hypothesis>=6.100"]
+NEEDED = [f"{ROOT}[validmind,langchain]", "pytest>=8.4"]
+NEEDED += ["pytest-timeout>=2.3", "hypothesis>=6.100"]
 
 
 def main() -> int:

@@ -21,7 +21,7 @@ from noisesense_adapters.toolbox.replies import (
     spelled_out,
     usage_of,
 )
-from noisesense_adapters.toolbox.running import ask_either, with_deadline, within
+from noisesense_adapters.toolbox.running import all_within, ask_either, with_deadline, within
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -195,8 +195,12 @@ def _limited(model: Any, fields: Mapping[str, Any]) -> Any:
     retries = fields.get("max_retries")
     seconds = limits[0] * (1 + max(retries if isinstance(retries, int) else 0, 0))
     limited = model.model_copy()
-    for name in ("_generate", "_agenerate"):  # the second may call the first of the same object
-        vars(limited)[name] = within(getattr(limited, name), lambda *_, **__: seconds)
+    # An async one may call a blocking one of the same object, in a thread that is waited for. The
+    # last is the one that streams, if the model does; models that complete a text have none.
+    for name in ("_generate", "_agenerate", "_agenerate_with_cache"):
+        if callable(call := getattr(limited, name, None)):
+            vars(limited)[name] = within(call, lambda *_, **__: seconds)
+    vars(limited)["_stream"] = all_within(limited._stream, seconds)
     return limited
 
 

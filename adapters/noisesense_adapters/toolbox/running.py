@@ -7,8 +7,9 @@ import contextlib
 import contextvars
 import inspect
 import threading
+import time
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import Future
 from functools import partial, wraps
 from typing import Any, TypeVar
@@ -107,6 +108,25 @@ def within(call: Callable[..., Any], seconds: Callable[..., float | None]) -> Ca
         return done.result(seconds(*args, **options))
 
     return asynchronous if inspect.iscoroutinefunction(call) else blocking
+
+
+def all_within(
+    call: Callable[..., Iterable[T]], seconds: float
+) -> Callable[..., Generator[T, None, None]]:
+    """The generator function, whose items all come within ``seconds``, or else `TimeoutError`."""
+
+    @wraps(call)
+    def items(*args: Any, **options: Any) -> Generator[T, None, None]:
+        end = time.monotonic() + seconds
+        following = partial(next, iter(call(*args, **options)), _END)
+        limited = within(following, lambda: end - time.monotonic())
+        while (item := limited()) is not _END:
+            yield item
+
+    return items
+
+
+_END = object()
 
 
 def _seconds(request: Any, **_: object) -> float | None:

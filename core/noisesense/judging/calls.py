@@ -55,16 +55,16 @@ class LoopLimit:
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run everything at once; the results in order.
 
-    The first failure, or being cancelled, cancels the rest and waits until it is gone.
-    `asyncio.gather` would leave it running. A call that waits for its answer is no failure: the
-    others go on, and may have something to ask as well.
+    The first failure (of several at once, the first in order), or being cancelled, cancels the
+    rest and waits until it is gone. `asyncio.gather` would leave it running. A call that waits for
+    its answer is no failure: the others go on, and may have something to ask as well.
     """
-    tasks = [asyncio.ensure_future(each) for each in work]
+    tasks = {asyncio.ensure_future(each): i for i, each in enumerate(work)}
     running = set(tasks)
     try:
         while running:
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
-            for task in done:
+            for task in sorted(done, key=tasks.__getitem__):
                 with suppress(AwaitingAnswerError):
                     task.result()
         return [task.result() for task in tasks]
