@@ -191,6 +191,14 @@ def test_a_model_finds_the_claims() -> None:
     assert "claims=sentences" not in LocalJudge(Known({}), claims=llm).name
 
 
+def test_nothing_is_asked_about_no_claims() -> None:
+    known = Known(LIKELY)
+    judge = LocalJudge(known)
+    verdicts = judged(judge, SAMPLE.model_copy(update={"response": "…"}))
+    assert verdicts.response_claims == ()
+    assert (known.asked, judge.usage) == ([], Usage())
+
+
 def test_given_claims_with_probabilities() -> None:
     judge = LocalJudge(Known({("a", "x"): 0.75, ("b", "x"): math.nan}), threshold=0.7)
     found = asyncio.run(judge.entailment(["a", "b", " ", "a"], ["x", "y"]))

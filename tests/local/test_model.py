@@ -156,6 +156,11 @@ def test_other_weights_are_another_model(tmp_path: Path) -> None:
     assert NLIModel(tmp_path / "one", max_tokens=12).identity != one.identity
 
 
+def test_a_folder_of_the_hubs_cache_has_the_models_name(tmp_path: Path) -> None:
+    folder = tmp_path / "models--lytang--MiniCheck-RoBERTa-Large" / "snapshots" / "0123abcd"
+    assert NLIModel(write_model(folder)).name == "lytang/MiniCheck-RoBERTa-Large"
+
+
 def test_forms_by_name() -> None:
     names = ["lytang/MiniCheck-Flan-T5-Large", "MiniCheck-DeBERTa-v3-Large", "vectara/x", "nli"]
     types = ["t5", "deberta-v2", "HHEMv2", "bert"]

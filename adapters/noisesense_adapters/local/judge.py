@@ -178,6 +178,8 @@ class _Checker(NamedTuple):
         self, run: SampleRun, step: str, premises: Sequence[Premise]
     ) -> list[dict[int, float | None]]:
         async def one(premise: Premise) -> dict[int, float | None]:
+            if not premise.claims:
+                return {}
             given: list[list[float | None]] = [[None] * len(premise.claims)]
             prompt = json.dumps([premise.text, [*premise.claims.values()]], ensure_ascii=False)
             call = ModelCall(step, prompt, Probabilities, partial(_read, given))
@@ -229,11 +231,20 @@ class _Bridge:
     def _work(self) -> None:
         while True:
             with self._lock:
-                taken, self._waiting = self._waiting, []
+                taken = self._next()
                 if not taken:
                     self._working = False
                     return
             self._answer([each for each in taken if each.done.set_running_or_notify_cancel()])
+
+    def _next(self) -> list[_Request]:
+        """As many as fill a few batches: an interrupt loses no more than these."""
+        most, pairs, count = 4 * getattr(self._classifier, "batch_size", 16), 0, 0
+        while count < len(self._waiting) and pairs < most:
+            pairs += len(self._waiting[count].claims)
+            count += 1
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        return taken
 
     def _answer(self, requests: list[_Request]) -> None:
         """Where all together fail, each by itself: one bad text spoils no other's answer."""

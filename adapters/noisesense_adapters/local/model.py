@@ -57,14 +57,14 @@ class NLIModel:
         if max_tokens is not None:
             check_whole(max_tokens, 8, "max_tokens")
         folder = Path(model)
-        self.name = folder.resolve().name if folder.is_dir() else os.fspath(model)
+        self.name = _name_of(folder) if folder.is_dir() else os.fspath(model)
         self._runtime, self._form = load(os.fspath(model), partial(form_of, self.name), device)
         self._yes = self._form.yes
         if self._form.head != "first-word" and (self._yes is None or entailment is not None):
             self._yes = column_of(self._runtime.labels, entailment)
         limits = [self._form.limit or self._runtime.limit, max_tokens]
         self._limit = min((each for each in limits if each), default=512)
-        self._batch_size = batch_size
+        self.batch_size = batch_size
         revision = self._runtime.revision or weights_digest(folder)
         settings = [revision, self._form, self._yes, self._limit]
         self.identity = json.dumps(["NLIModel", *settings], default=str)
@@ -87,8 +87,8 @@ class NLIModel:
         order = sorted(range(len(inputs)), key=lambda i: -len(encoded[i]["input_ids"]))
         found: dict[int, float] = {}
         failures: list[Exception] = []
-        for start in range(0, len(order), self._batch_size):
-            batch = order[start : start + self._batch_size]
+        for start in range(0, len(order), self.batch_size):
+            batch = order[start : start + self.batch_size]
             rows = self._logits([encoded[i] for i in batch], failures)
             found.update(zip(batch, map(self._probability, rows), strict=True))
         if failures and all(map(math.isnan, found.values())):
@@ -197,6 +197,14 @@ def _halves(text: str, start: int, end: int, room: int, count: Count) -> list[tu
         *_halves(text, start, middle, room, count),
         *_halves(text, middle, end, room, count),
     ]
+
+
+def _name_of(folder: Path) -> str:
+    """The folder's, or in the Hub's cache the model's."""
+    place = folder.resolve()
+    if place.parent.name == "snapshots":
+        return place.parent.parent.name.removeprefix("models--").replace("--", "/")
+    return place.name
 
 
 _SAMPLED = 64
