@@ -55,6 +55,7 @@ def test_ragas(judge: LocalJudge) -> None:
     assert result.value == 0.5
 
 
+@pytest.mark.usefixtures("offline")
 def test_deepeval(judge: LocalJudge) -> None:
     metric = NoiseSensitivityMetric(threshold=0.2, mode="irrelevant", judge=judge)
     case = LLMTestCase(
