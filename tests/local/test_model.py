@@ -93,6 +93,8 @@ def test_labels_decide_the_column(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="one label for entailment, got") as raised:
         NLIModel(write_model(tmp_path / "b", ["LABEL_0", "LABEL_1"]))
     assert "id2label" in str(raised.value)
+    with pytest.raises(InputError, match="one label for entailment, got"):
+        NLIModel(write_model(tmp_path / "d", ["entailment", "supported"]))
     (single,) = NLIModel(write_model(tmp_path / "c", ["score"])).entails(*pair)
     # One column is a logit: red adds 2 to it, old nothing.
     assert single == pytest.approx(1 / (1 + math.exp(-2.0)), abs=1e-6)

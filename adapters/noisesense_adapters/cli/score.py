@@ -154,6 +154,7 @@ def score(
     local["batch_size"] = batch_size
     asked: dict[str, Any] = {"base_url": base_url, "api_key_env": api_key_env}
     asked["temperature"] = temperature
+    stored: Judge | None = None
     if judge is None:
         _refuse_without_judge({**asked, **local, "repeats": repeats if repeats > 1 else None})
         stored = None if store is None else _stored(store)

@@ -228,4 +228,4 @@ def _eos(folder: Path) -> str:
     path = folder / "tokenizer_config.json"
     marks: Any = json.loads(path.read_text("utf-8")) if path.exists() else {}
     mark = marks.get("eos_token") or marks.get("sep_token") or ""
-    return str(mark.get("content", "") if isinstance(mark, dict) else mark)
+    return mark if isinstance(mark, str) else str(mark["content"])
