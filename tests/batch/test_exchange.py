@@ -36,6 +36,7 @@ from noisesense_adapters.batch import (
     put_replies,
 )
 from noisesense_adapters.datasets import score_dataset
+from noisesense_adapters.openai import OpenAILLM
 from support.batch_server import BatchServer
 from support.cost_workload import run_pairs
 from support.mind import Mind
@@ -136,7 +137,10 @@ def stored(folder: Path) -> StoredJudge:
         return StoredJudge(store)
 
 
-@pytest.mark.parametrize(("plan", "samples"), [("lazy", 200), ("full", 60)])
+@pytest.mark.parametrize(
+    ("plan", "samples"),
+    [pytest.param("lazy", 200, marks=pytest.mark.broad), ("lazy", 60), ("full", 60)],
+)
 def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: int) -> None:
     pairs = pairs_of(samples)
     written(folder / "data.jsonl", pairs)
@@ -149,6 +153,45 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
     found = scores(read_results(folder / "out.jsonl"))
     assert found == directly(pairs, Mind(pairs).answer, plan=plan)
     assert any(unanswered for *_, unanswered in found)
+
+
+def test_three_files_and_the_few_calls_they_leave_open(folder: Path) -> None:
+    """The full plan asks in two rounds, so the third file holds what expired or was malformed in
+    the first two, and what waited for it. What goes wrong in the third is asked directly."""
+    pairs = run_pairs()
+    written(folder / "data.jsonl", pairs)
+    with (
+        BatchServer(Mind(pairs), expired=0.02, malformed=0.02) as server,
+        OpenAI(base_url=server.base_url, api_key="any") as client,
+    ):
+        made = [export(folder, plan="full")]
+        for _ in range(3):
+            import_answers(
+                *server.run(client, Path(made[-1].files[0]), folder), store=folder / "judged.db"
+            )
+            made.append(export(folder, plan="full"))
+    assert min(server.counts.values()) >= 0.018 * len(server.seen)
+    assert made[3].requests > 0
+    llm = _Named(ScriptedLLM(Mind(pairs).answer))
+    with VerdictStore(folder / "judged.db") as store:
+        judge = LLMJudge(llm, store=store, plan="full")
+        score_dataset(folder / "data.jsonl", judge=judge, out=folder / "out.jsonl")
+    # After 1,600 answers: two texts, one reference and five chunks of each of 200 samples.
+    assert len(server.seen) >= 1600
+    assert judge.usage.calls == made[3].requests <= 16
+    found = scores(read_results(folder / "out.jsonl"))
+    assert found == directly(pairs, Mind(pairs).answer, plan="full")
+    lazy = directly(pairs, Mind(pairs).answer)
+    assert [each[1] for each in found] == [each[1] for each in lazy]
+
+
+class _Named:
+    """A scripted model under the name and identity of the one that the files were made for."""
+
+    def __init__(self, llm: ScriptedLLM) -> None:
+        model = OpenAILLM("gpt-4.1-mini")
+        self.name, self.identity = model.name, model.identity
+        self.generate = llm.generate
 
 
 def test_votes_and_packs_are_asked_as_directly(folder: Path) -> None:
@@ -167,8 +210,6 @@ def test_votes_and_packs_are_asked_as_directly(folder: Path) -> None:
 
 
 def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) -> None:
-    from noisesense_adapters.openai import OpenAILLM
-
     pairs = pairs_of(10)
     written(folder / "data.jsonl", pairs)
     with BatchServer(Mind(pairs)) as server, OpenAI(base_url=server.base_url, api_key="x") as c:
@@ -405,7 +446,10 @@ def test_bad_arguments_before_anything_is_written(folder: Path) -> None:
     for options, problem in (
         ({"out": "round.txt"}, "a name ending in .jsonl"),
         ({"out": "no/round.jsonl"}, "a folder that exists"),
-        ({"out": "notes.jsonl"}, "requests of an earlier round, got a file of something else"),
+        (
+            {"out": "notes.jsonl"},
+            "requests of an earlier round, got a file that holds something else",
+        ),
         ({"most_requests": 0}, "most_requests"),
         ({"model": ""}, "a model's name"),
         ({"plan": "lzy"}, "plan"),

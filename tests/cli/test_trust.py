@@ -1,4 +1,4 @@
-"""``noisesense trust`` and ``import-labels``."""
+"""``noisesense trust``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from noisesense import (
     write_results,
 )
 from support.command_here import run_here
-from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
 from support.simulated import misjudged
@@ -139,28 +138,6 @@ def test_a_judge_that_fails(tmp_path: Path, capsys: Capsys) -> None:
     assert done.status == 2
     assert "failed: " in done.err
     assert "the judge failed on the first 20 samples, so the run ends" in done.err
-
-
-def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
-    row = {
-        "label": "supported",
-        "supporting_sentences": [[0]],
-        "claim": "The tower is red.",
-        "evidence": ["A red tower.", "By the sea."],
-        "meta": {"id": "x1"},
-    }
-    raw, out = write_jsonl(tmp_path / "dev.jsonl", [row]), tmp_path / "wice.jsonl"
-    done = run_here(capsys, "import-labels", "wice", raw, out, "--sentences", "1")
-    assert done.status == 0
-    assert "1 sample to" in done.out
-    assert ": 1 yes, 1 no, 0 undecided" in done.out
-    assert "SHA-256 of the download: " in done.out
-    refused = run_here(capsys, "import-labels", "wice", raw, out)
-    assert (refused.status, "--force" in refused.err) == (2, True)
-    wrong_sum = run_here(
-        capsys, "import-labels", "wice", raw, out, "--force", "--sha256", "0" * 64
-    )
-    assert (wrong_sum.status, "is the download complete" in wrong_sum.err) == (2, True)
 
 
 def test_report_without_results(tmp_path: Path, capsys: Capsys) -> None:

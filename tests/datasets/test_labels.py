@@ -133,6 +133,20 @@ def test_ragtruth(tmp_path: Path) -> None:
     ("row", "options", "message"),
     [
         ({}, {}, "the field 'label'"),
+        ({**WICE[0], "meta": {}}, {}, r"raw.jsonl, line 1, meta: expected the field 'id'"),
+        ({**WICE[0], "label": "yes"}, {}, "'supported', 'partially_supported' or"),
+        ({**WICE[0], "supporting_sentences": [0]}, {}, r"line 1, supporting_sentences\[0\]"),
+        (WICE[0], {"paths": ["nowhere.jsonl"]}, "nowhere.jsonl: expected a readable file"),
+        (
+            {"id": 1, "source_id": 2, "response": "Yes.", "labels": [{"start": 0}]},
+            {"source": "ragtruth", "paths": ["raw.jsonl"] * 2},
+            r"line 1: expected the field 'source_id'|labels\[0\]: expected the field 'end'",
+        ),
+        (
+            {"id": 1, "claude2_response_kg": [{"triplet": 5}]},
+            {"source": "refchecker", "paths": ["raw.jsonl"] * 2},
+            r"claude2_response_kg\[0\], triplet: expected a list, got 5",
+        ),
         (WICE[0], {"sha256": "00"}, "expected SHA-256 00"),
         (WICE[0], {"sentences": 0}, "sentences"),
         (WICE[0], {"source": "snli"}, "'wice'"),
@@ -143,8 +157,10 @@ def test_what_cannot_be_imported(
     row: dict[str, Any], options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     raw, out = write_jsonl(tmp_path / "raw.jsonl", [row]), tmp_path / "out.jsonl"
+    options = {"source": "wice", **options}
+    paths = [tmp_path / name for name in options.pop("paths", [raw.name])]
     with pytest.raises(InputError, match=message):
-        import_labels(options.pop("source", "wice"), [raw], out, **options)
+        import_labels(options.pop("source"), paths, out, **options)
     assert not out.exists()
 
 

@@ -87,7 +87,7 @@ def test_a_file_of_the_users_own_is_not_touched(
     own = tmp_path / f"out.jsonl{ending}"
     own.write_bytes(content)
     judge = Scripted()
-    with pytest.raises(InputError, match="a file of something else") as raised:
+    with pytest.raises(InputError, match="a file that holds something else") as raised:
         score_dataset(data, judge=judge, out=out)
     assert str(own) in str(raised.value)
     assert (own.read_bytes(), judge.asked) == (content, [])

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from noisesense import InputError, PairingError, Result, Verdicts, score, stability, write_results
+from noisesense import (
+    InputError,
+    PairingError,
+    Result,
+    Sample,
+    Verdicts,
+    score,
+    stability,
+    write_results,
+)
 from noisesense.stats.stability import SampleStability
 from support.command_here import run_here
 from support.simulated import result_of
@@ -35,8 +45,8 @@ def test_variance_by_hand() -> None:
     assert mode.between == pytest.approx(1 / 6 - 1 / 192)
     assert mode.judge_share == pytest.approx((1 / 64) / (1 / 64 + 1 / 6 - 1 / 192))
     assert mode.mean_error == pytest.approx((1 / 64 / 4) ** 0.5)
-    # Two of three are within the limit: odds 2.5 / 4 of a vote for it. The majority of 43 has it
-    # with 95.1%, that of 41 with 94.7%.
+    # Two of three are within the limit: a vote is for it with probability 2.5 / 4. The majority
+    # of 43 is with 95.1%, that of 41 with 94.7%.
     assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5), True, 43),)
     assert mode.crossing == 1
     assert (mode.settled_by(41), mode.settled_by(43)) == (0, 1)
@@ -63,6 +73,22 @@ def test_samples_without_a_value_are_counted() -> None:
     mode = stability([run(RUNS[0]), second]).relevant
     assert mode is not None
     assert (mode.samples, mode.left_out) == (2, 2)
+
+
+def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
+    """Without ids of their own both have the id of their content. Values 0, 1/4, then 1/2, 1/4:
+    of each the variance is 1/8 or 0."""
+    sample = Sample(user_input="q", response="a", reference="r", retrieved_contexts=["c"])
+
+    def twice(*noisy: int) -> list[Result]:
+        return [replace(result_of(sample.key, (count, 4)), sample=sample) for count in noisy]
+
+    found = stability([twice(0, 1), twice(2, 1)])
+    assert found.samples == 2
+    assert found.relevant is not None
+    assert found.relevant.samples == 2
+    assert found.relevant.within == pytest.approx(1 / 16)
+    assert found.relevant.means == (1 / 8, 3 / 8)
 
 
 def test_a_mode_that_the_definition_lacks() -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noisesense import InputError, Result, Tally, Usage, Verdicts, score
-from noisesense_adapters.datasets import recorded
+from noisesense_adapters.datasets import files, recorded
+from noisesense_adapters.datasets.files import jsonl_lines
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.recorded import recorded_tally
 from noisesense_adapters.datasets.results import choices, recorded_results
@@ -56,10 +62,10 @@ def line_of(seed: int) -> dict[str, Any]:
     return line
 
 
-def both(path: Path, **chosen: Any) -> tuple[Any, Any]:
-    """From the slow way and from the fast one: the tally, or the error; and what had failed."""
+def each_way(path: Path, workers: int, **chosen: Any) -> list[Any]:
+    """One by one, many at once, and by ``workers``: the tally, or the error; and what failed."""
     found: list[Any] = []
-    for fast in (False, True):
+    for fast in sorted({0, 1, workers}):
         failed: list[str | None] = []
 
         def told(result: Result | None, failed: list[str | None] = failed) -> None:
@@ -69,7 +75,7 @@ def both(path: Path, **chosen: Any) -> tuple[Any, Any]:
         tally: Any = Tally()
         try:
             if fast:
-                tally = recorded_tally(path, choices(**chosen), told, None)
+                tally = recorded_tally(path, choices(**chosen), told, None, fast)
             else:
                 for result in recorded_results(read_rows(path), choices(**chosen)):
                     told(result)
@@ -77,13 +83,24 @@ def both(path: Path, **chosen: Any) -> tuple[Any, Any]:
         except InputError as error:
             tally = str(error)
         found.append((tally, failed))
-    return found[0], found[1]
+    return found
 
 
-def check(path: Path, **chosen: Any) -> Any:
-    slow, fast = both(path, **chosen)
-    assert fast == slow
-    return fast[0]
+def check(path: Path, workers: int = 1, **chosen: Any) -> Any:
+    slow, *fast = each_way(path, workers, **chosen)
+    for each in fast:
+        assert each == slow
+    return slow[0]
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of processes, which take a second to begin; and small parts."""
+    monkeypatch.setattr(
+        "concurrent.futures.ProcessPoolExecutor", lambda workers, _: ThreadPoolExecutor(workers)
+    )
+    monkeypatch.setattr(recorded, "_PART_SIZE", 20_000)
+    monkeypatch.setattr(recorded, "_BLOCK", 5000)
 
 
 CHOICES: list[dict[str, Any]] = [
@@ -98,10 +115,10 @@ CHOICES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("chosen", CHOICES, ids=lambda chosen: ", ".join(chosen.values()))
 def test_the_same_tally(tmp_path: Path, chosen: dict[str, Any]) -> None:
     path = tmp_path / "lines.jsonl"
-    lines = [json.dumps(line_of(seed)) for seed in range(1500)]
+    lines = [json.dumps(line_of(seed)) for seed in range(400)]
     path.write_text("\n".join([*lines, ""]))
     tally = check(path, **chosen)
-    assert tally.scored > 1200
+    assert tally.scored > 320
 
 
 def test_most_lines_need_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +188,7 @@ def _spoiled(line: dict[str, Any], rng: random.Random) -> str:
     return text
 
 
+@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("seed", range(8))
 def test_the_same_errors_in_the_same_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -184,9 +202,10 @@ def test_the_same_errors_in_the_same_order(
     path = tmp_path / "lines.jsonl"
     path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
     for chosen in ({}, {"definition": "paper", "empty": "error", "undetermined": "low"}):
-        check(path, **chosen)
+        check(path, 2, **chosen)
 
 
+@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("at", [0, 3, 40, 55])
 def test_another_definition_is_the_same_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
@@ -199,10 +218,81 @@ def test_another_definition_is_the_same_error(
     lines[at + 2]["unanswered"] = 10**20
     path = tmp_path / "lines.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert "of one definition" in check(path)
+    assert "of one definition" in check(path, 2)
     lines[at + 1] |= {"definition": "promptfoo", "unanswered": 10**20}
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert "of one definition" in check(path)
+    assert "of one definition" in check(path, 2)
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+@pytest.mark.parametrize("size", [1, 40, 300, 10_000])
+def test_parts_hold_every_line_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, end: bytes
+) -> None:
+    monkeypatch.setattr(recorded, "_BLOCK", 32)
+    monkeypatch.setattr(files, "LARGEST", 100)
+    rng = random.Random(size)
+    texts = [b"x" * rng.choice([0, 0, 1, 5, 99, 100, 101, 350]) for _ in range(60)]
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b"\n".join([*texts, b"last"]) + end)
+    parts = list(recorded._parts(path, size))
+    found = [line for part in parts for line in jsonl_lines(path, *part)]
+    assert found == list(jsonl_lines(path))
+    assert [number for number, _ in found] == [
+        number for number, text in enumerate([*texts, b"last"], start=1) if text
+    ]
+    assert len(parts) == 1 if size == 10_000 else len(parts) > 5
+
+
+def test_processes_count_what_one_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded, "_PART_SIZE", 100_000)
+    monkeypatch.setattr(recorded, "_BLOCK", 5000)
+    rng = random.Random(1)
+    lines = [
+        _spoiled(line_of(i), rng) if rng.random() < 0.1 else json.dumps(line_of(i))
+        for i in range(300)
+    ]
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
+    assert len(list(recorded._parts(path, 100_000))) > 3
+    assert check(path, 2, undetermined="high", definition="ragas").failed > 10
+    assert multiprocessing.active_children() == []
+
+
+INTERRUPTED = """
+import os, signal, sys
+from pathlib import Path
+from noisesense_adapters.datasets import recorded, score_dataset
+
+def interrupt(_):
+    os.killpg(0, signal.SIGINT)  # as a terminal does: to all processes
+
+if __name__ == "__main__":
+    recorded._PART_SIZE = recorded._BLOCK = 5000
+    score_dataset(sys.argv[1], workers=2, on_rows=interrupt)
+"""
+
+
+def test_an_interrupt_ends_all_processes_without_a_word_of_theirs(tmp_path: Path) -> None:
+    path, script = tmp_path / "lines.jsonl", tmp_path / "script.py"
+    path.write_text("".join(f"{json.dumps(line_of(seed))}\n" for seed in range(200)))
+    script.write_text(INTERRUPTED)
+    done = subprocess.run(
+        [sys.executable, script, path], capture_output=True, text=True, start_new_session=True
+    )
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.count("Traceback") == 1
+    assert "Process" not in done.stderr.replace("ProcessPoolExecutor", "")
+
+
+def test_what_processes_do_not_share(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text(f"{json.dumps(line_of(1))}\n")
+    for options in ({"out": tmp_path / "out.jsonl"}, {"columns": {"id": "id"}}):
+        with pytest.raises(InputError, match=r"workers: expected 1, got 2.*JSON lines"):
+            score_dataset(path, workers=2, **options)  # type: ignore[arg-type]  # of several types
+    with pytest.raises(InputError, match="workers: expected a whole number of 1 or more"):
+        score_dataset(path, workers=0)
 
 
 def test_other_files_go_the_other_way(tmp_path: Path) -> None:
@@ -221,3 +311,12 @@ def test_other_files_go_the_other_way(tmp_path: Path) -> None:
     whole = score_dataset(lines)
     assert whole == score_dataset(lines, on_done=lambda _: None)
     assert whole == score_dataset(lines, out=tmp_path / "out.jsonl")
+
+
+def test_the_confidence_that_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text("".join(f"{json.dumps(line_of(seed))}\n" for seed in range(60)))
+    slow = score_dataset(path, confidence=0.5, on_done=lambda _: None)
+    fast = score_dataset(path, confidence=0.5)
+    assert fast == slow
+    assert fast.confidence == 0.5

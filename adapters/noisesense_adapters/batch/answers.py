@@ -51,10 +51,10 @@ class Imported(Record):
 
 
 class _Answer(NamedTuple):
-    """One answer: what was said, as `_read` takes it, or why nothing was."""
+    """One answer: a completion or a text, or why there is none."""
 
     key: str
-    said: Any = None
+    reply: Any = None
     failure: str = ""
 
 
@@ -150,22 +150,22 @@ class _Import:
             elif answer.failure:
                 self._open[answer.failure] += 1
             else:
-                calls[answer.key] = await _call(request, answer.said)
+                calls[answer.key] = await _call(request, answer.reply)
         return list(calls.values())
 
     def _is_known(self, key: str) -> bool:
         return self._store.get(key, unanswered=True) is not None
 
 
-async def _call(request: StoredRequest, said: Any) -> StoredCall:
-    """The request with what was said: a completion, or a text."""
+async def _call(request: StoredRequest, answer: Any) -> StoredCall:
+    """The request with its answer, a completion or a text."""
     schema = FORMS[request.form]
     try:
-        if isinstance(said, str):
+        if isinstance(answer, str):
             usage = Usage(calls=1)
-            reply = read_reply(said, schema, usage)
+            reply = read_reply(answer, schema, usage)
         else:
-            reply, usage = await read_completion(said, schema)
+            reply, usage = await read_completion(answer, schema)
     except ReplyError as error:
         spent = error.usage if isinstance(error.usage, Usage) else Usage(calls=1)
         return request.call(None, spent)
@@ -199,17 +199,14 @@ def _answer(data: Any) -> _Answer:
     status, body = reply.get("status_code"), as_object(reply.get("body"))
     if status == 200 and isinstance(reply.get("body"), dict) and not line.get("error"):
         return _Answer(key, _as_completion(body))
-    told = [line.get("error"), body.get("error")]
-    codes = (as_object(each).get("code") or as_object(each).get("type") for each in told)
+    errors = map(as_object, (line.get("error"), body.get("error")))
+    codes = (each.get("code") or each.get("type") for each in errors)
     code = next((str(each)[:60] for each in codes if each), "")
-    shown = "" if status in (None, 200) else f"HTTP {status}"
-    return _Answer(key, failure=" ".join(filter(None, (shown, code))) or "no response")
+    http = "" if status in (None, 200) else f"HTTP {status}"
+    return _Answer(key, failure=" ".join(filter(None, (http, code))) or "no response")
 
 
 def _as_completion(body: dict[str, Any]) -> SimpleNamespace:
     """The body as a client gives it: its parts as attributes."""
-    return cast("SimpleNamespace", json.loads(json.dumps(body), object_hook=_namespace))
-
-
-def _namespace(data: dict[str, Any]) -> SimpleNamespace:
-    return SimpleNamespace(**data)
+    parts = json.loads(json.dumps(body), object_hook=lambda fields: SimpleNamespace(**fields))
+    return cast("SimpleNamespace", parts)

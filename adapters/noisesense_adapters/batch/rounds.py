@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,12 +38,12 @@ URL = "/v1/chat/completions"
 
 @dataclass(frozen=True)
 class Round(Record):
-    """What an export has found and written.
+    """What an export has written, and where the dataset's samples stand.
 
     Attributes:
         files: with the requests, in order; none if nothing is left to ask.
         requests: how many are in them.
-        asked_before: of these, those that an earlier file has asked and nobody answered yet.
+        asked_before: of these, those that an earlier file asked and that have no answer yet.
         samples: in the dataset.
         judged: of them, those that are judged to the end.
         failed: those that cannot be judged: rows that cannot be read, and responses of which no
@@ -73,11 +73,11 @@ def next_requests(
     """
 
     async def all_requests() -> list[BatchRequest]:
-        asked: dict[str, BatchRequest] = {}
+        by_key: dict[str, BatchRequest] = {}
         for sample in samples:
             _, requests = await _ask(judge, sample)
-            asked.update((request.key, request) for request in requests)
-        return list(asked.values())
+            by_key.update((request.key, request) for request in requests)
+        return list(by_key.values())
 
     requests = run_blocking(all_requests())
     store.put_requests(request.stored for request in requests)
@@ -165,31 +165,36 @@ def export_batch(
         with _Files(target, most_requests, most_bytes) as files:
 
             async def write() -> Round:
-                made, seen = Round(), set[str]()
+                counts, seen = Counter[str](), set[str]()
                 for each in samples():
-                    outcome, new = (
+                    counts["samples"] += 1
+                    outcome, requests = (
                         await _ask(judge, each) if isinstance(each, Sample) else (each, [])
                     )
-                    new = [one for one in new if one.key not in seen]
-                    seen.update(one.key for one in new)
-                    opened.put_requests(replace(one.stored, exchange=exchange) for one in new)
-                    for one in new:
-                        files.add(_line(one.key, llm.request(one.prompt, one.schema)))
+                    new = [request for request in requests if request.key not in seen]
+                    seen.update(request.key for request in new)
+                    opened.put_requests(replace(each.stored, exchange=exchange) for each in new)
+                    for request in new:
+                        body = llm.request(request.prompt, request.schema)
+                        files.add(_line(request.key, body))
                     if isinstance(outcome, NoiseSenseError):
+                        counts["failed"] += 1
                         on_error(outcome)
-                    judged = outcome if isinstance(outcome, Judgement) else None
-                    made = replace(
-                        made,
-                        samples=made.samples + 1,
-                        judged=made.judged + (judged is not None),
-                        failed=made.failed + isinstance(outcome, NoiseSenseError),
-                        unanswered=made.unanswered + (judged.unanswered if judged else 0),
-                    )
+                    elif outcome is not None:
+                        counts["judged"] += 1
+                        counts["unanswered"] += outcome.unanswered
                     on_done()
-                return replace(made, requests=len(seen), asked_before=len(seen & before))
+                return Round(
+                    requests=len(seen),
+                    asked_before=len(seen & before),
+                    samples=counts["samples"],
+                    judged=counts["judged"],
+                    failed=counts["failed"],
+                    unanswered=counts["unanswered"],
+                )
 
-            made = run_blocking(write())
-            return replace(made, files=tuple(map(str, files.finish())))
+            written = run_blocking(write())
+            return replace(written, files=tuple(map(str, files.finish())))
 
 
 def _still_open(store: VerdictStore, exchange: str, *, force: bool) -> set[str]:
@@ -225,11 +230,12 @@ def _check_target(path: Path) -> Path:
     if not path.parent.is_dir():
         raise InputError("a folder that exists", describe(str(path.parent)), where="out")
     if path.exists() and not _holds_requests(path):
-        hint = "nothing was overwritten; choose another name"
-        got = "a file of something else"
-        raise InputError(
-            "a new file, or requests of an earlier round", got, where=str(path), hint=hint
+        expected, got = (
+            "a new file, or requests of an earlier round",
+            "a file that holds something else",
         )
+        hint = "nothing was overwritten; choose another name"
+        raise InputError(expected, got, where=str(path), hint=hint)
     return path
 
 
@@ -279,24 +285,23 @@ class _Files:
         self._bytes += len(data)
 
     def finish(self) -> Sequence[Path]:
-        """Give the files their names; those of an earlier and longer round go."""
-        names = (self._target if n == 1 else self._numbered(n) for n in count(1))
+        """Give the files their names, and remove what an earlier, longer round left behind."""
         named: list[Path] = []
         try:
             self._stack.close()
-            for part, name in zip(self._parts, names, strict=False):
-                part.replace(name)
-                named.append(name)
+            for part in self._parts:
+                named.append(part.replace(self._numbered(len(named) + 1)))
+            n = len(named) + 1
+            while named and _holds_requests(self._numbered(n)):
+                self._numbered(n).unlink()
+                n += 1
         except OSError as error:
             raise self._refused(error) from error
-        for n in count(len(named) + 1):
-            if not named or not _holds_requests(self._numbered(n)):
-                return named
-            self._numbered(n).unlink()
-        raise AssertionError("counting does not end")
+        return named
 
     def _numbered(self, n: int) -> Path:
-        return self._target.with_name(f"{self._target.stem}-{n}{self._target.suffix}")
+        name = f"{self._target.stem}-{n}{self._target.suffix}"
+        return self._target if n == 1 else self._target.with_name(name)
 
     def _refused(self, error: OSError) -> InputError:
         got = error.strerror or type(error).__name__

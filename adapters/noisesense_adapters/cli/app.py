@@ -20,14 +20,14 @@ from noisesense_adapters.cli import batch, output, store
 from noisesense_adapters.cli.agreement import agreement
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
-from noisesense_adapters.cli.export_labels import export_labels
+from noisesense_adapters.cli.labels import export_labels, import_labels
 from noisesense_adapters.cli.offenders import offenders
 from noisesense_adapters.cli.options import ForceOption
 from noisesense_adapters.cli.score import score
 from noisesense_adapters.cli.sensitivity import sensitivity
 from noisesense_adapters.cli.stability import stability
 from noisesense_adapters.cli.terminal import visible
-from noisesense_adapters.cli.trust import import_labels, trust
+from noisesense_adapters.cli.trust import trust
 from noisesense_adapters.promptfoo.init import write_example
 
 

@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
-from noisesense.errors import NoiseSenseError
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.progress import RunProgress
-from noisesense_adapters.cli.score import columns_of
 
 app = typer.Typer(
     help="Judge through batch files, for half the price.\n\n"
@@ -22,7 +20,6 @@ app = typer.Typer(
 StoreOption = Annotated[
     Path, typer.Option(metavar="FILE", help="The store of judged calls.", show_default=False)
 ]
-_SHOWN = 20
 
 
 @app.command()
@@ -44,12 +41,8 @@ def export(
     ],
     mapping: options.MapOption = None,
     split_contexts: options.SplitOption = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="The endpoint, if not OpenAI's own.")
-    ] = None,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, help="The model's temperature.  [default: its own]")
-    ] = None,
+    base_url: options.BaseUrlOption = None,
+    temperature: options.TemperatureOption = None,
     plan: Annotated[
         str,
         typer.Option(
@@ -57,7 +50,7 @@ def export(
             help="lazy: the fewest requests, in three rounds; full: every verdict, in two.",
         ),
     ] = "lazy",
-    votes: Annotated[int, typer.Option(min=1, help="Ask for each verdict this many times.")] = 1,
+    votes: options.VotesOption = 1,
     chunks_per_call: Annotated[
         int, typer.Option(min=1, help="How many chunks one request may ask about.")
     ] = 1,
@@ -70,7 +63,8 @@ def export(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Although requests about other samples, or of another judge, are open."
+            "--force",
+            help="Export even if requests about other samples, or by another judge, are open.",
         ),
     ] = False,
     as_json: options.JsonOption = False,
@@ -83,51 +77,47 @@ def export(
     Exit status: 0 done (nothing is left to ask if no file was written); 2 an error; 3 done, but
     some samples cannot be judged (they are named on stderr); 130 interrupted, and nothing written.
     """
-    from noisesense_adapters.batch import export_batch  # here, since SQLite takes its time
+    from noisesense_adapters.batch import export_batch  # here, since it loads SQLite
 
     progress = RunProgress(dataset)
-
-    def failed(error: NoiseSenseError) -> None:
-        progress.failed += 1
-        if progress.failed <= _SHOWN:
-            progress.say(f"failed: {error}")
-
     with progress:
-        made = export_batch(
+        written = export_batch(
             dataset,
             store=store,
             model=model,
             out=out,
             base_url=base_url,
             temperature=temperature,
-            columns=columns_of(mapping or []),
+            columns=options.columns_of(mapping or []),
             split_contexts=split_contexts,
             most_requests=max_requests,
             most_bytes=int(max_megabytes * 1_000_000),
             force=force,
             on_done=lambda: progress.add(None),
-            on_error=failed,
+            on_error=progress.fail,
             plan=plan,
             votes=votes,
             chunks_per_call=chunks_per_call,
         )
     if as_json:
-        output.show_json(made.to_dict())
+        output.show_json(written.to_dict())
     else:
-        left = made.samples - made.judged - made.failed
-        parts = [f"{made.judged:,} judged", f"{left:,} to go", f"{made.failed:,} failed"]
-        head = f"{dataset.name}: {counted(made.samples, 'sample')}, {', '.join(parts)}"
-        output.say(head, *(f"wrote {path}" for path in made.files))
-        if made.requests:
-            before = f", {made.asked_before:,} of them asked before" if made.asked_before else ""
-            output.say(f"{counted(made.requests, 'request')}{before}")
+        left = written.samples - written.judged - written.failed
+        parts = [f"{written.judged:,} judged", f"{left:,} to go", f"{written.failed:,} failed"]
+        head = f"{dataset.name}: {counted(written.samples, 'sample')}, {', '.join(parts)}"
+        output.say(head, *(f"wrote {path}" for path in written.files))
+        if written.requests:
+            before = (
+                f", {written.asked_before:,} of them asked before" if written.asked_before else ""
+            )
+            output.say(f"{counted(written.requests, 'request')}{before}")
         else:
             output.say(f"nothing left to ask: noisesense score {dataset} --store {store}")
-    raise typer.Exit(options.SOME_FAILED if made.failed else 0)
+    raise typer.Exit(options.SOME_FAILED if written.failed else 0)
 
 
 @app.command(name="import")
-def take(
+def import_(
     answers: Annotated[
         list[Path],
         typer.Argument(metavar="ANSWERS…", help="The batch's output files, and its error files."),
@@ -145,26 +135,20 @@ def take(
     """
     from noisesense_adapters.batch import import_answers
 
-    told = 0
-
-    def broken(error: NoiseSenseError) -> None:
-        nonlocal told
-        told += 1
-        if told <= _SHOWN:
-            output.tell(output.one_line(f"cannot be read: {error}"))
-
-    made = import_answers(*answers, store=store, on_error=broken)
+    imported = import_answers(*answers, store=store, on_error=options.Reading().tell)
     if as_json:
-        output.show_json(made.to_dict())
+        output.show_json(imported.to_dict())
     else:
-        unusable = f", {made.unusable:,} of them unusable" if made.unusable else ""
-        output.say(f"{counted(made.taken, 'answer')} taken{unusable}")
-        if made.known:
-            output.say(f"{counted(made.known, 'answer')} known before")
-        for reason, times in made.open.items():
+        unusable = f", {imported.unusable:,} of them unusable" if imported.unusable else ""
+        output.say(f"{counted(imported.taken, 'answer')} taken{unusable}")
+        if imported.known:
+            output.say(f"{counted(imported.known, 'answer')} known before")
+        for reason, times in imported.open.items():
             output.say(f"{counted(times, 'request')} without an answer: {reason}")
-        if made.left:
-            output.say(f"{counted(made.left, 'request')} still open; the next export asks again")
-    if made.foreign:
-        output.tell(f"{made.foreign:,} answers to requests that this store did not make")
-    raise typer.Exit(options.SOME_FAILED if made.foreign or made.broken else 0)
+        if imported.left:
+            output.say(
+                f"{counted(imported.left, 'request')} still open; the next export asks again"
+            )
+    if imported.foreign:
+        output.tell(f"{imported.foreign:,} answers to requests that this store did not make")
+    raise typer.Exit(options.SOME_FAILED if imported.foreign or imported.broken else 0)

@@ -18,7 +18,6 @@ from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import extent, kind, one_line, short, signed, span
-from noisesense_adapters.cli.score import check_pictures
 from noisesense_adapters.datasets.results import choices, results_of
 
 
@@ -28,14 +27,7 @@ def compare(
     definition: options.DefinitionOption = None,
     empty: options.EmptyOption = None,
     undetermined: options.UndeterminedOption = None,
-    pair_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="id|question",
-            help="What identifies a sample in both runs.  [default: its id if it was given one, "
-            "else question and reference]",
-        ),
-    ] = None,
+    pair_by: options.PairByOption = None,
     top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,
     report: Annotated[
         Path | None,
@@ -90,7 +82,7 @@ def compare(
     """
     checked = options.as_mode(mode)
     options.check_limit(fail_above, confidence)
-    check_pictures(report, None, b)
+    options.check_pictures(report, None, b)
     reading, tally = options.Reading(definition, empty, undetermined), Tally()
 
     def tallied() -> Iterator[Result]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from noisesense import InputError, Result, Summary, gate
+from noisesense.errors import describe
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_mode
 from noisesense.scoring.gate import check_limit as check_bound
 from noisesense_adapters.cli.output import extent, one_line, span, tell
 from noisesense_adapters.datasets.results import Choices, choices, results_of
 from noisesense_adapters.datasets.rows import FIELDS
+from noisesense_adapters.datasets.write import check_folder
+
+judge_panel = partial(typer.Option, rich_help_panel="Judge")
 
 DefinitionOption = Annotated[
     str | None,
@@ -51,6 +56,26 @@ SplitOption = Annotated[
     str | None,
     typer.Option(
         metavar="SEP", help="What stands between the contexts in a cell that holds no list."
+    ),
+]
+BaseUrlOption = Annotated[str | None, judge_panel(help="The endpoint, if not the provider's own.")]
+KeyNameOption = Annotated[
+    str | None,
+    judge_panel(
+        "--api-key-env", metavar="NAME", help="The environment variable that holds the key."
+    ),
+]
+ConcurrencyOption = Annotated[int, judge_panel(min=1, help="How many calls to make at once.")]
+VotesOption = Annotated[int, judge_panel(min=1, help="Ask for each verdict this many times.")]
+TemperatureOption = Annotated[
+    float | None, judge_panel(min=0, help="The model's temperature.  [default: the model's own]")
+]
+PairByOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="id|question",
+        help="What identifies a sample.  [default: its id if it was given one, else question and "
+        "reference]",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -119,6 +144,36 @@ def check_new(path: Path, *, force: bool) -> None:
         )
 
 
+def columns_of(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
+    columns = {field: column for field, column in named.items() if column is not None}
+    for pair in mapping:
+        field, equals, column = pair.partition("=")
+        if not (field and equals and column):
+            raise InputError("FIELD=COLUMN", describe(pair), where="--map")
+        if field in columns:
+            raise InputError("each field once", describe(field), where="--map")
+        columns[field] = column
+    return columns
+
+
+def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
+    """Raise before anything is judged if a report or a picture could not be written.
+
+    Raises:
+        InputError: another ending, no folder, or a file that must not be overwritten.
+        MissingExtraError: the packages that draw are not installed.
+    """
+    for path, ending, option in ((report, ".html", "--report"), (png, ".png", "--png")):
+        if path is None:
+            continue
+        if path.suffix.lower() != ending:
+            raise InputError(f"a name ending in {ending}", repr(path.name), where=option)
+        check_folder(path.parent, option)
+        if path.is_dir() or (path.exists() and dataset.exists() and path.samefile(dataset)):
+            raise InputError("a file of its own", repr(str(path)), where=option)
+        import_module("noisesense_adapters.report")
+
+
 # 2 is an error, 6 runs that cannot be paired, 130 an interrupt: see `main`.
 ABOVE = 1
 """A mean is above the limit, or B is worse."""
@@ -138,7 +193,7 @@ def worst(*statuses: int) -> int:
 
 
 def check_limit(limit: float | None, confidence: float | None = None) -> None:
-    """Raise `InputError` if no score could be above or below it, or no interval be so sure."""
+    """Raise `InputError` if the limit or the confidence is out of range."""
     if limit is not None:
         check_bound(limit, "--fail-above")
     if confidence is not None and not 0 < confidence < 1:

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from noisesense import ModeSummary, Result, Summary, Usage
+from noisesense.errors import NoiseSenseError
 from noisesense.scoring.definitions import MODES, Category
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
@@ -109,13 +110,17 @@ class RunProgress:
             self._pace.add()
             self.usage += result.usage
             if result.error is not None:
-                self.failed += 1
-                if self.failed <= _SHOWN_FAILURES:
-                    self.say(f"failed: {result.error}")
+                self.fail(result.error)
         self._draw(1)
 
+    def fail(self, error: NoiseSenseError | str) -> None:
+        """Count a failure, and name it if it is one of the first."""
+        self.failed += 1
+        if self.failed <= _SHOWN_FAILURES:
+            self.say(f"failed: {error}")
+
     def advance(self, count: int) -> None:
-        """So many samples more are scored."""
+        """Count ``count`` scored samples more."""
         self.done += count
         self._pace.add(count)
         self._draw(count)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from noisesense import Judge, Summary, compare, ragchecker_aggregates, stability
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.cli.stability import show as show_stability
 from noisesense_adapters.datasets.results import choices, results_of
-from noisesense_adapters.datasets.write import check_folder, scratch_folder
+from noisesense_adapters.datasets.write import scratch_folder
 
-_judge = partial(typer.Option, rich_help_panel="Judge")
 _output = partial(typer.Option, rich_help_panel="Output")
 
 
@@ -55,39 +53,45 @@ def score(
     ] = None,
     judge: Annotated[
         str | None,
-        _judge(metavar="PROVIDER:MODEL", help="The model that judges, e.g. openai:gpt-4.1-mini."),
+        options.judge_panel(
+            metavar="PROVIDER:MODEL", help="The model that judges, e.g. openai:gpt-4.1-mini."
+        ),
     ] = None,
-    base_url: Annotated[
-        str | None, _judge(help="The endpoint, if not the provider's own.")
-    ] = None,
-    api_key_env: Annotated[
-        str | None, _judge(metavar="NAME", help="The environment variable that holds the key.")
-    ] = None,
+    base_url: options.BaseUrlOption = None,
+    api_key_env: options.KeyNameOption = None,
     store: Annotated[
         Path | None,
-        _judge(
+        options.judge_panel(
             metavar="FILE",
             help="Store every call in this file, so that none is paid for twice. Without --judge: "
             "take the verdicts from this file.",
         ),
     ] = None,
-    concurrency: Annotated[int, _judge(min=1, help="How many calls to make at once.")] = 16,
+    concurrency: options.ConcurrencyOption = 16,
     plan: Annotated[
         str,
-        _judge(
+        options.judge_panel(
             metavar="lazy|full",
             help="Ask for the verdicts that the score needs, or for every one.",
         ),
     ] = "lazy",
-    votes: Annotated[int, _judge(min=1, help="Ask for each verdict this many times.")] = 1,
-    temperature: Annotated[
-        float | None, _judge(min=0, help="The model's temperature.  [default: the model's own]")
-    ] = None,
+    votes: options.VotesOption = 1,
+    temperature: options.TemperatureOption = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="How many processes count recorded verdicts in JSON lines. It pays from some "
+            "100,000 samples.",
+        ),
+    ] = 1,
     repeats: Annotated[
         int,
-        _judge(
+        typer.Option(
             min=1,
             metavar="K",
+            rich_help_panel="Judge",
             help="Judge K times anew, into OUT-1, OUT-2, …, and show how far the judge agrees "
             "with itself, as stability does. Checks apply to each judging.",
         ),
@@ -141,7 +145,7 @@ def score(
 
     checked, chosen = options.as_mode(mode), choices(definition, empty, undetermined)
     options.check_limit(fail_above, confidence)
-    check_pictures(report, png, dataset)
+    options.check_pictures(report, png, dataset)
     if baseline is not None:
         if report is None:
             raise InputError("--report as well", "only --baseline", where="score")
@@ -149,7 +153,7 @@ def score(
     if ragchecker and chosen["definition"] not in (None, "ragas"):
         got = repr(definition)
         raise InputError("definition 'ragas'", got, where="--ragchecker-aggregates")
-    columns = columns_of(mapping or [], id=id_column, cluster=cluster)
+    columns = options.columns_of(mapping or [], id=id_column, cluster=cluster)
     local: dict[str, Any] = {"threshold": threshold, "claims": claims, "device": device}
     local["batch_size"] = batch_size
     asked: dict[str, Any] = {"base_url": base_url, "api_key_env": api_key_env}
@@ -200,6 +204,7 @@ def score(
                         on_done=progress.add,
                         on_rows=progress.advance,
                         confidence=confidence or 0.95,
+                        workers=workers,
                     )
             except KeyboardInterrupt:
                 if model is not None:
@@ -265,18 +270,6 @@ def _check_repeats(judge: str | None, claims: str | None, *outputs: object) -> N
         raise InputError("another judge, or --claims", repr(judge), where="--repeats", hint=hint)
 
 
-def columns_of(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
-    columns = {field: column for field, column in named.items() if column is not None}
-    for pair in mapping:
-        field, equals, column = pair.partition("=")
-        if not (field and equals and column):
-            raise InputError("FIELD=COLUMN", describe(pair), where="--map")
-        if field in columns:
-            raise InputError("each field once", describe(field), where="--map")
-        columns[field] = column
-    return columns
-
-
 def _refuse_without_judge(settings: Mapping[str, object]) -> None:
     for name, value in settings.items():
         if value is not None:
@@ -290,24 +283,6 @@ def _stored(path: Path) -> Judge:
 
     with VerdictStore(path, must_exist=True) as store:
         return StoredJudge(store)
-
-
-def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
-    """Raise before anything is judged if a report or a picture could not be written.
-
-    Raises:
-        InputError: another ending, no folder, or a file that must not be overwritten.
-        MissingExtraError: the packages that draw are not installed.
-    """
-    for path, ending, option in ((report, ".html", "--report"), (png, ".png", "--png")):
-        if path is None:
-            continue
-        if path.suffix.lower() != ending:
-            raise InputError(f"a name ending in {ending}", repr(path.name), where=option)
-        check_folder(path.parent, option)
-        if path.is_dir() or (path.exists() and dataset.exists() and path.samefile(dataset)):
-            raise InputError("a file of its own", repr(str(path)), where=option)
-        import_module("noisesense_adapters.report")
 
 
 def _tell_interrupted(progress: RunProgress, out: Path | None) -> None:

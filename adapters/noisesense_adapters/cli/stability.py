@@ -29,14 +29,7 @@ def stability(
         float | None,
         typer.Option(metavar="X", help="Which samples are above X in some repeats only?"),
     ] = None,
-    pair_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="id|question",
-            help="What identifies a sample.  [default: its id if it was given one, else question "
-            "and reference]",
-        ),
-    ] = None,
+    pair_by: options.PairByOption = None,
     definition: options.DefinitionOption = None,
     top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,
     as_json: options.JsonOption = False,

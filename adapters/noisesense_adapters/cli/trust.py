@@ -1,10 +1,10 @@
-"""``noisesense trust`` and ``noisesense import-labels``."""
+"""``noisesense trust``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,7 +17,6 @@ from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import one_line
-from noisesense_adapters.cli.score import check_pictures
 from noisesense_adapters.datasets.results import choices, results_of
 
 _MOST_FAILURES = 5
@@ -26,7 +25,7 @@ _MOST_FAILURES = 5
 def trust(
     judge: Annotated[
         list[str],
-        typer.Option(
+        options.judge_panel(
             metavar="PROVIDER:MODEL", help="The judge to measure. Repeatable: side by side."
         ),
     ],
@@ -44,42 +43,37 @@ def trust(
             "--for", metavar="RESULTS", help="Your results: which true means do they allow?"
         ),
     ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="The endpoint, if not the provider's own.")
-    ] = None,
-    api_key_env: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The environment variable that holds the key."),
-    ] = None,
+    base_url: options.BaseUrlOption = None,
+    api_key_env: options.KeyNameOption = None,
     store: Annotated[
         Path | None,
-        typer.Option(
+        options.judge_panel(
             metavar="FILE", help="Store every call in this file, so that none is paid for twice."
         ),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="How many calls to make at once.")] = 16,
-    votes: Annotated[int, typer.Option(min=1, help="Ask for each verdict this many times.")] = 1,
-    temperature: Annotated[
-        float | None,
-        typer.Option(min=0, help="The model's temperature.  [default: the model's own]"),
-    ] = None,
+    concurrency: options.ConcurrencyOption = 16,
+    votes: options.VotesOption = 1,
+    temperature: options.TemperatureOption = None,
     threshold: options.ThresholdOption = None,
     device: options.DeviceOption = None,
     batch_size: options.BatchSizeOption = None,
     confidence: Annotated[
-        float, typer.Option(help="Of both rates together, and of both modes' ranges.")
+        float,
+        typer.Option(help="The confidence of both rates together, and of both modes' ranges."),
     ] = 0.95,
     definition: options.DefinitionOption = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a report of --for that says it: one .html file."),
+        typer.Option(
+            metavar="FILE", help="Write a report of --for with these sentences: one .html file."
+        ),
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Measure how far a judge can be trusted.
 
     Asks it about claims that people labeled, counts its false "yes" and false "no", and, with
-    --for, says which true means your results allow. The last line says it in one sentence, for
+    --for, says which true means your results allow. The last line sums it up in one sentence: for
     the judge that made the results, else for the first. For a local judge (local:MODEL) it also
     finds thresholds.
 
@@ -92,7 +86,7 @@ def trust(
 
     if report is not None and results is None:
         raise InputError("--for as well", "only --report", where="trust")
-    check_pictures(report, None, on)
+    options.check_pictures(report, None, on)
     reading = options.Reading()
     labeled = [result for result in reading.results(on) if result.score is not None]
     if not labeled:
@@ -106,65 +100,69 @@ def trust(
     given = ", ".join(name for name, value in local.items() if value is not None)
     if given and not any(model.startswith("local:") for model in judge):
         raise InputError("--judge local:MODEL as well", f"only {given}", where="trust")
-    found: list[Trust] = []
+    trusts: list[Trust] = []
     names: list[str] = []
     for model in judge:
-        asked = model_judge(
+        measured = model_judge(
             model,
             concurrency=concurrency,
             store=store,
             **(local if model.startswith("local:") else remote),
         )
-        names.append(asked.model)
-        with _Asking(model, len(labeled)) as asking:
-            judged = judge_labels(labeled, asked, concurrency=concurrency, on_done=asking.add)
-        mine = None if results is None else options.Reading(name).results(results)
-        found.append(
+        names.append(measured.model)
+        with _Progress(model, len(labeled)) as progress:
+            judged = judge_labels(labeled, measured, concurrency=concurrency, on_done=progress.add)
+        trusts.append(
             measure(
                 model,
                 judged.samples,
-                results=mine,
+                results=None if results is None else options.Reading(name).results(results),
                 usage=judged.usage,
                 probabilities=judged.probabilities,
                 definition=name,
                 confidence=confidence,
             )
         )
-    made = [_made(each, name) for each, name in zip(found, names, strict=True)]
-    told = found[made.index(True)] if True in made else found[0]
+    own = [_judged_results(each, of) for each, of in zip(trusts, names, strict=True)]
+    headline = trusts[own.index(True)] if True in own else trusts[0]
     if as_json:
         output.show_json(
             {
                 "labels": str(on),
                 "results": results and str(results),
-                "judges": [each.to_dict() for each in found],
-                "sentence": told.sentence,
+                "judges": [each.to_dict() for each in trusts],
+                "sentence": headline.sentence,
             }
         )
     else:
-        _show(output.console(), found, told, len(labeled))
-    if told.results_by and True not in made:
+        _show(output.console(), trusts, headline, len(labeled))
+    if headline.results_by and True not in own:
         output.tell(
-            f"note: the results were judged by {', '.join(told.results_by)}; the rates are those "
-            f"of {told.judge}."
+            f"note: the results were judged by {', '.join(headline.results_by)}; the rates are "
+            f"those of {headline.judge}."
         )
     if report is not None and results is not None:
         from noisesense_adapters.report import write_report
 
-        sentences = [each.sentence for each in found]
-        mine = results_of(results, definition=name)
-        write_report(mine, report, title=f"Noise sensitivity: {results.name}", trust=sentences)
+        write_report(
+            results_of(results, definition=name),
+            report,
+            title=f"Noise sensitivity: {results.name}",
+            trust=[each.sentence for each in trusts],
+        )
         output.tell(f"wrote {report}")
-    failed = any(each.failed for each in found)
+    failed = any(each.failed for each in trusts)
     raise typer.Exit(options.SOME_FAILED if failed else reading.status)
 
 
-def _made(trusted: Trust, model: str) -> bool:
-    """Did this judge make the results? They name the model, its plan and prompts."""
-    return any(by == model or by.startswith(f"{model},") for by in trusted.results_by)
+def _judged_results(trust: Trust, model: str) -> bool:
+    """Are the results this judge's? They name its model, its plan and its prompts."""
+    # A local model goes by its own name, whatever folder it was loaded from.
+    names = {model, trust.judge.partition(":")[2]}
+    return any(by.partition(",")[0] in names for by in trust.results_by)
 
 
-class _Asking:
+class _Progress:
     """A bar on a terminal's stderr, and the first failures."""
 
     def __init__(self, judge: str, total: int) -> None:
@@ -181,7 +179,7 @@ class _Asking:
         self._task = self._bar.add_task(one_line(judge), total=total)
         self._failures = 0
 
-    def __enter__(self) -> _Asking:
+    def __enter__(self) -> _Progress:
         self._bar.start()
         return self
 
@@ -196,7 +194,7 @@ class _Asking:
                 output.show_lines(self._console, one_line(f"failed: {failure}"))
 
 
-def _show(out: Console, found: list[Trust], told: Trust, labeled: int) -> None:
+def _show(out: Console, trusts: list[Trust], headline: Trust, labeled: int) -> None:
     output.show_lines(out, f"{counted(labeled, 'labeled sample')}", "")
     columns = [
         output.Column("judge"),
@@ -221,22 +219,22 @@ def _show(out: Console, found: list[Trust], told: Trust, labeled: int) -> None:
             _between(each.false_no_interval),
             "-" if each.kappa is None else f"{each.kappa:.3f}",
         ]
-        for each in found
+        for each in trusts
     ]
     output.show_table(out, columns, rows)
-    for each in found:
+    for each in trusts:
         if each.calibration is not None:
             output.show_lines(out, "", *_thresholds(each.judge, each.calibration))
-    if told.band is not None:
+    if headline.band is not None:
         output.show_lines(
             out,
             "",
             "assumed: the judge errs on the results as on the labels, in each verdict on its own",
         )
-        for each in found:
-            if each is not told:
+        for each in trusts:
+            if each is not headline:
                 output.show_lines(out, each.sentence)
-    output.show_lines(out, "", told.sentence)
+    output.show_lines(out, "", headline.sentence)
 
 
 def _thresholds(judge: str, found: Calibration) -> Iterator[str]:
@@ -253,42 +251,3 @@ def _percent(share: float | None) -> str:
 
 def _between(interval: Interval | None) -> str:
     return "-" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}"
-
-
-def import_labels(
-    source: Annotated[str, typer.Argument(metavar="wice|refchecker|ragtruth")],
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DOWNLOAD... OUT",
-            help="The downloaded files, then the file to write. wice: claim/dev.jsonl; "
-            "refchecker: human annotations and contexts; ragtruth: response.jsonl and "
-            "source_info.jsonl.",
-        ),
-    ],
-    sentences: Annotated[
-        int, typer.Option(min=1, help="wice: sentences of the evidence in a chunk.")
-    ] = 8,
-    sha256: Annotated[
-        str | None,
-        typer.Option(metavar="HEX", help="The checksum that the downloaded files must have."),
-    ] = None,
-    force: options.ForceOption = False,
-) -> None:
-    """Turn a download of labels into a file for trust.
-
-    WiCE, RefChecker's human annotations and RAGTruth are yours to download, under their licenses.
-    """
-    from noisesense_adapters.datasets.labels import Source
-    from noisesense_adapters.datasets.labels import import_labels as convert
-
-    if len(files) < 2:
-        raise InputError("the downloaded files and a file to write", "one file", where=source)
-    *paths, out = files
-    options.check_new(out, force=force)
-    done = convert(cast("Source", source), paths, out, sentences=sentences, sha256=sha256)
-    output.say(
-        f"wrote {counted(done.samples, 'sample')} to {out}: {done.yes:,} yes, {done.no:,} no, "
-        f"{done.undecided:,} undecided",
-        f"SHA-256 of the download: {done.sha256}",
-    )

@@ -28,11 +28,11 @@ _MODULES = {
     "BadRow": "rows",
     "Row": "rows",
     "model_judge": "model",
-    "read_labels": "labels",
+    "read_labels": "sheets",
     "read_rows": "read",
     "results_of": "results",
     "score_dataset": "score",
-    "write_labels": "labels",
+    "write_labels": "sheets",
 }
 
 

@@ -67,10 +67,8 @@ class Places:
         # A host's row may hold more than the texts, such as a whole trace.
         data = {name: plain(row[name]) for name in self._names() if name in row}
         found = {field: self._value(field, data, row) for field in (*_TEXTS, *_DATA)}
-        try:
+        with located("contexts"):
             chunks = chunks_of(documents(found["contexts"]))
-        except InputError as error:
-            raise error.within("contexts") from None
         sample = Sample.model_validate(
             {
                 "user_input": found["user_input"] or "",

@@ -53,13 +53,23 @@ def jsonl_rows(path: Path) -> Iterator[Raw]:
     return (jsonl_row(path, *line) for line in jsonl_lines(path))
 
 
-def jsonl_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold something, counted from 1; of one above `LARGEST` its beginning."""
-    with _opened(path) as file:
-        for number, line in enumerate(_lines(file), start=1):
+def jsonl_lines(
+    path: Path, first: int = 1, start: int = 0, end: int | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, with their numbers; of one above `LARGEST` its beginning.
+
+    Args:
+        path: the file.
+        first: the number of the line that begins at ``start``.
+        start: in bytes.
+        end: likewise, behind a line; None: the file's.
+    """
+    with opened(path) as file:
+        file.seek(start)
+        for number, line in enumerate(_lines(file, end), start=first):
             if number == 1:
                 refuse_other_encodings(line, path)
-            if line.strip():
+            if not line.isspace():
                 yield number, line
 
 
@@ -69,7 +79,7 @@ def jsonl_row(path: Path, number: int, line: bytes) -> Raw:
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[IO[bytes], None, None]:
+def opened(path: Path) -> Generator[IO[bytes], None, None]:
     """The file, with the system's refusals as `InputError`."""
     try:
         with path.open("rb") as file:
@@ -79,9 +89,9 @@ def _opened(path: Path) -> Generator[IO[bytes], None, None]:
         raise InputError("a readable file", got, where=str(path)) from error
 
 
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
+def _lines(file: IO[bytes], end: int | None = None) -> Iterator[bytes]:
     """The lines; of one above `LARGEST` its beginning, which is longer than that."""
-    while line := file.readline(LARGEST + 1):
+    while (end is None or file.tell() < end) and (line := file.readline(LARGEST + 1)):
         yield line
         while len(line) > LARGEST and not line.endswith(b"\n"):
             line = file.readline(LARGEST + 1)
@@ -104,7 +114,7 @@ def _value(line: bytes, *, first: bool) -> object:
 
 def count_lines(path: Path) -> int:
     count, last = 0, b"\n"
-    with _opened(path) as file:
+    with opened(path) as file:
         while block := file.read(_BLOCK):
             count += block.count(b"\n")
             last = block
@@ -124,7 +134,7 @@ def csv_rows(path: Path) -> Iterator[Raw]:
         InputError: the header cannot be read.
     """
     csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
-    with _opened(path) as file:
+    with opened(path) as file:
         raw = map(_whole, _lines(file))
         first = next(raw, b"")
         refuse_other_encodings(first, path)

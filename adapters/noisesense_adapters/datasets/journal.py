@@ -124,7 +124,10 @@ def _check_regular(path: Path) -> None:
 def _something_else(path: Path) -> InputError:
     hint = "it was not touched; choose another file for the results, or move it"
     return InputError(
-        "no file, or one of an earlier run", "a file of something else", where=str(path), hint=hint
+        "no file, or one of an earlier run",
+        "a file that holds something else",
+        where=str(path),
+        hint=hint,
     )
 
 

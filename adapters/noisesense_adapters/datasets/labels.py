@@ -10,20 +10,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
+
+from pydantic import ConfigDict, Field
 
 from noisesense import InputError, LabeledVerdicts, Result, Usage, Verdicts, errors
-from noisesense.errors import check_choice, describe
-from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
+from noisesense.errors import check_choice, check_whole, located
+from noisesense.jsonl import as_path, to_json, write_whole
 from noisesense.judging.calls import gather_all
 from noisesense.judging.protocol import EntailmentJudge
 from noisesense.stats.cells import cell_of
 from noisesense.verdicts.form import Cell
+from noisesense.verdicts.model import Model
 from noisesense.verdicts.verdicts import as_model
+from noisesense_adapters.datasets.files import jsonl_lines, jsonl_rows, opened
+from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.datasets.score import GIVE_UP
+from noisesense_adapters.toolbox.documents import as_list, read_json
 from noisesense_adapters.toolbox.running import run_blocking
 from noisesense_adapters.toolbox.sentences import sentence_spans
 
@@ -110,16 +116,16 @@ async def _judged(
     checked = result.sample is not None and any(
         c.correct is not None for c in labels.response_claims
     )
-    premises = [*texts, result.sample.reference] if result.sample and checked else texts
+    with_reference = [*texts, result.sample.reference] if result.sample and checked else texts
     rows: list[list[Cell]] = []
     likely: list[Sequence[float | None]] = []
     usage = Usage()
-    for asked, claims in ((premises, responses), (texts, references)):
+    for premises, claims in ((with_reference, responses), (texts, references)):
         if claims:
-            found = await judge.entailment(asked, claims)
-            rows += [list(row) for row in found.cells]
-            likely += found.probabilities or ()
-            usage += found.usage
+            entailment = await judge.entailment(premises, claims)
+            rows += [list(row) for row in entailment.cells]
+            likely += entailment.probabilities or ()
+            usage += entailment.usage
     width, count = len(texts), len(responses)
     correct = [row[width] if checked else None for row in rows[:count]]
     verdicts = Verdicts.from_matrices(
@@ -180,19 +186,14 @@ def import_labels(
         InputError: another number of files, another checksum, or a file of another form.
     """
     check_choice(source, get_args(Source), "source")
-    read = {"wice": _wice, "refchecker": _refchecker, "ragtruth": _ragtruth}[source]
-    expected = 1 if source == "wice" else 2
+    read, expected = _SOURCES[source]
     if len(paths) != expected:
         raise InputError(f"{expected} files", str(len(paths)), where=source)
-    if sentences < 1:
-        raise InputError("1 or more", describe(sentences), where="sentences")
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(as_path(path).read_bytes())
-    found = digest.hexdigest()
-    if sha256 is not None and sha256.lower() != found:
+    check_whole(sentences, 1, "sentences")
+    checksum = _checksum(map(as_path, paths))
+    if sha256 is not None and sha256.lower() != checksum:
         hint = "is the download complete, and is it the version you mean?"
-        raise InputError(f"SHA-256 {sha256}", found, where=str(paths[0]), hint=hint)
+        raise InputError(f"SHA-256 {sha256}", checksum, where=str(paths[0]), hint=hint)
     counts = {True: 0, False: 0, None: 0}
     samples = 0
 
@@ -205,7 +206,7 @@ def import_labels(
             yield to_json(label.line())
 
     write_whole(as_path(out), lines())
-    return Imported(samples, counts[True], counts[False], counts[None], found)
+    return Imported(samples, counts[True], counts[False], counts[None], checksum)
 
 
 class _Labeled(NamedTuple):
@@ -227,112 +228,154 @@ class _Labeled(NamedTuple):
         return {"id": self.name, "cluster": self.cluster, "verdicts": data}
 
 
+def _checksum(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        with opened(path) as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+class _Form(Model):
+    """What is read of a download's row; it has more fields than these."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+_Id = int | str
+
+
+class _WiceMeta(_Form):
+    id: _Id
+
+
+class _WiceRow(_Form):
+    label: Literal["supported", "partially_supported", "not_supported"]
+    claim: str
+    evidence: tuple[str, ...]
+    supporting_sentences: tuple[frozenset[int], ...]
+    meta: _WiceMeta
+
+
 def _wice(paths: Sequence[Path], sentences: int) -> Iterator[_Labeled]:
     """A chunk entails a supported claim if it holds a whole set of supporting sentences; with
     some of a set, or of one that supports the claim in part, it is left undecided."""
-    for place, row in _rows(paths[0]):
-        label, claim, evidence, sets, meta = _fields(
-            row, place, "label", "claim", "evidence", "supporting_sentences", "meta"
-        )
-        groups = [range(at, at + sentences) for at in range(0, len(evidence), sentences)]
+    for row in _rows(paths[0], _WiceRow):
+        count = len(row.evidence)
+        chunks = [range(at, min(at + sentences, count)) for at in range(0, count, sentences)]
         cells: list[Cell] = []
-        for group in groups:
-            held = [set(each) & set(group) for each in sets]
-            whole = any(
-                each and len(each) == len(set(of)) for each, of in zip(held, sets, strict=True)
-            )
-            touched = label != "not_supported" and any(held)
-            cells.append((label == "supported" and whole) or (None if touched else False))
-        texts = [" ".join(evidence[at] for at in group if at < len(evidence)) for group in groups]
-        name = str(meta["id"])
-        yield _Labeled(name, name, [claim], texts, [cells])
+        for chunk in chunks:
+            whole = any(each and each <= set(chunk) for each in row.supporting_sentences)
+            touched = any(each & set(chunk) for each in row.supporting_sentences)
+            undecided = touched and row.label != "not_supported"
+            cells.append((row.label == "supported" and whole) or (None if undecided else False))
+        texts = [" ".join(row.evidence[at] for at in chunk) for chunk in chunks]
+        yield _Labeled(str(row.meta.id), str(row.meta.id), [row.claim], texts, [cells])
 
 
-_ENTAILS: dict[str, Cell] = {"Entailment": True, "Neutral": False, "Contradiction": False}
+class _Triplet(_Form):
+    triplet: tuple[Any, ...] | None = None
+    human_label: str | None = None
+
+
+class _RefCheckerRow(_Form):
+    id: _Id
+    # The human labels are on the triplets that Claude 2 found.
+    triplets: tuple[_Triplet, ...] | None = Field(None, alias="claude2_response_kg")
+
+
+class _RefCheckerContext(_Form):
+    id: _Id
+    context: str | tuple[str, ...] | None = None
+
+
+_ENTAILS: dict[str | None, Cell] = {"Entailment": True, "Neutral": False, "Contradiction": False}
 
 
 def _refchecker(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
     """Triplets against all passages together, as they were labeled."""
-    contexts = {str(row["id"]): row for _, row in _rows(paths[1])}
-    for place, row in _rows(paths[0]):
-        (name,) = _fields(row, place, "id")
-        triplets = [each for each in _triplets(row) if each.get("human_label") in _ENTAILS]
-        context = contexts.get(str(name), {}).get("context")
-        passages = [context] if isinstance(context, str) else context
-        if not triplets or not passages:
-            continue
-        claims = [" ".join(map(str, each["triplet"])) for each in triplets]
-        yield _Labeled(
-            str(name),
-            str(name),
-            claims,
-            ["\n\n".join(map(str, passages))],
-            [[_ENTAILS[each["human_label"]]] for each in triplets],
-        )
+    contexts = {str(row.id): row.context for row in _rows(paths[1], _RefCheckerContext)}
+    for row in _rows(paths[0], _RefCheckerRow):
+        context = contexts.get(str(row.id))
+        labeled = [
+            (" ".join(map(str, each.triplet)), _ENTAILS[each.human_label])
+            for each in row.triplets or ()
+            if each.triplet and each.human_label in _ENTAILS
+        ]
+        if labeled and context:
+            yield _Labeled(
+                str(row.id),
+                str(row.id),
+                [claim for claim, _ in labeled],
+                [context if isinstance(context, str) else "\n\n".join(context)],
+                [[cell] for _, cell in labeled],
+            )
 
 
-def _triplets(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The human labels are on the triplets that Claude 2 found."""
-    found = cast("list[Any]", row.get("claude2_response_kg") or [])
-    rows = [cast("dict[str, Any]", each) for each in found if isinstance(each, dict)]
-    return [row for row in rows if "triplet" in row]
+class _Span(_Form):
+    start: int
+    end: int
+    implicit_true: bool | None = None
+
+
+class _RagTruthRow(_Form):
+    id: _Id
+    source_id: _Id
+    response: str
+    labels: tuple[_Span, ...]
+    quality: str = "good"
+
+
+class _RagTruthSource(_Form):
+    source_id: _Id
+    source_info: str | dict[str, Any] = ""
+
+    @property
+    def text(self) -> str:
+        """The passages, or the whole source."""
+        if isinstance(self.source_info, str):
+            return self.source_info
+        passages = self.source_info.get("passages")
+        return str(passages or json.dumps(self.source_info, ensure_ascii=False))
 
 
 def _ragtruth(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
     """Sentences of the response against the source: "no" where one holds a hallucinated span."""
-    sources = {str(row["source_id"]): row for _, row in _rows(paths[1])}
-    for place, row in _rows(paths[0]):
-        name, source_id, response, spans = _fields(
-            row, place, "id", "source_id", "response", "labels"
-        )
-        source = sources.get(str(source_id))
-        if source is None or row.get("quality", "good") != "good":
-            continue
-        info: Any = source.get("source_info")
-        if isinstance(info, dict):
-            info = cast("dict[str, Any]", info).get("passages") or json.dumps(
-                info, ensure_ascii=False
-            )
-        spans_of = list(sentence_spans(response))
-        if not info or not spans_of:
+    sources = {str(row.source_id): row.text for row in _rows(paths[1], _RagTruthSource)}
+    for row in _rows(paths[0], _RagTruthRow):
+        source = sources.get(str(row.source_id))
+        sentences = list(sentence_spans(row.response))
+        if row.quality != "good" or not source or not sentences:
             continue
         table: list[list[Cell]] = []
-        for start, end in spans_of:
-            hit = [each for each in spans if each["start"] < end and each["end"] > start]
-            true = [each for each in hit if each.get("implicit_true")]
+        for start, end in sentences:
+            hit = [each for each in row.labels if each.start < end and each.end > start]
+            true = [each for each in hit if each.implicit_true]
             # True, but not said by the source: people did not decide whether it is entailed.
             table.append([None if hit and len(true) == len(hit) else not hit])
-        claims = [response[start:end] for start, end in spans_of]
-        yield _Labeled(str(name), str(source_id), claims, [str(info)], table)
+        claims = [row.response[start:end] for start, end in sentences]
+        yield _Labeled(str(row.id), str(row.source_id), claims, [source], table)
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Objects of JSON lines, or of one JSON list."""
-    first = next((text for _, text in numbered_lines(path) if text.strip()), "")
-    if first.lstrip().startswith("["):
-        try:
-            listed = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise InputError("a JSON list", "something else", where=str(path)) from None
-        yield from ((f"{path}, item {i}", _object(row, path)) for i, row in enumerate(listed))
-        return
-    for number, text in numbered_lines(path):
-        place = f"{path}, line {number}"
-        try:
-            row = parse_line(text)
-        except InputError as error:
-            raise error.within(place) from None
-        yield place, _object(row, path)
+_SOURCES = {"wice": (_wice, 1), "refchecker": (_refchecker, 2), "ragtruth": (_ragtruth, 2)}
+"""How each is read, and from how many files."""
 
 
-def _object(row: object, path: Path) -> dict[str, Any]:
-    if not isinstance(row, dict):
-        raise InputError("an object", describe(row), where=str(path))
-    return cast("dict[str, Any]", row)
+F = TypeVar("F", bound=_Form)
 
 
-def _fields(row: Mapping[str, Any], place: str, *names: str) -> list[Any]:
-    for name in names:
-        if row.get(name) is None:
-            raise InputError(f"the field {name!r}", "none", where=place)
-    return [row[name] for name in names]
+def _rows(path: Path, form: type[F]) -> Iterator[F]:
+    """Objects of JSON lines, or of one JSON list. Raises `InputError`, which names the row."""
+    _, first = next(jsonl_lines(path), (1, b""))
+    if first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+        items = enumerate(as_list(read_json(path)))
+        rows: Iterable[Raw] = (Raw(f"{path.name}, item {i}", item) for i, item in items)
+    else:
+        rows = jsonl_rows(path)
+    for place, data in rows:
+        with located(place):
+            if isinstance(data, InputError):
+                raise data
+            row = form.model_validate(data)
+        yield row

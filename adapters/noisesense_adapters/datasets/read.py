@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from noisesense import RecordedJudge, Sample, Verdicts
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, describe, located
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import ResultLine
 from noisesense_adapters.datasets import files
@@ -245,10 +245,8 @@ def _reader(
         if special is not None:
             return special
     names = dict.fromkeys(name for row in objects for name in row)
-    try:
+    with located(str(path)):
         return recognize(names, mapped)
-    except InputError as error:
-        raise error.within(str(path)) from None
 
 
 def _object(raw: Raw) -> Mapping[str, Any] | None:

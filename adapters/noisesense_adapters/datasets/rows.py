@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import Any, NamedTuple, cast
 
 from noisesense import Sample, Verdicts
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, describe, located
 from noisesense.scoring.results import ResultLine
 from noisesense_adapters.toolbox.judges import read_verdicts
 
@@ -208,10 +208,8 @@ class ColumnReader:
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
         """One row. Raises `InputError`."""
         texts = {name: self._needed(row, name) for name in _NEEDED}
-        try:
+        with located("retrieved_contexts"):
             contexts = chunks_of(texts["retrieved_contexts"], self.schema.separator)
-        except InputError as error:
-            raise error.within("retrieved_contexts") from None
         user_input = self._optional(row, "user_input", self.schema.user_input)
         sample = Sample.model_validate(
             {**texts, "retrieved_contexts": contexts, "user_input": user_input or ""}
@@ -235,10 +233,8 @@ class ColumnReader:
 def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
     if value is None or value == "":
         return None
-    try:
+    with located("verdicts"):
         data = parsed(value) if isinstance(value, str) else value
-    except InputError as error:
-        raise error.within("verdicts") from None
     return read_verdicts(without_nulls(data), sample, "verdicts")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from noisesense import InputError, Result, Verdicts, score
-from noisesense.errors import describe
+from noisesense.errors import check_choice, describe
 from noisesense.jsonl import write_whole
 from noisesense.scoring.definitions import MODES
 from noisesense.stats.cells import CellKind
@@ -37,7 +38,7 @@ _Position = tuple[str, int, "int | None"]
 
 
 class Sheet(NamedTuple):
-    """What was written: samples, rows, and the samples left out since their texts are unknown."""
+    """What was written: samples, rows, and the samples left out: without texts or claims."""
 
     samples: int
     rows: int
@@ -217,6 +218,8 @@ def _answer(raw: Raw, known: Mapping[str, Result]) -> tuple[str, _Position, Cell
     if isinstance(raw.data, InputError):
         raise raw.data
     row: dict[str, str] = {name: (text or "").strip() for name, text in raw.data.items()}
+    if missing := [name for name in (*_KEYS, LABEL) if name not in row]:
+        raise InputError(f"the column {missing[0]!r}", f"only {', '.join(map(repr, row))}")
     label = row[LABEL].lower()
     if label not in _WORDS:
         raise InputError("yes, no or nothing", describe(row[LABEL]), where=LABEL)
@@ -226,8 +229,7 @@ def _answer(raw: Raw, known: Mapping[str, Result]) -> tuple[str, _Position, Cell
         raise InputError("a sample of the results", repr(name), where="sample", hint=hint)
     score = known[name].score
     assert score is not None
-    if row["kind"] not in get_args(CellKind):
-        raise InputError(f"one of {get_args(CellKind)}", repr(row["kind"]), where="kind")
+    check_choice(row["kind"], get_args(CellKind), "kind")
     of_reference = row["kind"] == "reference"
     claims = score.verdicts.reference_claims if of_reference else score.verdicts.response_claims
     i = _number(row, "claim", len(claims))
@@ -241,7 +243,7 @@ def _answer(raw: Raw, known: Mapping[str, Result]) -> tuple[str, _Position, Cell
 
 def _number(row: Mapping[str, str], name: str, count: int) -> int:
     text = row[name].removesuffix(".0")  # as some spreadsheets save whole numbers
-    if not text.isdecimal() or int(text) >= count:
+    if not re.fullmatch(r"\d{1,9}", text) or int(text) >= count:
         raise InputError(f"a number from 0 to {count - 1}", repr(row[name]), where=name)
     return int(text)
 

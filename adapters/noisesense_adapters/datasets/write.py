@@ -142,5 +142,5 @@ def check_output(path: Path, dataset: Path) -> Path:
     except InputError:
         first = None
     if not isinstance(first, Row) or first.line is None or first.line.id is None:
-        raise InputError(expected, "a file of something else", where="out", hint=hint)
+        raise InputError(expected, "a file that holds something else", where="out", hint=hint)
     return path

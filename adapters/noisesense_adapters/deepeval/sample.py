@@ -11,7 +11,7 @@ from deepeval.errors import MissingTestCaseParamsError
 from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample, Verdicts
-from noisesense.errors import describe
+from noisesense.errors import describe, located
 from noisesense_adapters.toolbox.judges import nothing_retrieved, read_verdicts
 
 VERDICTS = "verdicts"
@@ -43,7 +43,7 @@ def sample_of(test_case: Any, metric_name: str, labels: Labels | None) -> Sample
         )
     if test_case.multimodal:
         raise InputError("a test case of texts", "one with images", where=place_of(test_case))
-    try:
+    with located(place_of(test_case)):
         return Sample.model_validate(
             {
                 "user_input": test_case.input,
@@ -52,8 +52,6 @@ def sample_of(test_case: Any, metric_name: str, labels: Labels | None) -> Sample
                 "retrieved_contexts": _chunks(test_case, labels),
             }
         )
-    except InputError as error:
-        raise error.within(place_of(test_case)) from None
 
 
 def _is_empty(value: Any) -> bool:

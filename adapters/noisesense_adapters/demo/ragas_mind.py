@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, describe, located
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
 
@@ -57,10 +57,8 @@ class RagasMind:
         self._statements: dict[tuple[str, str], tuple[str, ...]] = {}
         self._verdicts: dict[tuple[tuple[str, ...], str], tuple[bool, ...]] = {}
         for k, (sample, verdicts) in enumerate(pairs):
-            try:
+            with located(f"pair {k}"):
                 self._learn(k, sample, verdicts.beside(sample))
-            except InputError as error:
-                raise error.within(f"pair {k}") from None
 
     def _learn(self, k: int, sample: Sample, verdicts: Verdicts) -> None:
         if not _determined(verdicts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
-from noisesense.errors import InputError, NoiseSenseError, describe
+from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import (
     Empty,
@@ -152,7 +152,7 @@ def read_config(context: Any) -> dict[str, Any]:
 
 def read_settings(config: dict[str, Any]) -> _Settings:
     """The settings of ``config``. Raises `InputError`."""
-    try:
+    with located("config"):
         definition = check_definition(config.get("definition", "ragas")).name
         # The interface this definition comes from passes an answer that claims nothing.
         empty = "zero" if definition == "promptfoo" else "undefined"
@@ -171,8 +171,6 @@ def read_settings(config: dict[str, Any]) -> _Settings:
             name=name,
             components=components,
         )
-    except InputError as error:
-        raise error.within("config") from None
 
 
 def _max_noise(config: dict[str, Any]) -> float:

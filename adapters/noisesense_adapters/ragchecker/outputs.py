@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from noisesense import Cell, Sample, Verdicts
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, describe, located
 from noisesense_adapters.toolbox.documents import read_json
 
 _LABELS = {"Entailment": True, "Neutral": False, "Contradiction": False}
@@ -249,10 +249,8 @@ def read_checking_outputs(path: str | os.PathLike[str]) -> CheckingOutputs:
     data = read_json(Path(path))
     results: list[CheckedResult] = []
     for number, raw in enumerate(_results(data, str(path))):
-        try:
+        with located(f"{path}, result {number}"):
             results.append(read_result(raw, number=number))
-        except InputError as error:
-            raise error.within(f"{path}, result {number}") from None
     return CheckingOutputs(tuple(results), _groups(data))
 
 

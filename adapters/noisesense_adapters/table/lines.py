@@ -118,9 +118,13 @@ def _merged(own: _Listed, contexts: _Listed) -> _Listed | None:
     """The verdicts' chunks beside the sample's contexts; None: the models must read them."""
     if len(own) != len(contexts):
         return None
-    both = map(merged_chunk, map(_as_chunk, own), map(_as_chunk, contexts))
-    merged = [each and _Chunk(text=each[0], relevant=each[1]) for each in both]
-    return None if None in merged else [each for each in merged if each]
+    chunks: _Listed = []
+    for both in zip(map(_as_chunk, own), map(_as_chunk, contexts), strict=True):
+        if (merged := merged_chunk(*both)) is None:
+            return None
+        text, relevant, *_ = merged
+        chunks.append(_Chunk(text=text, relevant=relevant))
+    return chunks
 
 
 _Listed = list["str | _Chunk"]
@@ -152,17 +156,16 @@ def columns_of(lines: Sequence[Line]) -> tuple[list[int], Columns]:
     reference = [each.reference_claims or () for each in verdicts]
     claims = list(chain.from_iterable(response))
     of_reference = list(chain.from_iterable(reference))
-    labels = [None if isinstance(each, str) else each.relevant for each in every]
     return kept, Columns(
         responses=_whole(map(len, response)),
-        correct=_codes(list(map(attrgetter("correct"), claims))),
+        correct=_codes([claim.correct for claim in claims]),
         entailed=_cells(list(map(_entailed, claims))),
         undetermined=_cells(list(map(_undetermined, claims))),
         references=_whole(map(len, reference)),
         reference_entailed=_cells(list(map(_entailed, of_reference))),
         reference_undetermined=_cells(list(map(_undetermined, of_reference))),
         chunks=_whole(numbers),
-        labels=_codes(labels),
+        labels=_codes([None if isinstance(each, str) else each.relevant for each in every]),
     )
 
 
@@ -177,13 +180,14 @@ def _whole(numbers: Iterable[int]) -> Any:
     return np.fromiter(numbers, np.int64)
 
 
-def _cells(listed: list[list[int] | None]) -> Cells:
-    some = [each or _NONE for each in listed] if None in listed else listed
-    claims = np.repeat(np.arange(len(some)), _whole(map(len, some)))  # type: ignore[arg-type]
-    return Cells(claims, _whole(chain.from_iterable(some)))  # type: ignore[arg-type]
-
-
-_NONE: list[int] = []
+def _cells(listed: Sequence[Sequence[int] | None]) -> Cells:
+    """The positions that each claim lists; for most claims of most files there are none."""
+    claims = [i for i, positions in enumerate(listed) if positions]
+    filled = list(filter(None, listed))
+    return Cells(
+        np.repeat(np.array(claims, np.int64), _whole(map(len, filled))),
+        _whole(chain.from_iterable(filled)),
+    )
 
 
 class Lines:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, cast
 
 from noisesense import Judge, RecordedJudge, Sample, Verdicts
-from noisesense.errors import InputError
+from noisesense.errors import InputError, located
 from noisesense.judging.protocol import StructuredLLM
 from noisesense.judging.sharing import judge_for
 
@@ -113,9 +113,7 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
     Raises:
         InputError: they are malformed, or do not fit the sample. It names ``where``.
     """
-    try:
+    with located(where):
         read = Verdicts.model_validate_json if isinstance(data, str) else Verdicts.model_validate
         verdicts = read(data)
         return verdicts if sample is None else verdicts.beside(sample)
-    except InputError as error:
-        raise error.within(where) from None

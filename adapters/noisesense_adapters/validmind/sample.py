@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, cast
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, describe, located
 from noisesense_adapters.datasets.rows import BadRow, Column, ColumnReader, Row, pick, recognize
 from noisesense_adapters.toolbox.judges import nothing_retrieved
 
@@ -55,11 +55,9 @@ def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place:
     fields = cast("dict[str, Any]", cells.to_dict())
     values: dict[str, Any] = {}
     for field, column in columns.items():
-        try:
+        with located(f"{field}_column"):
             # A function gets the row as ValidMind gives it, a pandas Series.
             value = pick(cells if callable(column) else fields, column)
-        except InputError as error:
-            raise error.within(f"{field}_column") from error.__cause__
         values[field] = None if _is_missing(value) else value
     contexts: Any = values.get("retrieved_contexts")
     response = values.get("response")

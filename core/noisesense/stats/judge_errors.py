@@ -6,10 +6,10 @@ with ``1 − Π (1 − entails(j, g))`` over the reference's claims. A judge tha
 with probability ``a`` and "yes" into "no" with ``b``, each cell on its own, says yes with
 probability ``a + (1 − a − b) · truth``. So the expectation of ``(verdict − a) / (1 − a − b)`` is
 the true cell, and that of the polynomial of these numbers the true score, whatever the tables look
-like. In other words: these numbers stand for the odds of independent cells, signed ones, and the
-score's expectation under them estimates the true score. Their variance of it, turned to its
-negative, estimates how far the judge's errors scatter the estimate: the expectation of the
-estimate's square is known, and that of the true score's square is estimated in the same way.
+like. In other words: these numbers stand for the (signed) probabilities of independent cells, and
+the score's expectation under them estimates the true score. Its variance under them, times −1,
+estimates how far the judge's errors scatter the estimate: the expectation of the estimate's square
+is known, and that of the true score's square is estimated in the same way.
 
 Sources: Rogan and Gladen (1978), Estimating prevalence from the results of a screening test,
 American Journal of Epidemiology 107, for one cell; the product over independent cells is the
@@ -188,13 +188,58 @@ def _promptfoo(pairs: Pairs) -> Bounds:
     return 1.0, found
 
 
-RULES: dict[DefinitionName, Callable[[Pairs], Bounds]] = {
-    "ragas": _ragas,
-    "paper": _paper,
-    "promptfoo": _promptfoo,
-    "validmind": lambda _: (1.0, 0.0),
+Chunks = Sequence[tuple[float, float, float]]
+"""Of each chunk: is it relevant, does it entail one claim, does it entail another?"""
+
+
+def _both_ragas(chunks: Chunks) -> Bounds:
+    # The probability that no relevant chunk entails the one, the other, any; that no chunk does.
+    one = other = no_relevant = no_chunk = one_alone = other_alone = 1.0
+    for relevant, x, y in chunks:
+        neither = (1 - x) * (1 - y)
+        one *= 1 - relevant * x
+        other *= 1 - relevant * y
+        no_relevant *= 1 - relevant * (1 - neither)
+        no_chunk *= neither
+        one_alone *= (1 - y) * (1 - relevant * x)
+        other_alone *= (1 - x) * (1 - relevant * y)
+    return 1 - one - other + no_relevant, no_relevant - one_alone - other_alone + no_chunk
+
+
+def _both_paper(chunks: Chunks) -> Bounds:
+    turned = [(1 - relevant, x, y) for relevant, x, y in chunks]
+    return _both_ragas(chunks)[0], _both_ragas(turned)[0]
+
+
+def _both_promptfoo(chunks: Chunks) -> Bounds:
+    neither, one, other, both = 1.0, 0.0, 0.0, 0.0
+    for relevant, x, y in chunks:
+        irrelevant = 1 - relevant
+        both += (one * y + other * x + neither * x * y) * irrelevant
+        one = one * (1 - y) + neither * x * (1 - y) * irrelevant
+        other = other * (1 - x) + neither * (1 - x) * y * irrelevant
+        neither *= (1 - x) * (1 - y)
+    return 1.0, both
+
+
+class _Rule(NamedTuple):
+    """How a definition counts incorrect claims, in the relevant mode and in the irrelevant one.
+
+    Attributes:
+        one: does it count the claim?
+        two: does it count both claims?
+    """
+
+    one: Callable[[Pairs], Bounds]
+    two: Callable[[Chunks], Bounds]
+
+
+_RULES: dict[DefinitionName, _Rule] = {
+    "ragas": _Rule(_ragas, _both_ragas),
+    "paper": _Rule(_paper, _both_paper),
+    "promptfoo": _Rule(_promptfoo, _both_promptfoo),
+    "validmind": _Rule(lambda _: (1.0, 0.0), lambda _: (1.0, 0.0)),
 }
-"""Of an incorrect claim: does the relevant mode count it, and does the irrelevant mode?"""
 
 
 def _relevance(table: Table, reference: Corrected) -> list[Bounds]:
@@ -225,7 +270,7 @@ def expected_score(
     rows, references, columns = table.size
     if not rows:
         return None
-    rule, (correct, (no, yes), reference) = RULES[definition], kinds
+    rule, (correct, (no, yes), reference) = _RULES[definition].one, kinds
     # By the cell's state, where the relevant mode is highest and where it is lowest.
     perhaps: list[Sequence[tuple[float, float]]] = []
     surely: list[Sequence[tuple[float, float]]] = []
@@ -258,49 +303,6 @@ def expected_score(
     return (lows[0] / rows, highs[0] / rows), (lows[1] / rows, highs[1] / rows)
 
 
-Chunks = Sequence[tuple[float, float, float]]
-"""Of each chunk: is it relevant, does it entail one claim, does it entail another?"""
-
-
-def _both_ragas(chunks: Chunks) -> Bounds:
-    # The odds that no relevant chunk entails the one, the other, any; that no chunk does.
-    one = other = no_relevant = no_chunk = one_alone = other_alone = 1.0
-    for relevant, x, y in chunks:
-        neither = (1 - x) * (1 - y)
-        one *= 1 - relevant * x
-        other *= 1 - relevant * y
-        no_relevant *= 1 - relevant * (1 - neither)
-        no_chunk *= neither
-        one_alone *= (1 - y) * (1 - relevant * x)
-        other_alone *= (1 - x) * (1 - relevant * y)
-    return 1 - one - other + no_relevant, no_relevant - one_alone - other_alone + no_chunk
-
-
-def _both_paper(chunks: Chunks) -> Bounds:
-    turned = [(1 - relevant, x, y) for relevant, x, y in chunks]
-    return _both_ragas(chunks)[0], _both_ragas(turned)[0]
-
-
-def _both_promptfoo(chunks: Chunks) -> Bounds:
-    neither, one, other, both = 1.0, 0.0, 0.0, 0.0
-    for relevant, x, y in chunks:
-        irrelevant = 1 - relevant
-        both += (one * y + other * x + neither * x * y) * irrelevant
-        one = one * (1 - y) + neither * x * (1 - y) * irrelevant
-        other = other * (1 - x) + neither * (1 - x) * y * irrelevant
-        neither *= (1 - x) * (1 - y)
-    return 1.0, both
-
-
-_BOTH: dict[DefinitionName, Callable[[Chunks], Bounds]] = {
-    "ragas": _both_ragas,
-    "paper": _both_paper,
-    "promptfoo": _both_promptfoo,
-    "validmind": lambda _: (1.0, 0.0),
-}
-"""Of two incorrect claims: does the relevant mode count both, and does the irrelevant mode?"""
-
-
 def error_variance(table: Table, kinds: Kinds, definition: DefinitionName) -> Bounds:
     """How far the judge's errors scatter `expected_score` of the table, for both modes.
 
@@ -313,17 +315,16 @@ def error_variance(table: Table, kinds: Kinds, definition: DefinitionName) -> Bo
     cells = [(*response, 0.0)[state] for state in table.cells[part_response]]
     relevant = [low for low, _ in _relevance(table, reference)]
     claims = [cells[i * columns : (i + 1) * columns] for i in range(rows)]
-    rule = RULES[definition]
+    count_one, count_two = _RULES[definition]
     means = [0.0, 0.0]
     squares = [0.0, 0.0]
-    both = _BOTH[definition]
     for i, (weight, claim) in enumerate(zip(weights, claims, strict=True)):
-        alone = rule([(r * x, (1 - r) * x) for r, x in zip(relevant, claim, strict=True)])
+        alone = count_one([(r * x, (1 - r) * x) for r, x in zip(relevant, claim, strict=True)])
         for mode in (0, 1):
             means[mode] += weight * alone[mode]
             squares[mode] += weight * alone[mode]  # counted or not: its square is itself
         for other in range(i):
-            pair = both(list(zip(relevant, claim, claims[other], strict=True)))
+            pair = count_two(list(zip(relevant, claim, claims[other], strict=True)))
             for mode in (0, 1):
                 squares[mode] += 2 * weight * weights[other] * pair[mode]
     first, second = ((means[m] ** 2 - squares[m]) / rows**2 for m in (0, 1))

@@ -139,7 +139,7 @@ def _binomial_of_many(count: int, share: float, uniform: Callable[[], float]) ->
     a = -0.0873 + 0.0248 * b + 0.01 * share
     center, squeeze = count * share + 0.5, 0.92 - 4.2 / b
     mode = math.floor((count + 1) * share)
-    odds = math.log(share / (1 - share))
+    log_odds = math.log(share / (1 - share))
     at_mode = math.lgamma(mode + 1) + math.lgamma(count - mode + 1)
     while True:
         u, v = uniform() - 0.5, uniform()
@@ -152,5 +152,5 @@ def _binomial_of_many(count: int, share: float, uniform: Callable[[], float]) ->
         if 0 <= k <= count and v:
             v *= (2.83 + 5.1 / b) * spread / (a / (edge * edge) + b)
             at_k = math.lgamma(k + 1) + math.lgamma(count - k + 1)
-            if math.log(v) <= at_mode - at_k + (k - mode) * odds:
+            if math.log(v) <= at_mode - at_k + (k - mode) * log_odds:
                 return k

@@ -26,9 +26,10 @@ class SampleStability(NamedTuple):
         id: its name in the first repeat.
         values: in each repeat.
         crosses: is it above the limit in some repeats and not in others?
-        votes: the least odd number of judgings whose majority would be on the same side of the
-            limit again with 95% probability; without a limit, would be its commonest value. None:
-            more than 99.
+        votes: the least odd number of judgings whose majority is on the commoner side of the
+            limit (without a limit: has the commonest value) with 95% probability, if each is so
+            with probability ``(k + ½) / (K + 1)``, as ``k`` of the ``K`` repeats were. None: more
+            than 99.
     """
 
     id: str
@@ -129,12 +130,13 @@ def stability(
     if len(named) < 2:
         raise InputError("two runs or more", str(len(named)), where="runs")
     first, *others = named
-    by_id = {each.name.id: [each.result] for each in first}
+    # By object: a dataset may hold a sample twice, and then its id as well.
+    repeats_of = {id(each): [each.result] for each in first}
     for other in others:
         for ours, theirs in pair(first, other, pair_by, min_paired=min_paired).pairs:
-            by_id[ours.name.id].append(theirs.result)
+            repeats_of[id(ours)].append(theirs.result)
     repeats = len(named)
-    judged = {name: results for name, results in by_id.items() if len(results) == repeats}
+    judged = [results for results in repeats_of.values() if len(results) == repeats]
     modes = {mode: _mode(mode, judged, limit) for mode in MODES}
     return Stability(
         repeats=repeats,
@@ -146,36 +148,42 @@ def stability(
 
 
 def _mode(
-    mode: Mode, judged: dict[str, list[Result]], limit: float | None
+    mode: Mode, judged: Sequence[Sequence[Result]], limit: float | None
 ) -> ModeStability | None:
-    scores = [result.score for results in judged.values() for result in results if result.score]
+    scores = [result.score for results in judged for result in results if result.score]
     if scores and all(score.counts(mode) is None for score in scores):
         return None  # the definition has no such mode
-    values: dict[str, tuple[float, ...]] = {}
-    for name, results in judged.items():
+    names: list[str] = []
+    values: list[tuple[float, ...]] = []
+    for results in judged:
         known = [
             value
             for result in results
             if result.score is not None and (value := result.score.value(mode)) is not None
         ]
         if len(known) == len(results):
-            values[name] = tuple(known)
+            names.append(results[0].id)
+            values.append(tuple(known))
     left_out, count = len(judged) - len(values), len(values)
     if not count:
         crossing = None if limit is None else 0
         return ModeStability(mode, 0, left_out, (), None, None, None, None, (), crossing)
-    within = fsum(map(_variance, values.values())) / count
-    averages = [fsum(each) / len(each) for each in values.values()]
-    repeats = len(next(iter(values.values())))
+    within = fsum(map(_variance, values)) / count
+    averages = [fsum(each) / len(each) for each in values]
+    repeats = len(values[0])
     between = max(_variance(averages) - within / repeats, 0.0) if count > 1 else None
     total = within + (between or 0.0)
-    changed = [_changed(name, each, limit) for name, each in values.items() if len({*each}) > 1]
+    changed = [
+        _changed(name, each, limit)
+        for name, each in zip(names, values, strict=True)
+        if len({*each}) > 1
+    ]
     changed.sort(key=lambda each: (not each.crosses, -_variance(each.values), each.id))
     return ModeStability(
         mode=mode,
         samples=count,
         left_out=left_out,
-        means=tuple(fsum(column) / count for column in zip(*values.values(), strict=True)),
+        means=tuple(fsum(column) / count for column in zip(*values, strict=True)),
         within=within,
         between=between,
         judge_share=within / total if total and between is not None else None,
@@ -197,10 +205,14 @@ def _changed(name: str, values: tuple[float, ...], limit: float | None) -> Sampl
     return SampleStability(name, values, limit is not None and len(sides) > 1, votes)
 
 
-def _votes(odds: float) -> int | None:
-    """The least odd number of votes with a majority for what has these odds, 19 times in 20."""
+def _votes(share: float) -> int | None:
+    """The least odd number of votes of which most agree in 95% of cases, if each does with
+    probability ``share``."""
     for votes in range(1, MOST_VOTES + 1, 2):
         needed = range(votes // 2 + 1, votes + 1)
-        if fsum(math.comb(votes, k) * odds**k * (1 - odds) ** (votes - k) for k in needed) >= 0.95:
+        if (
+            fsum(math.comb(votes, k) * share**k * (1 - share) ** (votes - k) for k in needed)
+            >= 0.95
+        ):
             return votes
     return None

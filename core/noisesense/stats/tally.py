@@ -14,9 +14,7 @@ from noisesense.errors import InputError
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Counts
 from noisesense.scoring.scoring import Score, Undetermined
-from noisesense.stats.interval import (
-    Bounds,
-)
+from noisesense.stats.interval import Bounds
 from noisesense.stats.resampling import Unit
 from noisesense.verdicts.model import Model
 

@@ -13,10 +13,7 @@ from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result
 from noisesense.stats.cells import Confusion, cell_agreement, compare_cells
-from noisesense.stats.interval import (
-    Interval,
-    Resampling,
-)
+from noisesense.stats.interval import Interval, Resampling
 from noisesense.stats.judge_errors import Rates
 from noisesense.stats.pairing import VerdictPair
 from noisesense.stats.resampling import Unit

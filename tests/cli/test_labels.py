@@ -1,4 +1,4 @@
-"""``noisesense export-labels`` and back through ``agreement``: blind, sampled, partly filled."""
+"""``noisesense import-labels``; ``export-labels`` and back through ``agreement``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from noisesense import InputError, Result, Sample, Verdicts, score, write_results
 from noisesense_adapters.datasets.sheets import read_labels, write_labels
 from support.command_here import run_here
+from support.datasets import write_jsonl
 from support.tables import random_pairs
 
 Capsys = pytest.CaptureFixture[str]
@@ -163,14 +164,15 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     write_results(judged, [result("a")])
     run_here(capsys, "export-labels", judged, sheet)
     rows = rows_of(sheet)
-    rows += [dict(rows[0]) for _ in range(6)]
+    rows += [dict(rows[0]) for _ in range(7)]
     for row in rows:
         row["entailed"] = "no"
     rows[1]["entailed"] = "perhaps"
-    changes = {"sample": "z", "kind": "maybe", "claim": "2", "statement": "other", "claim ": ""}
-    for row, (name, value) in zip(rows[8:12], changes.items(), strict=False):
+    changes = {"sample": "z", "kind": "maybe", "claim": "2", "statement": "other"}
+    for row, (name, value) in zip(rows[8:12], changes.items(), strict=True):
         row[name] = value
     rows[12]["entailed"] = "yes"
+    rows[13]["claim"] = "9" * 5000  # more digits than Python makes a number of
     with sheet.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0]])
         writer.writeheader()
@@ -181,14 +183,28 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     for line, words in {
         3: "entailed: expected yes, no or nothing, got 'perhaps'",
         10: "sample: expected a sample of the results, got 'z'",
-        11: "kind: expected one of",
+        11: "kind: expected 'correct', 'response' or 'reference', got 'maybe'",
         12: "claim: expected a number from 0 to 1, got '2'",
         13: "statement: expected the judge's claim, got another",
         14: "entailed: expected one label for each question, got yes and no",
+        15: "claim: expected a number from 0 to 1, got '999",
     }.items():
         assert any(f"labels.csv, line {line}, {words}" in each for each in said), (line, said)
     # Both labels of row 2 stay open: one was no label, the other two contradict each other.
     assert list(json.loads(done.out)["cells"]["correct"]["counts"].values())[5] == 2
+
+
+def test_a_sheet_without_a_column(tmp_path: Path) -> None:
+    judged, sheet = [result("a")], tmp_path / "labels.csv"
+    write_labels(judged, sheet)
+    sheet.write_text(sheet.read_text("utf-8").replace(",entailed", ",answer"), "utf-8")
+    errors: list[InputError] = []
+    with pytest.raises(InputError, match="at least one label"):
+        read_labels(sheet, judged, errors.append)
+    assert len(errors) == 8
+    assert "labels.csv, line 2: expected the column 'entailed', got only 'sample', " in str(
+        errors[0]
+    )
 
 
 def test_samples_are_drawn_in_proportion_and_again_by_the_seed(tmp_path: Path) -> None:
@@ -231,3 +247,25 @@ def test_what_cannot_be_a_sheet(tmp_path: Path) -> None:
     write_labels([result("a")], tmp_path / "a.csv")
     with pytest.raises(InputError, match="at least one label"):
         read_labels(tmp_path / "a.csv", [result("a")], lambda _: None)
+
+
+def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
+    row = {
+        "label": "supported",
+        "supporting_sentences": [[0]],
+        "claim": "The tower is red.",
+        "evidence": ["A red tower.", "By the sea."],
+        "meta": {"id": "x1"},
+    }
+    raw, out = write_jsonl(tmp_path / "dev.jsonl", [row]), tmp_path / "wice.jsonl"
+    done = run_here(capsys, "import-labels", "wice", raw, out, "--sentences", "1")
+    assert done.status == 0
+    assert "1 sample to" in done.out
+    assert ": 1 yes, 1 no, 0 undecided" in done.out
+    assert "SHA-256 of the download: " in done.out
+    refused = run_here(capsys, "import-labels", "wice", raw, out)
+    assert (refused.status, "--force" in refused.err) == (2, True)
+    wrong_sum = run_here(
+        capsys, "import-labels", "wice", raw, out, "--force", "--sha256", "0" * 64
+    )
+    assert (wrong_sum.status, "is the download complete" in wrong_sum.err) == (2, True)

@@ -1,12 +1,13 @@
-"""``noisesense export-labels``."""
+"""``noisesense export-labels`` and ``noisesense import-labels``: what people say of claims."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
+from noisesense.errors import InputError
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, Reading, ResultsPath, check_new
@@ -25,7 +26,7 @@ def export_labels(
             "ones.  [default: all]",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the draw.")] = 0,
     show_verdicts: Annotated[
         bool,
         typer.Option(
@@ -38,7 +39,7 @@ def export_labels(
     """Write a sheet for people's labels of a judge's claims.
 
     Each row asks whether a source (the reference or a chunk) says what a statement (a claim)
-    says. Write yes or no into the last column, as far as you come, and give the sheet to
+    says. Write yes or no in the last column, in as many rows as you like, and give the sheet to
     "noisesense agreement RESULTS SHEET".
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
@@ -62,3 +63,42 @@ def export_labels(
         f"write yes or no into the column {LABEL!r}; what is left empty stays undetermined",
     )
     raise typer.Exit(reading.status)
+
+
+def import_labels(
+    source: Annotated[str, typer.Argument(metavar="wice|refchecker|ragtruth")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DOWNLOAD... OUT",
+            help="The downloaded files, then the file to write. wice: claim/dev.jsonl; "
+            "refchecker: human annotations and contexts; ragtruth: response.jsonl and "
+            "source_info.jsonl.",
+        ),
+    ],
+    sentences: Annotated[
+        int, typer.Option(min=1, help="wice: sentences of the evidence in a chunk.")
+    ] = 8,
+    sha256: Annotated[
+        str | None,
+        typer.Option(metavar="HEX", help="The checksum that the downloaded files must have."),
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Turn a download of labels into a file for trust.
+
+    WiCE, RefChecker's human annotations and RAGTruth are yours to download, under their licenses.
+    """
+    from noisesense_adapters.datasets.labels import Source  # here, since judging loads SQLite
+    from noisesense_adapters.datasets.labels import import_labels as convert
+
+    if len(files) < 2:
+        raise InputError("the downloaded files and a file to write", "one file", where=source)
+    *paths, out = files
+    check_new(out, force=force)
+    imported = convert(cast("Source", source), paths, out, sentences=sentences, sha256=sha256)
+    output.say(
+        f"wrote {counted(imported.samples, 'sample')} to {out}: {imported.yes:,} yes, "
+        f"{imported.no:,} no, {imported.undecided:,} undecided",
+        f"SHA-256 of the download: {imported.sha256}",
+    )
