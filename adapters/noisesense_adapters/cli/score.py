@@ -75,15 +75,6 @@ def score(
     ] = "lazy",
     votes: options.VotesOption = 1,
     temperature: options.TemperatureOption = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How many processes count recorded verdicts in JSON lines. It pays from some "
-            "100,000 samples.",
-        ),
-    ] = 1,
     out: Annotated[
         Path | None, _output(metavar="FILE", help="Write the results: .jsonl or .parquet.")
     ] = None,
@@ -172,7 +163,6 @@ def score(
                     on_done=progress.add,
                     on_rows=progress.advance,
                     confidence=confidence or 0.95,
-                    workers=workers,
                 )
         except KeyboardInterrupt:
             if model is not None:
