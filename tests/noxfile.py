@@ -75,7 +75,8 @@ def session_of(planned: Planned) -> Callable[[nox.Session], None]:
         Record.add(planned, "passed", versions)
 
     run.__doc__ = planned.title
-    nox.session(name=planned.name, python=python, venv_backend="uv")(run)
+    backend = "venv" if planned.pip else "uv"
+    nox.session(name=planned.name, python=python, venv_backend=backend)(run)
     return run
 
 

@@ -52,6 +52,8 @@ from noisesense.stats.summarize import Tally as Tally
 from noisesense.stats.summarize import summarize as summarize
 from noisesense.stats.summary import ModeSummary as ModeSummary
 from noisesense.stats.summary import Summary as Summary
+from noisesense.stats.threshold import Calibration as Calibration
+from noisesense.stats.threshold import calibrate as calibrate
 from noisesense.stats.trust import LabeledVerdicts as LabeledVerdicts
 from noisesense.stats.trust import Trust as Trust
 from noisesense.stats.trust import trust as trust

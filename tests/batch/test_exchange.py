@@ -137,7 +137,10 @@ def stored(folder: Path) -> StoredJudge:
         return StoredJudge(store)
 
 
-@pytest.mark.parametrize(("plan", "samples"), [("lazy", 200), ("full", 60)])
+@pytest.mark.parametrize(
+    ("plan", "samples"),
+    [pytest.param("lazy", 200, marks=pytest.mark.broad), ("lazy", 60), ("full", 60)],
+)
 def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: int) -> None:
     pairs = pairs_of(samples)
     written(folder / "data.jsonl", pairs)

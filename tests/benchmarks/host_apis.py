@@ -2,8 +2,8 @@
 
 ``python tests/benchmarks/host_apis.py [--markdown]`` runs every entry against ragas' two metrics
 of noise sensitivity and ours, and against a DeepEval metric (it has no noise sensitivity, so its
-Faithfulness stands in) and ours. It ends with status 1 if theirs does something that ours does not
-and the row gives no reason.
+Faithfulness stands in) and ours, each with a model that answers by a script. It ends with status 1
+if theirs does something that ours does not and the row gives no reason.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import copy
 import dataclasses
+import json
 import os
 import pickle
 import sys
@@ -27,10 +28,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 os.environ.update(RAGAS_DO_NOT_TRACK="true", DEEPEVAL_TELEMETRY_OPT_OUT="1")
 os.environ.update(DEEPEVAL_DISABLE_DOTENV="1", LANGSMITH_TRACING="false")
 
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.ragas_mind import RagasMind
 from noisesense_adapters.demo.ragas_peer import ragas_row
 from support.mind import Mind
-from support.ragas_runs import evaluated
+from support.ragas_runs import COLUMNS, evaluated
 from support.server import ScriptedServer
 from support.tables import Shape, random_pair
 
@@ -45,8 +47,9 @@ class Both:
         self._minds = (Mind([(SAMPLE, VERDICTS)]), RagasMind([(SAMPLE, VERDICTS)]))
 
     def answer(self, prompt: str) -> str:
-        if "translat" in prompt.lower()[:300]:
-            return '{"statements": []}'
+        if "You are a TRANSLATOR" in prompt:
+            given, _ = json.JSONDecoder().raw_decode(prompt.rpartition("input: ")[2])
+            return json.dumps({"statements": given["statements"]})
         ours = "JSON below is data" in prompt
         return self._minds[0 if ours else 1].answer(prompt)
 
@@ -77,12 +80,16 @@ def _outcome(deed: Callable[[Any], Any] | None, llm: Any) -> str:
 
 
 def ragas_entries() -> list[Entry]:
+    from langchain_core.callbacks import BaseCallbackHandler
+    from ragas import Dataset as Table
+    from ragas import EvaluationDataset, aevaluate, evaluate, experiment
     from ragas.cost import get_token_usage_for_openai
     from ragas.dataset_schema import SingleTurnSample
     from ragas.metrics._noise_sensitivity import NoiseSensitivity as Old
     from ragas.metrics.collections import NoiseSensitivity as New
     from ragas.run_config import RunConfig
 
+    from datasets import Dataset
     from noisesense_adapters.ragas import NoiseSensitivity as Ours
 
     old, new = (Old, Ours), (New, Ours)
@@ -108,6 +115,57 @@ def ragas_entries() -> list[Entry]:
             kind(llm=llm).save_prompts(folder)
             assert kind(llm=llm).load_prompts(folder)
 
+    def both_modes(kind: Any, llm: Any) -> None:
+        metrics = [kind(mode=mode) for mode in MODES]
+        table = evaluated([SAMPLE], metrics, llm=llm, raise_exceptions=True).to_pandas()
+        assert {*COLUMNS.values()} <= {*table.columns}
+
+    def other_columns(kind: Any, llm: Any) -> None:
+        row = {f"my_{name}": value for name, value in plain.items()}
+        rows = Dataset.from_list([row])
+        mapped = {name: f"my_{name}" for name in plain}
+        evaluate(rows, [kind()], llm, column_map=mapped, show_progress=False)
+
+    def awaited(kind: Any, llm: Any) -> None:
+        rows = EvaluationDataset(samples=[turn])
+        asyncio.run(aevaluate(rows, [kind()], llm, raise_exceptions=True, show_progress=False))
+
+    def executed(kind: Any, llm: Any) -> None:
+        assert run(kind, llm, return_executor=True).results()
+
+    def listening(kind: Any, llm: Any) -> None:
+        heard: list[str] = []
+
+        class Listener(BaseCallbackHandler):
+            def on_chain_start(self, serialized: Any, inputs: Any, **about: Any) -> None:
+                heard.append(str((serialized or about).get("name")))
+
+        run(kind, llm, callbacks=[Listener()])
+        assert any("noise_sensitivity" in name for name in heard), heard
+
+    def experimented(kind: Any, llm: Any) -> None:
+        @experiment()
+        async def judged(row: dict[str, Any]) -> dict[str, float]:
+            return {"noise": (await kind(llm=llm).ascore(**row)).value}
+
+        rows = Table("rows", backend="inmemory", data=[plain])
+        assert len(asyncio.run(judged.arun(rows))) == 1
+
+    def assigned(kind: Any, llm: Any) -> None:
+        metric = kind()
+        metric.llm = llm
+        metric.init(RunConfig())
+        asyncio.run(metric.single_turn_ascore(turn))
+
+    def retries(kind: Any, llm: Any) -> None:
+        metric = kind(llm=llm)
+        metric.max_retries = metric.max_retries + 1
+
+    def columns(kind: Any, llm: Any) -> None:
+        metric = kind(llm=llm)
+        assert "response" in metric.required_columns["SINGLE_TURN"]
+        assert metric.get_required_columns()
+
     return [
         _same(lambda kind, llm: kind(llm), "collections: M(llm)", new),
         _same(lambda kind, llm: kind(llm, "n", "irrelevant"), "M(llm, name, mode)", new),
@@ -119,7 +177,18 @@ def ragas_entries() -> list[Entry]:
         ),
         _same(lambda kind, llm: kind(llm=llm).score(**plain), "score(…)", new),
         _same(lambda kind, llm: kind(llm=llm).batch_score([plain, plain]), "batch_score", new),
+        _same(
+            lambda kind, llm: asyncio.run(kind(llm=llm).abatch_score([plain, plain])),
+            "abatch_score",
+            new,
+        ),
+        _same(experimented, "ascore in @experiment", new),
         _same(lambda kind, llm: run(kind, llm), "evaluate(metrics=[M()])", old),
+        _same(both_modes, "both modes, to_pandas()", old),
+        _same(other_columns, "evaluate(Dataset, column_map=…)", old),
+        _same(awaited, "aevaluate", old),
+        _same(executed, "evaluate(return_executor=True)", old),
+        _same(listening, "evaluate(callbacks=[…])", old),
         _same(
             lambda kind, llm: run(kind, llm, run_config=RunConfig(max_workers=1)),
             "RunConfig(max_workers=1)",
@@ -132,7 +201,24 @@ def ragas_entries() -> list[Entry]:
             "single_turn_ascore(sample)",
             old,
         ),
+        _same(
+            lambda kind, llm: kind(llm=llm).single_turn_score(turn),
+            "single_turn_score(sample)",
+            old,
+        ),
+        _same(assigned, "metric.llm = llm, init(RunConfig())", old),
+        _same(columns, "required_columns", old),
+        _same(lambda kind, llm: kind(name="mine", llm=llm), "M(name=…, llm=…)", old),
+        _same(
+            lambda kind, llm: kind(output_type=None), "M(output_type=…)", old, "it is continuous"
+        ),
+        _same(retries, "metric.max_retries = n", old),
         _same(prompts, "get_prompts, set_prompts", old),
+        _same(
+            lambda kind, llm: asyncio.run(kind(llm=llm).adapt_prompts("hindi", llm)),
+            "adapt_prompts(language, llm)",
+            old,
+        ),
         _same(saved, "save_prompts, load_prompts", old),
         _same(lambda kind, llm: kind(llm=llm, max_retries=2), "M(max_retries=2)", old),
         _same(
@@ -152,46 +238,175 @@ def ragas_entries() -> list[Entry]:
 
 
 def deepeval_entries() -> list[Entry]:
+    from deepeval import assert_test, evaluate
+    from deepeval.dataset import EvaluationDataset, Golden
+    from deepeval.evaluate.configs import AsyncConfig, DisplayConfig
     from deepeval.metrics import FaithfulnessMetric
+    from deepeval.metrics.utils import copy_metrics
+    from deepeval.models import DeepEvalBaseLLM
+    from deepeval.optimizer import PromptOptimizer
+    from deepeval.optimizer.algorithms import GEPA
+    from deepeval.optimizer.configs import DisplayConfig as Quiet
+    from deepeval.prompt import Prompt
+    from deepeval.tracing import observe, update_current_span
 
-    from noisesense import RecordedJudge
-    from noisesense.verdicts.recording import write_recording
-    from noisesense_adapters.deepeval import NoiseSensitivityMetric
-    from support.deepeval_run import OpenAIModel, case_of, run
+    from noisesense_adapters.deepeval import NoiseRobustnessMetric, NoiseSensitivityMetric
+    from support.deepeval_run import case_of, run
 
-    folder = tempfile.mkdtemp()
-    write_recording(Path(folder, "v.jsonl"), [(SAMPLE, VERDICTS)])
-    judge = RecordedJudge(Path(folder, "v.jsonl"))
-    model = OpenAIModel("gpt-4o", api_key="k")
+    ours_by_script = Mind([(SAMPLE, VERDICTS)])
 
-    def theirs(**options: Any) -> Any:
-        return FaithfulnessMetric(model=model, **options)
+    class Scripted(DeepEvalBaseLLM):
+        """Answers our prompts by the sample's verdicts, and any other form with the same word."""
 
-    def ours(**options: Any) -> Any:
-        return NoiseSensitivityMetric(judge=judge, **options)
+        def load_model(self) -> Any:
+            return None
 
-    def entry(name: str, do: Callable[[Any], Any], why: str = "") -> Entry:
-        return Entry(name, lambda _: do(theirs), lambda _: do(ours), why)
+        def get_model_name(self) -> str:
+            return "scripted"
+
+        def generate(self, prompt: str, schema: Any = None) -> Any:
+            if "JSON below is data" in prompt:
+                return schema.model_validate_json(ours_by_script.answer(prompt))
+            fields = schema.model_json_schema()["properties"]
+            kinds = {"truths": ["one"], "claims": ["one"], "verdicts": [{"verdict": "yes"}]}
+            return schema.model_validate({name: kinds.get(name, "a word") for name in fields})
+
+        async def a_generate(self, prompt: str, schema: Any = None) -> Any:
+            return self.generate(prompt, schema)
+
+    quiet: Any = DisplayConfig(show_indicator=False, print_results=False, inspect_after_run=False)
+
+    def case() -> Any:
+        return case_of(SAMPLE, name="one")
+
+    def of(kind: Any, **options: Any) -> Any:
+        return kind(model=Scripted(), **options)
 
     def measured(kind: Any, **options: Any) -> Any:
-        metric = kind(**options)
-        metric.measure(case_of(SAMPLE, name="one"), _show_indicator=False)
+        metric = of(kind, **options)
+        metric.measure(case(), _show_indicator=False)
+        assert metric.score is not None
+        assert metric.reason
         return metric
 
-    names = ("threshold", "include_reason", "async_mode", "strict_mode", "verbose_mode")
-    made = [entry(f"M({name}=…)", lambda kind, name=name: kind(**{name: 0})) for name in names]
-    # Theirs needs a model that answers its prompts: what it does is known to work.
-    asked = {
-        "measure": lambda _: measured(ours),
-        "measure, async_mode=False": lambda _: measured(ours, async_mode=False),
-        "evaluate()": lambda _: run([case_of(SAMPLE, name="one")], [ours()]),
-        "evaluate(), not async": lambda _: run(
-            [case_of(SAMPLE, name="one")], [ours()], run_async=False
-        ),
-        "is_successful()": lambda _: measured(ours).is_successful(),
-        "float(score)": lambda _: float(measured(ours).score),
+    def awaited(kind: Any) -> None:
+        asyncio.run(of(kind).a_measure(case(), _show_indicator=False))
+
+    def shown(kind: Any, **options: Any) -> None:
+        (result,) = run([case()], [of(kind)], **options)
+        (data,) = result.metrics_data
+        assert data.score is not None
+        assert data.error is None
+
+    def asserted(kind: Any) -> None:
+        assert_test(case(), [of(kind, threshold=1)])
+
+    def over(kind: Any, threshold: float) -> None:
+        metric = of(kind)
+        metric.threshold = threshold
+        metric.measure(case(), _show_indicator=False)
+        assert metric.is_successful() is not None
+
+    def missing(kind: Any, **errors: bool) -> None:
+        bare = case()
+        bare.retrieval_context = None
+        run([bare], [of(kind)], **errors)
+
+    def observed(kind: Any) -> None:
+        metric = of(kind)
+
+        @observe(metrics=[metric])
+        def app(_: str) -> str:
+            one = case()
+            names = ("input", "expected_output", "retrieval_context")
+            fields = {name: getattr(one, name) for name in names}
+            update_current_span(output=one.actual_output, **fields)
+            return str(one.actual_output)
+
+        goldens = [Golden(input=SAMPLE.user_input)]
+        each = EvaluationDataset(goldens=goldens).evals_iterator(
+            display_config=quiet, async_config=AsyncConfig(run_async=False)
+        )
+        for golden in each:
+            app(golden.input)
+
+    def of_dataset(kind: Any) -> None:
+        goldens = EvaluationDataset(goldens=[])
+        goldens.add_test_case(case())
+        evaluate(
+            goldens.test_cases, [of(kind)], display_config=quiet,
+            hyperparameters={"model": "m"}, identifier="run",
+        )  # fmt: skip
+
+    def optimized(kind: Any) -> None:
+        goldens = [
+            Golden(
+                input=SAMPLE.user_input,
+                expected_output=SAMPLE.reference,
+                retrieval_context=[chunk.text for chunk in SAMPLE.retrieved_contexts],
+            )
+            for _ in range(2)
+        ]
+        optimizer = PromptOptimizer(
+            model_callback=lambda prompt, golden: SAMPLE.response,
+            metrics=[of(kind)],
+            optimizer_model=Scripted(),
+            algorithm=GEPA(iterations=1, random_seed=1),
+            display_config=Quiet(show_indicator=False),
+        )
+        optimizer.optimize(Prompt(text_template="Answer."), goldens)
+
+    def entry(name: str, do: Callable[[Any], Any], why: str = "") -> Entry:
+        theirs, ours = FaithfulnessMetric, NoiseSensitivityMetric
+        return Entry(name, lambda _: do(theirs), lambda _: do(ours), why)
+
+    options: dict[str, Any] = {
+        "threshold": 0.5,
+        "include_reason": False,
+        "async_mode": False,
+        "strict_mode": True,
+        "verbose_mode": False,
+        "flaky": True,
     }
-    return [*made, *(Entry(name, None, do) for name, do in asked.items())]
+
+    def made_with(name: str) -> Callable[[Any], Any]:
+        return lambda kind: of(kind, **{name: options[name]})
+
+    return [
+        *(entry(f"M({name}=…)", made_with(name)) for name in options),
+        entry("M(threshold, model)", lambda kind: kind(0.5, Scripted())),
+        entry("measure", measured),
+        entry("measure, async_mode=False", lambda kind: measured(kind, async_mode=False)),
+        entry("a_measure", awaited),
+        entry("evaluate()", shown),
+        entry("evaluate(), not async", lambda kind: shown(kind, run_async=False)),
+        entry("evaluate(), -c", lambda kind: shown(kind, cache=True)),
+        entry("evaluate(hyperparameters, identifier)", of_dataset),
+        entry("ignore_errors", lambda kind: missing(kind, ignore_errors=True)),
+        entry("skip_on_missing_params", lambda kind: missing(kind, skip_on_missing_params=True)),
+        entry("assert_test", asserted),
+        entry("@observe(metrics=[m]), evals_iterator", observed),
+        entry("metric.threshold = x", lambda kind: over(kind, 0.3)),
+        entry("is_successful()", lambda kind: measured(kind).is_successful()),
+        entry("float(score)", lambda kind: float(measured(kind).score)),
+        entry("copy_metrics", lambda kind: copy_metrics([of(kind)])),
+        entry("PromptOptimizer", optimized, "less noise is better: NoiseRobustnessMetric"),
+        Entry(
+            "PromptOptimizer, NoiseRobustnessMetric",
+            None,
+            lambda _: optimized(NoiseRobustnessMetric),
+        ),
+        entry(
+            "M(evaluation_template=…)",
+            lambda kind: of(kind, evaluation_template=type("Mine", (), {})),
+            'judge_options={"prompts": Prompts(…)}',
+        ),
+        entry(
+            "M(eval_mode=…)",
+            lambda kind: of(kind, eval_mode="llm"),
+            "always by the model; judge= takes any other judge",
+        ),
+    ]
 
 
 def rows() -> list[tuple[str, str, str, str, str]]:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from noisesense import VerdictStore, read_results
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.results import results_of
 from support.command import environment, run
+from support.command_here import Done, run_here
 from support.datasets import rows, write_jsonl
 from support.mind import Mind
 from support.misbehavior import Misbehavior, says, when
@@ -25,6 +26,7 @@ from support.server import ScriptedServer
 EXAMPLES = reference_examples()
 PAIRS = [(example.sample, example.verdicts) for example in EXAMPLES]
 KEY = "sk-canary-judge"
+Judged = Callable[..., Done]
 UNAUTHORIZED = Misbehavior("unauthorized", status=401)
 
 
@@ -44,11 +46,21 @@ def options(server: ScriptedServer, model: str = "openai:scripted") -> list[str]
     return ["--judge", model, "--base-url", server.base_url, "--api-key-env", "THE_KEY"]
 
 
-def judged(*arguments: str | Path, key: str = KEY, **env: str) -> subprocess.CompletedProcess[str]:
-    done = run("score", *arguments, env={"THE_KEY": key, **env})
-    assert KEY not in done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+@pytest.fixture
+def judged(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Judged:
+    """Runs ``noisesense score`` in this process, with no key in its environment but the given."""
+    for name in os.environ.keys() - environment().keys():
+        monkeypatch.delenv(name)
+
+    def judge(*arguments: str | Path, key: str = KEY, **env: str) -> Done:
+        for name, value in {"THE_KEY": key, **env}.items():
+            monkeypatch.setenv(name, value)
+        done = run_here(capsys, "score", *arguments)
+        assert KEY not in done.out + done.err
+        assert "Traceback" not in done.err
+        return done
+
+    return judge
 
 
 def figures(path: Path) -> list[tuple[float | None, float | None]]:
@@ -62,13 +74,15 @@ def figures(path: Path) -> list[tuple[float | None, float | None]]:
 EXPECTED = [pytest.approx(example.expected["ragas"], abs=1e-12) for example in EXAMPLES]
 
 
-def test_an_openai_endpoint_and_a_store(server: ScriptedServer, tmp_path: Path) -> None:
+def test_an_openai_endpoint_and_a_store(
+    server: ScriptedServer, tmp_path: Path, judged: Judged
+) -> None:
     out, store = tmp_path / "out.jsonl", tmp_path / "calls.db"
     arguments = [texts(tmp_path), *options(server), "--out", out, "--store", store]
     done = judged(*arguments, "--temperature", "0")
-    assert (done.returncode, figures(out)) == (0, EXPECTED)
+    assert (done.status, figures(out)) == (0, EXPECTED)
     calls = server.log.calls
-    assert f"judged with {calls} calls" in done.stdout
+    assert f"judged with {calls} calls" in done.out
     (result, *_) = read_results(out)
     address = server.base_url.removeprefix("http://")
     settings = "plan=lazy votes=1 chunks_per_call=1, prompts 1"
@@ -80,33 +94,35 @@ def test_an_openai_endpoint_and_a_store(server: ScriptedServer, tmp_path: Path) 
 
     out.unlink()
     again = judged(*arguments, "--temperature", "0")
-    assert (again.returncode, figures(out), server.log.calls) == (0, EXPECTED, calls)
-    assert f"judged with {calls} from the store" in again.stdout
+    assert (again.status, figures(out), server.log.calls) == (0, EXPECTED, calls)
+    assert f"judged with {calls} from the store" in again.out
     # At another temperature it is another judge: neither its results nor its calls are taken.
     refused = judged(*arguments)
-    assert (refused.returncode, server.log.calls) == (2, calls)
-    assert "nothing was overwritten" in refused.stderr
+    assert (refused.status, server.log.calls) == (2, calls)
+    assert "nothing was overwritten" in refused.err
     out.unlink()
     other = judged(*arguments)
-    assert (other.returncode, figures(out), server.log.calls) == (0, EXPECTED, 2 * calls)
+    assert (other.status, figures(out), server.log.calls) == (0, EXPECTED, 2 * calls)
 
 
 @pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("name", ["a.jsonl", "b.jsonl"])
-def test_what_stayed_unanswered_is_asked_again(name: str, pruned: bool, tmp_path: Path) -> None:
+def test_what_stayed_unanswered_is_asked_again(
+    name: str, pruned: bool, tmp_path: Path, judged: Judged
+) -> None:
     """Into another file or the same: neither a store nor results serve a gap again."""
     store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / name
     silent = when(lambda prompt: '"text"' not in prompt, says('{"verdicts": []}'))
     with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
         command = [texts(tmp_path), *options(server), "--store", store, "--out"]
         server.script = silent
-        assert judged(*command, first).returncode == 5
+        assert judged(*command, first).status == 5
         assert any(result.unanswered for result in results_of(first))
         server.script = None
         calls = server.log.calls
         if pruned:
             assert run("store", "prune", store, "--unanswered", "--yes").returncode == 0
-        assert judged(*command, second).returncode == 0
+        assert judged(*command, second).status == 0
     assert figures(second) == EXPECTED
     assert not any(result.unanswered for result in results_of(second))
     # Claims were decomposed in the first run, and are not asked for again.
@@ -115,17 +131,19 @@ def test_what_stayed_unanswered_is_asked_again(name: str, pruned: bool, tmp_path
     assert not any('"text"' in prompt for prompt in again)
 
 
-def test_plan_and_votes_are_another_judge(server: ScriptedServer, tmp_path: Path) -> None:
+def test_plan_and_votes_are_another_judge(
+    server: ScriptedServer, tmp_path: Path, judged: Judged
+) -> None:
     first, out = tmp_path / "first.jsonl", tmp_path / "out.jsonl"
     arguments = [texts(tmp_path), *options(server), "--plan", "full", "--votes", "2", "--out"]
     judged(texts(tmp_path), *options(server), "--out", first)
     before, kept = server.log.calls, first.read_bytes()
     refused = judged(*arguments, first)
-    assert (refused.returncode, server.log.calls, first.read_bytes()) == (2, before, kept)
-    assert "plan=full" in refused.stderr
-    assert "plan=lazy" in refused.stderr
+    assert (refused.status, server.log.calls, first.read_bytes()) == (2, before, kept)
+    assert "plan=full" in refused.err
+    assert "plan=lazy" in refused.err
     done = judged(*arguments, out)
-    assert (done.returncode, figures(out)) == (0, EXPECTED)
+    assert (done.status, figures(out)) == (0, EXPECTED)
     assert server.log.calls > 2 * before
     assert all("plan=full votes=2" in (result.judge or "") for result in read_results(out))
 
@@ -138,8 +156,10 @@ def test_any_provider_of_langchain(server: ScriptedServer, tmp_path: Path) -> No
     (packages / "langchain_groq.py").write_text(stand_in)
     path = os.pathsep.join([environment()["PYTHONPATH"], str(packages)])
     out = tmp_path / "out.jsonl"
-    done = judged(
-        texts(tmp_path), *options(server, "groq:scripted"), "--out", out, PYTHONPATH=path
+    done = run(
+        "score",
+        *(texts(tmp_path), *options(server, "groq:scripted"), "--out", out),
+        env={"THE_KEY": KEY, "PYTHONPATH": path},
     )
     assert (done.returncode, done.stderr.count("failed")) == (0, 0)
     assert figures(out) == EXPECTED
@@ -149,7 +169,9 @@ def test_any_provider_of_langchain(server: ScriptedServer, tmp_path: Path) -> No
     assert judge.startswith(f"ChatGroq scripted, {settings}, options ")
 
 
-def test_a_sample_the_judge_fails_on_is_told_and_tried_again(tmp_path: Path) -> None:
+def test_a_sample_the_judge_fails_on_is_told_and_tried_again(
+    tmp_path: Path, judged: Judged
+) -> None:
     text = EXAMPLES[1].sample.response
 
     def script(index: int, prompt: str) -> Misbehavior | None:
@@ -159,8 +181,8 @@ def test_a_sample_the_judge_fails_on_is_told_and_tried_again(tmp_path: Path) -> 
     with ScriptedServer(Mind(PAIRS), script=script) as server:
         arguments = [texts(tmp_path), *options(server), "--out", out]
         done = judged(*arguments)
-        assert done.returncode == 3
-        first, *_ = done.stderr.splitlines()
+        assert done.status == 3
+        first, *_ = done.err.splitlines()
         assert re.fullmatch(
             r"failed: texts\.jsonl, line 2: scripted at \S+ could not be called: HTTP 401.*", first
         )
@@ -168,18 +190,20 @@ def test_a_sample_the_judge_fails_on_is_told_and_tried_again(tmp_path: Path) -> 
         server.log.clear()
         server.script = None
         again = judged(*arguments)
-    assert (again.returncode, figures(out)) == (0, EXPECTED)
+    assert (again.status, figures(out)) == (0, EXPECTED)
     assert 0 < server.log.calls <= len(EXAMPLES[1].sample.retrieved_contexts) + 3
 
 
-def test_a_wrong_key_ends_the_run_soon(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_wrong_key_ends_the_run_soon(
+    server: ScriptedServer, tmp_path: Path, judged: Judged
+) -> None:
     out = tmp_path / "out.jsonl"
     done = judged(texts(tmp_path, 20), *options(server), "--out", out, key="sk-canary-wrong")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith(
+    assert done.status == 2
+    assert done.err.splitlines()[-1].startswith(
         "error: the judge failed on the first 20 samples, so the run ends. The last: texts.jsonl"
     )
-    assert "sk-canary" not in done.stderr
+    assert "sk-canary" not in done.err
     assert not out.exists()
 
 
@@ -198,13 +222,13 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_errors(name: str, tmp_path: Path) -> None:
+def test_errors(name: str, tmp_path: Path, judged: Judged) -> None:
     arguments, named = ERRORS[name]
     given = {} if name == "no key" else {"OPENAI_API_KEY": "sk-canary-environment"}
     done = judged(texts(tmp_path), *arguments, **given)
-    assert done.returncode == (3 if name == "no key" else 2)
-    assert [part for part in named if part not in done.stderr] == []
-    assert "sk-canary" not in done.stderr
+    assert done.status == (3 if name == "no key" else 2)
+    assert [part for part in named if part not in done.err] == []
+    assert "sk-canary" not in done.err
 
 
 @pytest.mark.parametrize("hidden", ["openai", "langchain"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import sqlite3
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,10 +18,20 @@ from noisesense.fixtures import reference_examples
 from noisesense.judging.records import StoredCall, StoredSample
 from noisesense.judging.store import VerdictStore
 from noisesense_adapters.cli.store import parse_age
-from support.command import run
+from support.command_here import Done, run_here
 
 EXAMPLES = reference_examples()
 DAY = 24 * 3600.0
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def command(*arguments: str | Path, stdin: str = "") -> Done:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        return run_here(capsys, *arguments)
+
+    return command
 
 
 def call(n: int, model: str, *, reply: str | None = "{}", age_days: float = 0) -> StoredCall:
@@ -50,19 +62,19 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def test_show(store: Path) -> None:
+def test_show(store: Path, run: Run) -> None:
     done = run("store", "show", store)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"{store}: ")
-    lines = [line.split() for line in done.stdout.splitlines()]
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith(f"{store}: ")
+    lines = [line.split() for line in done.out.splitlines()]
     assert ["gpt-a", "1", "4", "1", "4,000", "80", "-", "2", "7"] in lines
     assert ["gpt-b", "1", "1", "0", "1,000", "20", "-", "1", "0"] in lines
-    assert "\x1b" not in done.stdout
+    assert "\x1b" not in done.out
 
 
-def test_show_as_json(store: Path) -> None:
+def test_show_as_json(store: Path, run: Run) -> None:
     done = run("store", "show", store, "--json")
-    first, second = json.loads(done.stdout)["lines"]
+    first, second = json.loads(done.out)["lines"]
     assert first == {
         "model": "gpt-a",
         "prompts": "1",
@@ -77,71 +89,71 @@ def test_show_as_json(store: Path) -> None:
     assert second["model"] == "gpt-b"
 
 
-def test_show_an_empty_store(tmp_path: Path) -> None:
+def test_show_an_empty_store(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "new.db"
     VerdictStore(path).close()
     done = run("store", "show", path)
-    assert done.returncode == 0
-    assert done.stdout.endswith("KiB, empty\n")
+    assert done.status == 0
+    assert done.out.endswith("KiB, empty\n")
 
 
-def test_export_is_a_recording(store: Path, tmp_path: Path) -> None:
+def test_export_is_a_recording(store: Path, tmp_path: Path, run: Run) -> None:
     recording = tmp_path / "out.jsonl"
     done = run("store", "export", store, recording, "--model", "gpt-a")
-    assert done.returncode == 0
-    assert done.stdout == f"wrote 2 samples to {recording}\n"
+    assert done.status == 0
+    assert done.out == f"wrote 2 samples to {recording}\n"
     assert [r.sample for r in read_recording(recording)] == [e.sample for e in EXAMPLES[:2]]
     verdicts = asyncio.run(RecordedJudge(recording).judge(EXAMPLES[1].sample))
     assert verdicts == EXAMPLES[1].verdicts
 
 
-def test_export_of_several_models_asks_to_choose(store: Path, tmp_path: Path) -> None:
+def test_export_of_several_models_asks_to_choose(store: Path, tmp_path: Path, run: Run) -> None:
     done = run("store", "export", store, tmp_path / "out.jsonl")
-    assert done.returncode == 2
-    assert "'gpt-a', 'gpt-b'" in done.stderr
-    assert done.stderr.startswith("error: ")
+    assert done.status == 2
+    assert "'gpt-a', 'gpt-b'" in done.err
+    assert done.err.startswith("error: ")
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_export_overwrites_only_when_told(store: Path, tmp_path: Path) -> None:
+def test_export_overwrites_only_when_told(store: Path, tmp_path: Path, run: Run) -> None:
     recording = tmp_path / "out.jsonl"
     recording.write_text("mine")
     refused = run("store", "export", store, recording, "--model", "gpt-b")
-    assert refused.returncode == 2
-    assert "--force" in refused.stderr
+    assert refused.status == 2
+    assert "--force" in refused.err
     assert recording.read_text() == "mine"
     done = run("store", "export", store, recording, "--model", "gpt-b", "--force")
-    assert done.stdout == f"wrote 1 sample to {recording}\n"
+    assert done.out == f"wrote 1 sample to {recording}\n"
 
 
-def test_prune_by_age(store: Path) -> None:
+def test_prune_by_age(store: Path, run: Run) -> None:
     done = run("store", "prune", store, "--older-than", "30d", "--yes")
-    assert done.returncode == 0
-    assert done.stdout == f"removed 1 calls and 1 samples from {store}\n"
+    assert done.status == 0
+    assert done.out == f"removed 1 calls and 1 samples from {store}\n"
     with VerdictStore(store) as opened:
         assert opened.stats().models == ("gpt-a",)
 
 
-def test_prune_by_model_after_asking(store: Path) -> None:
+def test_prune_by_model_after_asking(store: Path, run: Run) -> None:
     done = run("store", "prune", store, "--model", "gpt-a", stdin="y\n")
-    assert done.returncode == 0
-    assert f"Remove 4 calls and 2 samples from {store}?" in done.stdout
+    assert done.status == 0
+    assert f"Remove 4 calls and 2 samples from {store}?" in done.out
     with VerdictStore(store) as opened:
         assert opened.stats().models == ("gpt-b",)
 
 
-def test_prune_what_was_left_unanswered(store: Path) -> None:
+def test_prune_what_was_left_unanswered(store: Path, run: Run) -> None:
     with VerdictStore(store) as opened:
         opened.mark_unanswered(["key 1", "key 2", "key 4"])
     done = run("store", "prune", store, "--unanswered", stdin="y\n")
-    assert done.returncode == 0
-    assert f"Remove 3 calls and 1 samples from {store}?" in done.stdout
-    assert f"removed 3 calls and 1 samples from {store}\n" in done.stdout
+    assert done.status == 0
+    assert f"Remove 3 calls and 1 samples from {store}?" in done.out
+    assert f"removed 3 calls and 1 samples from {store}\n" in done.out
     with VerdictStore(store) as opened:
         assert [kept.key for kept in opened.calls()] == ["key 0", "key 3"]
         assert [kept.unanswered for kept in opened.samples()] == [0, 0]
     again = run("store", "prune", store, "--unanswered", "--yes")
-    assert again.stdout == f"removed 0 calls and 0 samples from {store}\n"
+    assert again.out == f"removed 0 calls and 0 samples from {store}\n"
 
 
 @pytest.mark.parametrize(
@@ -153,30 +165,30 @@ def test_prune_what_was_left_unanswered(store: Path) -> None:
     ],
 )
 def test_prune_unanswered_of_an_age_or_a_model(
-    store: Path, options: list[str], removed: tuple[int, int]
+    store: Path, options: list[str], removed: tuple[int, int], run: Run
 ) -> None:
     with VerdictStore(store) as opened:
         opened.mark_unanswered(["key 1", "key 2", "key 4"])
     done = run("store", "prune", store, "--unanswered", *options, stdin="y\n")
     calls, samples = removed
-    assert f"Remove {calls} calls and {samples} samples from {store}?" in done.stdout
-    assert f"removed {calls} calls and {samples} samples from {store}\n" in done.stdout
+    assert f"Remove {calls} calls and {samples} samples from {store}?" in done.out
+    assert f"removed {calls} calls and {samples} samples from {store}\n" in done.out
 
 
 @pytest.mark.parametrize("answer", ["n\n", ""])
-def test_prune_changes_nothing_without_a_yes(store: Path, answer: str) -> None:
+def test_prune_changes_nothing_without_a_yes(store: Path, answer: str, run: Run) -> None:
     done = run("store", "prune", store, "--model", "gpt-a", stdin=answer)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+    assert done.status == 1
+    assert "Traceback" not in done.err
     with VerdictStore(store) as opened:
         assert opened.stats().calls == 5
 
 
-def test_prune_needs_to_be_told_what(store: Path) -> None:
+def test_prune_needs_to_be_told_what(store: Path, run: Run) -> None:
     done = run("store", "prune", store, "--yes")
-    assert done.returncode == 2
+    assert done.status == 2
     expected = "--older-than, --model or --unanswered"
-    assert done.stderr == f"error: prune: expected {expected}, got none of them\n"
+    assert done.err == f"error: prune: expected {expected}, got none of them\n"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +221,7 @@ def test_what_is_no_age(text: str) -> None:
     ],
 )
 def test_a_file_that_is_no_store_is_an_error_and_stays_as_it_is(
-    store: Path, tmp_path: Path, command: str, content: bytes | str | None, said: str
+    store: Path, tmp_path: Path, command: str, content: bytes | str | None, said: str, run: Run
 ) -> None:
     path = tmp_path / "bad.db"
     if content == "truncated":
@@ -228,9 +240,9 @@ def test_a_file_that_is_no_store_is_an_error_and_stays_as_it_is(
         "prune": ["--older-than", "0m", "--yes"],
     }
     done = run("store", command, path, *rest[command])
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith(f"error: {path}: ")
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.startswith(f"error: {path}: ")
+    assert said in done.err
+    assert done.err.count("\n") == 1
     assert (path.read_bytes() if path.exists() else None) == before

@@ -12,7 +12,7 @@ import pytest
 
 from noisesense import InputError, JudgeError, LLMJudge, Result, Usage, Verdicts, score
 from noisesense.judging.protocol import Entailment, EntailmentJudge
-from noisesense_adapters.datasets.labels import import_labels, judge_labels, sentence_spans
+from noisesense_adapters.datasets.labels import import_labels, judge_labels
 from noisesense_adapters.datasets.results import results_of
 from support.datasets import write_jsonl
 from support.mind import Mind
@@ -127,13 +127,6 @@ def test_ragtruth(tmp_path: Path) -> None:
     assert import_labels("ragtruth", paths, out)[:4] == (2, 2, 1, 1)
     assert tables(out) == [[[True], [False], [None]], [[True]]]
     assert [result.cluster for result in results_of(out)] == ["a", "b"]
-
-
-def test_sentences() -> None:
-    text = "  One is 3.5 m. Dr. who?\n\nNext line (yes). Is it e.g. red? end"
-    found = [text[start:end] for start, end in sentence_spans(text)]
-    assert found == ["One is 3.5 m.", "Dr. who?", "Next line (yes).", "Is it e.g. red? end"]
-    assert list(sentence_spans(" \n ")) == []
 
 
 @pytest.mark.parametrize(

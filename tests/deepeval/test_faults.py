@@ -13,7 +13,7 @@ from deepeval.models import LocalModel
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import OpenAIModel, case_of, run
-from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs
+from support.faults import RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
 from support.server import ScriptedServer
 from support.timeouts import async_client
 
@@ -43,6 +43,7 @@ def local(server: ScriptedServer, http_client: Any = None, **options: Any) -> Lo
 
 
 MODELS: dict[str, Make] = {"structured": structured, "JSON mode": json_mode, "local": local}
+ASKED = {name: MODELS[name] for name in ("structured", "local")}
 each_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
 
 
@@ -62,8 +63,7 @@ def evaluated(model: Any, run_async: bool = True) -> dict[str, list[Any]]:
     return {case.name: r.metrics_data for case, r in zip(cases, results, strict=True)}
 
 
-@pytest.mark.parametrize("make", [structured, local], ids=["structured", "local"])
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
+@pytest.mark.parametrize(("fault", "make"), faults_through(ASKED, every=tuple(ASKED)))
 def test_fault(
     fault: Fault,
     make: Make,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisesense import LLMJudge, Matrices, Sample, Score, Verdicts, score
-from noisesense.judging.llm import Plan
+from noisesense.judging.planned import Plan
 from noisesense.judging.prompts import Budget
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from support.scripted_llm import scripted

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts, score
-from noisesense.judging.llm import Plan
+from noisesense.judging.planned import Plan
 from noisesense.scoring.definitions import DEFINITIONS
 from support.mind import Mind
 from support.scripted_llm import GatedLLM

@@ -13,7 +13,7 @@ import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts, score
 from noisesense.judging import plan as verify
-from noisesense.judging.llm import Plan
+from noisesense.judging.planned import Plan
 from support.mind import Mind, data_of
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs

@@ -24,6 +24,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "demo": {"ragas", "langchain_core"},  # drives ragas' own metric
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
+    "local": {"numpy", "onnxruntime", "tokenizers", "torch", "transformers"},
     "mlflow": {"mlflow"},
     "openai": {"openai", "certifi"},  # certifi where the system has no certificates
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},

@@ -46,15 +46,14 @@ def test_no_listed_version_failed() -> None:
         ("langchain", "langchain-core"),
     ],
 )
-def test_the_oldest_version_of_a_declared_range_did_not_fail(extra: str, package: str) -> None:
-    """What has not been run is in no cell of the README, and fails the matrix' own table."""
+def test_the_oldest_version_of_a_declared_range_passed(extra: str, package: str) -> None:
     (range_,) = (each for each in EXTRAS[extra] if re.match(rf"{package}\b(?!-)", each))
     oldest = re.search(r">=([\d.]+)", range_)
     assert oldest is not None
     planned = [each for each in PLANNED if package in each.shown]
     tested = [each for each in planned if f"{each.label}.".startswith(f"{oldest[1]}.")]
     assert tested or [each.label for each in planned] == ["latest"], f"{range_} is not planned"
-    assert [each.title for each in tested if RECORD.of(each)["result"] == "failed"] == []
+    assert [each.title for each in tested if RECORD.of(each)["result"] != "passed"] == []
 
 
 def test_the_table_says_what_failed_and_what_was_not_found() -> None:

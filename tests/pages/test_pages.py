@@ -58,6 +58,7 @@ def env() -> Iterator[dict[str, str]]:
         yield environment
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.name)
 def test_python_snippet(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
     printed = run_snippet(block, tmp_path, env)
@@ -66,6 +67,7 @@ def test_python_snippet(block: Block, tmp_path: Path, env: dict[str, str]) -> No
     assert printed == block.output
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("block", COMMANDS, ids=lambda block: block.name)
 def test_commands(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
     printed = run_snippet(block, tmp_path, env)
@@ -76,6 +78,7 @@ def test_commands(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
         assert (tmp_path / path).stat().st_size > 0
 
 
+@pytest.mark.broad
 def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     titled = {b.title: b.text for b in blocks_of(page_named("promptfoo")) if b.title}
     recording_in(tmp_path)
@@ -154,6 +157,7 @@ def test_every_host_has_its_page() -> None:
         assert (folder / "README.md").exists(), folder.name
 
 
+@pytest.mark.broad
 def test_the_demo_prints_the_table_in_the_readme() -> None:
     printed = run("demo").stdout.split("\n\n")[0].splitlines()
     shown = next(

@@ -59,11 +59,12 @@ def test_calls_are_counted(tmp_path: Path) -> None:
         ({"contextChunks": ["one", "two"]}, "of which Promptfoo makes a test each"),
         ({"reference": None}, "the correct answer as 'reference'"),
         ({"config": {**JUDGE, "maxNose": 0.3}}, "did you mean 'maxNoise'?"),
+        ({"config": {**JUDGE, "maxNoise": 3}}, "maxNoise: expected a number from 0 to 1, got 3"),
         ({"config": {"verdicts": "nowhere.jsonl"}}, "No such file: nowhere.jsonl"),
         ({"config": {"judge": {"model": "m", "apiKeyEnv": "NOT_SET"}}}, "is not set"),
         ({"config": {}}, "verdicts, or a model to judge by"),
     ],
-    ids=["template", "expansion", "field", "setting", "recording", "key", "no judge"],
+    ids=["template", "expansion", "field", "setting", "value", "recording", "key", "no judge"],
 )
 def test_each_fault_is_named(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
     checked = check_config(_config(tmp_path, **changes))

@@ -21,7 +21,7 @@ ERROR_CASES = {
 
 
 def test_the_versions_are_the_supported_ones(run: Run) -> None:
-    assert run.evaluation.version.startswith(("0.121.", "0.123."))
+    assert run.evaluation.version.startswith(("0.118.", "0.121.", "0.123."))
     assert run.evaluation.status == 100
 
 
@@ -129,11 +129,12 @@ def test_shim_function_async_and_inline_give_the_same(run: Run) -> None:
 
 
 def test_a_tests_named_scores_are_the_raw_values(run: Run) -> None:
-    """Four assertions give the same two keys, and Promptfoo averages them."""
+    """Four assertions give the same two keys, and Promptfoo averages them (0.118 adds them up)."""
+    times = 4 if run.evaluation.is_0_118 else 1
     assert run.evaluation.rows["forms"]["namedScores"] == {
         "noise_robustness": 1,
         "noise_sensitivity_relevant": 0,
-        "noise_sensitivity_irrelevant": pytest.approx(0.2, abs=1e-12),
+        "noise_sensitivity_irrelevant": pytest.approx(times * 0.2, abs=1e-12),
     }
 
 
@@ -153,6 +154,10 @@ def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
     """One of two claims is incorrect and comes from the chunk labelled irrelevant."""
     graded = run.evaluation.only(f"source: {source}")
 
+    if source == "metadata" and run.evaluation.is_0_118:  # which keeps it to itself
+        assert graded.figures == (None, None)
+        assert "expected the correct answer" in graded.reason
+        return
     assert graded.figures == (0, 0.5)
     assert graded.result["metadata"]["chunkRelevance"] == [True, False]
 
@@ -251,7 +256,10 @@ def test_the_judge_of_the_environment_and_of_promptfoos_options(
 @pytest.mark.parametrize("place", CANARIES)
 def test_no_key_appears_in_anything_written(run: Run, place: str) -> None:
     canary = CANARIES[place]
-    holders = [name for name, text in run.evaluation.written.items() if canary in text]
+    written = run.evaluation.written
+    if run.evaluation.is_0_118:  # writes the keys of its configuration: what is ours has none
+        written = {"what is ours": json.dumps(run.evaluation.returned)}
+    holders = [name for name, text in written.items() if canary in text]
 
     assert holders == []
     # The keys that are used did arrive, so their absence is no accident.

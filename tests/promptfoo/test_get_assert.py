@@ -337,6 +337,10 @@ def test_a_recording_lies_beside_the_file_that_promptfoo_runs(
 
     assert assess({"verdicts": "recording.jsonl"}, **GOOD)["metadata"]["status"] == "scored"
 
+    reason = assess({"verdicts": "nowhere.jsonl"}, **GOOD)["reason"]
+    assert "config.verdicts: expected a readable file, got No such file: nowhere.jsonl." in reason
+    assert f"looked in {Path.cwd()}, {tmp_path}." in reason
+
 
 def test_labels_of_the_asker_win_over_recorded_ones(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"

@@ -264,6 +264,8 @@ def test_not_python_passes_only_what_is_certainly_above(withheld: Evaluation, na
     row = withheld.rows[f"{name}, not-python"]
     status, passes = OUTCOMES[name][4:]
 
+    if withheld.is_0_118 and status == "scored":  # which inverts no result that is an object
+        passes = OUTCOMES[name][0]
     assert row["success"] is passes
     assert status == "scored" or status in row["error"]
 

@@ -166,6 +166,9 @@ def test_errors_use_the_authors_words(monkeypatch: pytest.MonkeyPatch) -> None:
     config = {"judge": {"model": "m", "maxConcurrency": 0}}
     reason = assess(config, verdicts=None, contextChunks=chunks(True))["reason"]
     assert "config.judge, maxConcurrency: expected" in reason
+    config = {"judge": {"model": "m", "chunksPerCall": 0}}
+    reason = assess(config, verdicts=None, contextChunks=chunks(True))["reason"]
+    assert "config.judge, chunksPerCall: expected" in reason
     config = {"judge": {"model": "m", "baseUrl": "localhost:8000/v1"}}
     reason = assess(config, verdicts=None, contextChunks=chunks(True))["reason"]
     assert "baseUrl" in reason

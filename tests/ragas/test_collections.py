@@ -46,6 +46,12 @@ def test_a_result_has_value_reason_and_traces() -> None:
     assert metric.validate_result_value(result.value) is None
 
 
+def test_arguments_by_position_in_the_order_of_ragas_own() -> None:
+    metric = NoiseSensitivity("irrelevant", judge=Always())
+    result = asyncio.run(metric.ascore(*ROW.values()))
+    assert (result.value, result.traces["input"]) == (0.5, {**ROW, "rubrics": None})
+
+
 def test_score_and_batch_score_are_the_same_in_synchronous_code() -> None:
     pairs = list(random_pairs(30))
     rows = [ragas_row(sample) for sample, _ in pairs]

@@ -151,6 +151,10 @@ def test_the_constructor_of_ragas_own_metrics() -> None:
     assert (metric.llm, metric.name, metric.mode) == (llm, "mine", "irrelevant")
     assert NoiseSensitivity(llm, name="mine", mode="irrelevant").mode == "irrelevant"
     assert NoiseSensitivity(max_retries=1).judge_options == {"max_reasks": 1}
+    metric = NoiseSensitivity(judge_options={"votes": 3})
+    assert metric.max_retries == 2  # as LLMJudge says
+    metric.max_retries = 5
+    assert (metric.max_retries, metric.judge_options) == (5, {"votes": 3, "max_reasks": 5})
     for arguments, named in (
         ((llm, object()), {}),
         (("relevant",), {"mode": "irrelevant"}),

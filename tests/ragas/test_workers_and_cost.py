@@ -130,7 +130,12 @@ for name in {order!r}:
 
 
 @pytest.mark.parametrize(
-    "order", [("chat", "factory"), ("factory", "factory"), ("factory", "chat", "factory")]
+    "order",
+    [
+        ("chat", "factory"),
+        pytest.param(("factory", "factory"), marks=pytest.mark.broad),
+        pytest.param(("factory", "chat", "factory"), marks=pytest.mark.broad),
+    ],
 )
 def test_an_earlier_run_costs_no_request(order: tuple[str, ...]) -> None:
     """Connections of the earlier run belong to a loop that is gone: none is used again.

@@ -290,6 +290,7 @@ def _long_run(count: int) -> list[Result]:
     return found
 
 
+@pytest.mark.broad
 def test_five_thousand_samples(running: Browser, tmp_path: Path) -> None:
     """Prints how large the file is and how long it takes (``pytest -s``)."""
     results = _long_run(5000)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -344,19 +344,25 @@ _AFTER: tuple[Fault, ...] = (
 FAULTS: tuple[Fault, ...] = (*_BEFORE, *REPLIES, *_AFTER)
 
 
-def faults_through(clients: Mapping[str, T], every: Collection[str]) -> list[ParameterSet]:
-    """Each fault with each client.
+def faults_through(clients: Mapping[str, T], every: Sequence[str]) -> list[ParameterSet]:
+    """Each fault with each client, most of them in the whole suite only.
 
-    What is wrong in the text of a reply goes through ``every`` only, and through the others in
-    the full run: they hand the text to the same reader.
+    In every run, what is wrong in the text of a reply goes through one of ``every``, by turns:
+    all clients hand the text to the same reader. Another fault goes through each of ``every`` and
+    one of the rest, by turns.
     """
+    rest = [name for name in clients if name not in every]
     return [
         pytest.param(
             fault,
             client,
             id=f"{fault.id}-{name}",
-            marks=[pytest.mark.broad] if fault in REPLIES and name not in every else [],
+            marks=[] if name in _usual(i, fault in REPLIES, every, rest) else [pytest.mark.broad],
         )
-        for fault in FAULTS
+        for i, fault in enumerate(FAULTS)
         for name, client in clients.items()
     ]
+
+
+def _usual(i: int, is_text: bool, every: Sequence[str], rest: Sequence[str]) -> set[str]:
+    return {every[i % len(every)]} if is_text else {*every, *rest[i % (len(rest) or 1) :][:1]}

@@ -46,6 +46,8 @@ class Planned:
         only: pytest's ``-k``, where one folder holds several versions' tests.
         wheel: is the built wheel tested, from elsewhere?
         npm: is npm needed?
+        pip: are packages installed by pip, and not by uv? PyTorch's build without CUDA, where the
+            machine has one, is in pip's settings.
     """
 
     host: str
@@ -58,6 +60,7 @@ class Planned:
     only: str = ""
     wheel: bool = False
     npm: bool = False
+    pip: bool = False
 
     @property
     def name(self) -> str:
@@ -181,6 +184,15 @@ PLANNED: tuple[Planned, ...] = (
             wheel=True,
         )
         for version in ("3.10", "3.11", "3.12", "3.13", "3.14")
+    ),
+    Planned(
+        "Local",
+        "judge",
+        ("tests/local/own_environment",),
+        ("local",),
+        ("torch==2.13.0",),  # the version whose build without CUDA CI has
+        ("transformers", "torch"),
+        pip=True,
     ),
     Planned("No framework", "", _BARE, ("cli",), ("scipy", "scikit-learn")),
 )

@@ -94,6 +94,19 @@ class Evaluation:
                 found.append(Graded(component, []))
         return found
 
+    @property
+    def returned(self) -> list[dict[str, Any]]:
+        """What the assertions gave, without their configuration."""
+        graded = [row.get("gradingResult") or {} for row in self.rows.values()]
+        parts = [part for each in graded for part in each.get("componentResults") or ()]
+        return [{key: part[key] for key in part if key != "assertion"} for part in parts]
+
+    @property
+    def is_0_118(self) -> bool:
+        """It hands no metadata of a provider to assertions, inverts no result that is an object
+        (``not-python``), and writes keys of its configuration: its page here says so."""
+        return self.version.startswith("0.118.")
+
     def only(self, test: str) -> Graded:
         """The test's one assertion."""
         (graded,) = self.assertions(test)

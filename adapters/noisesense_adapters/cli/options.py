@@ -110,6 +110,22 @@ ModeOption = Annotated[
     str | None,
     typer.Option(metavar="relevant|irrelevant", help="Check only this mode.  [default: both]"),
 ]
+_local = partial(typer.Option, rich_help_panel="Local judge (--judge local:MODEL)")
+ThresholdOption = Annotated[
+    float | None,
+    _local(min=0, max=1, help="A probability of at least this is a yes.  [default: 0.5]"),
+]
+DeviceOption = Annotated[
+    str | None, _local(help="E.g. cpu or cuda:1.  [default: a GPU if there is one]")
+]
+BatchSizeOption = Annotated[int | None, _local(min=1, help="Inputs at once.  [default: 16]")]
+ClaimsOption = Annotated[
+    str | None,
+    _local(
+        metavar="PROVIDER:MODEL",
+        help="The model that finds the claims.  [default: each sentence is one]",
+    ),
+]
 ResultsPath = Annotated[
     Path,
     typer.Argument(metavar="RESULTS", help="Results, a recording, or any file with verdicts."),

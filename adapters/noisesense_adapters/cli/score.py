@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from noisesense import Judge, compare, ragchecker_aggregates
+from noisesense import Judge, Summary, compare, ragchecker_aggregates, stability
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
+from noisesense_adapters.cli.stability import show as show_stability
 from noisesense_adapters.datasets.results import choices, results_of
 from noisesense_adapters.datasets.write import scratch_folder
 
@@ -75,6 +77,20 @@ def score(
     ] = "lazy",
     votes: options.VotesOption = 1,
     temperature: options.TemperatureOption = None,
+    repeats: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="K",
+            rich_help_panel="Judge",
+            help="Judge K times anew, into OUT-1, OUT-2, …, and show how far the judge agrees "
+            "with itself, as stability does. Checks apply to each judging.",
+        ),
+    ] = 1,
+    threshold: options.ThresholdOption = None,
+    claims: options.ClaimsOption = None,
+    device: options.DeviceOption = None,
+    batch_size: options.BatchSizeOption = None,
     out: Annotated[
         Path | None, _output(metavar="FILE", help="Write the results: .jsonl or .parquet.")
     ] = None,
@@ -104,7 +120,8 @@ def score(
     """Score a dataset.
 
     The verdicts come from the file, from a recording or from a model. With --judge and --out, the
-    same command continues an interrupted run, and retries what failed in a finished one.
+    same command continues an interrupted run, and retries what failed in a finished one; with
+    --repeats too.
 
     Where verdicts are missing, a figure is a range that holds for every way to fill them in.
 
@@ -128,74 +145,126 @@ def score(
         got = repr(definition)
         raise InputError("definition 'ragas'", got, where="--ragchecker-aggregates")
     columns = options.columns_of(mapping or [], id=id_column, cluster=cluster)
-    model: Judge | None = None
+    local: dict[str, Any] = {"threshold": threshold, "claims": claims, "device": device}
+    local["batch_size"] = batch_size
+    asked: dict[str, Any] = {"base_url": base_url, "api_key_env": api_key_env}
+    asked["temperature"] = temperature
+    stored: Judge | None = None
     if judge is None:
-        _refuse_without_judge(base_url, api_key_env, temperature)
-        model = None if store is None else _stored(store)
-    else:
-        model = model_judge(
+        _refuse_without_judge({**asked, **local, "repeats": repeats if repeats > 1 else None})
+        stored = None if store is None else _stored(store)
+
+    def judge_of(repeat: int) -> Judge | None:
+        if judge is None:
+            return stored
+        return model_judge(
             judge,
-            base_url=base_url,
-            api_key_env=api_key_env,
-            temperature=temperature,
             plan=plan,
             votes=votes,
             concurrency=concurrency,
             store=store,
+            repeat=repeat,
+            **asked,
+            **local,
         )
+
+    if repeats > 1:
+        _check_repeats(judge, claims, report, png, baseline, ragchecker)
     aggregates = None
-    progress = RunProgress(dataset)
     # What reads the results again reads them from a file.
-    needs_file = out is None and (report or png or ragchecker)
+    needs_file = out is None and (report or png or ragchecker or repeats > 1)
     with scratch_folder() if needs_file else nullcontext() as scratch:
         results = out if scratch is None else scratch / "results.jsonl"
-        try:
-            with progress:
-                summary = score_dataset(
-                    dataset,
-                    columns=columns,
-                    split_contexts=split_contexts,
-                    verdicts=verdicts,
-                    judge=model,
-                    **chosen,
-                    out=results,
-                    concurrency=concurrency,
-                    on_done=progress.add,
-                    on_rows=progress.advance,
-                    confidence=confidence or 0.95,
+        paths = [results] if repeats == 1 or results is None else _numbered(results, repeats)
+        summaries: list[Summary] = []
+        for number, path in enumerate(paths, start=1):
+            model, progress = judge_of(number), RunProgress(dataset)
+            if repeats > 1:
+                progress.say(f"judging {number} of {repeats}")
+            try:
+                with progress:
+                    summary = score_dataset(
+                        dataset,
+                        columns=columns,
+                        split_contexts=split_contexts,
+                        verdicts=verdicts,
+                        judge=model,
+                        **chosen,
+                        out=path,
+                        concurrency=concurrency,
+                        on_done=progress.add,
+                        on_rows=progress.advance,
+                        confidence=confidence or 0.95,
+                    )
+            except KeyboardInterrupt:
+                if model is not None:
+                    _tell_interrupted(progress, path if out else None)
+                raise
+            without_claims = summary.failed - progress.failed
+            if without_claims > 0:
+                progress.say(
+                    f"failed: {without_claims:,} responses without claims (--empty error)"
                 )
-        except KeyboardInterrupt:
-            if model is not None:
-                _tell_interrupted(progress, out)
-            raise
-        without_claims = summary.failed - progress.failed
-        if without_claims > 0:
-            progress.say(f"failed: {without_claims:,} responses without claims (--empty error)")
-        if results is not None:
+            summaries.append(summary)
+        agreed = None
+        if repeats > 1:
+            agreed = stability((results_of(path) for path in paths if path), limit=fail_above)
+        elif results is not None:
             _write_pictures(results, report, png, dataset.name, baseline)
             if ragchecker:
                 aggregates = ragchecker_aggregates(results_of(results))
-    if as_json:
-        extra = {} if aggregates is None else {"ragchecker_aggregates": aggregates}
-        show_json({"input": str(dataset), **summary.to_dict(), **extra})
+    extra = {} if aggregates is None else {"ragchecker_aggregates": aggregates}
+    if as_json and agreed is not None:
+        runs = [each.to_dict() for each in summaries]
+        show_json({"input": str(dataset), "repeats": runs, "stability": agreed.to_dict()})
+    elif as_json:
+        show_json({"input": str(dataset), **summaries[0].to_dict(), **extra})
     else:
-        show_summary(console(), dataset.name, summary, aggregates)
-        written = [f"wrote {path}" for path in (out, report, png) if path]
+        if agreed is not None:
+            show_stability(console(), agreed)
+        else:
+            show_summary(console(), dataset.name, summaries[0], aggregates)
+        written = [f"wrote {path}" for path in (*(paths if out else ()), report, png) if path]
         show_lines(console(), *([""] if written else []), *written)
-    raise typer.Exit(
-        options.worst(
-            options.check_gate(summary, fail_above, checked, confident=confidence is not None),
-            options.check_answers(summary, max_unanswered, judged=model is not None),
-            options.SOME_FAILED if summary.failed else 0,
+    statuses = [
+        status
+        for i, each in enumerate(summaries, start=1)
+        for status in (
+            options.check_gate(
+                each,
+                fail_above,
+                checked,
+                f" of judging {i}" if agreed else "",
+                confident=confidence is not None,
+            ),
+            options.check_answers(each, max_unanswered, judged=judge is not None or bool(store)),
+            options.SOME_FAILED if each.failed else 0,
         )
-    )
+    ]
+    raise typer.Exit(options.worst(*statuses))
 
 
-def _refuse_without_judge(*options: object) -> None:
-    names = ("--base-url", "--api-key-env", "--temperature")
-    for name, value in zip(names, options, strict=True):
+def _numbered(out: Path, repeats: int) -> list[Path | None]:
+    return [out.with_name(f"{out.stem}-{i}{out.suffix}") for i in range(1, repeats + 1)]
+
+
+def _check_repeats(judge: str | None, claims: str | None, *outputs: object) -> None:
+    """Raises `InputError` for what has no sense with several judgings."""
+    if any(outputs):
+        hint = "give them one of the results files afterwards"
+        raise InputError(
+            "--out or --json", "a report, plots or aggregates", where="--repeats", hint=hint
+        )
+    if judge is not None and judge.startswith("local:") and claims is None:
+        hint = "a local judge whose claims are sentences always says the same"
+        raise InputError("another judge, or --claims", repr(judge), where="--repeats", hint=hint)
+
+
+def _refuse_without_judge(settings: Mapping[str, object]) -> None:
+    for name, value in settings.items():
         if value is not None:
-            raise InputError("--judge as well", f"only {name}", where="score")
+            option = f"--{name.replace('_', '-')}"
+            raise InputError("--judge as well", f"only {option}", where="score")
 
 
 def _stored(path: Path) -> Judge:

@@ -52,11 +52,12 @@ def stability(
     if as_json:
         output.show_json({"runs": [str(path) for path in runs], **found.to_dict()})
     else:
-        _show(output.console(), found, top)
+        show(output.console(), found, top)
     raise typer.Exit(reading.status)
 
 
-def _show(out: Console, found: Stability, top: int) -> None:
+def show(out: Console, found: Stability, top: int = 10) -> None:
+    """Print how far the judgings agree."""
     output.show_lines(out, f"{counted(found.samples, 'sample')}, judged {found.repeats} times", "")
     columns = [
         output.Column("mode"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from noisesense import Interval, Trust
+from noisesense import Calibration, Interval, Trust
 from noisesense import trust as measure
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import DefinitionName
@@ -53,6 +54,9 @@ def trust(
     concurrency: options.ConcurrencyOption = 16,
     votes: options.VotesOption = 1,
     temperature: options.TemperatureOption = None,
+    threshold: options.ThresholdOption = None,
+    device: options.DeviceOption = None,
+    batch_size: options.BatchSizeOption = None,
     confidence: Annotated[
         float,
         typer.Option(help="The confidence of both rates together, and of both modes' ranges."),
@@ -70,7 +74,8 @@ def trust(
 
     Asks it about claims that people labeled, counts its false "yes" and false "no", and, with
     --for, says which true means your results allow. The last line sums it up in one sentence: for
-    the judge that made the results, else for the first.
+    the judge that made the results, else for the first. For a local judge (local:MODEL) it also
+    finds thresholds.
 
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
     read; 130 interrupted (with --store, the same command continues).
@@ -89,17 +94,22 @@ def trust(
     name: DefinitionName = choices(definition)["definition"] or (
         "ragas" if results is None else options.definition_in(results)
     )
+    local: dict[str, Any] = {"device": device, "batch_size": batch_size, "threshold": threshold}
+    remote: dict[str, Any] = {"base_url": base_url, "api_key_env": api_key_env, "votes": votes}
+    remote["temperature"] = temperature
+    given = ", ".join(name for name, value in local.items() if value is not None)
+    if given and not any(model.startswith("local:") for model in judge):
+        raise InputError("--judge local:MODEL as well", f"only {given}", where="trust")
     trusts: list[Trust] = []
+    names: list[str] = []
     for model in judge:
         measured = model_judge(
             model,
-            base_url=base_url,
-            api_key_env=api_key_env,
-            temperature=temperature,
-            votes=votes,
             concurrency=concurrency,
             store=store,
+            **(local if model.startswith("local:") else remote),
         )
+        names.append(measured.model)
         with _Progress(model, len(labeled)) as progress:
             judged = judge_labels(labeled, measured, concurrency=concurrency, on_done=progress.add)
         trusts.append(
@@ -108,11 +118,13 @@ def trust(
                 judged.samples,
                 results=None if results is None else options.Reading(name).results(results),
                 usage=judged.usage,
+                probabilities=judged.probabilities,
                 definition=name,
                 confidence=confidence,
             )
         )
-    headline = next((each for each in trusts if _judged_results(each)), trusts[0])
+    own = [_judged_results(each, of) for each, of in zip(trusts, names, strict=True)]
+    headline = trusts[own.index(True)] if True in own else trusts[0]
     if as_json:
         output.show_json(
             {
@@ -124,7 +136,7 @@ def trust(
         )
     else:
         _show(output.console(), trusts, headline, len(labeled))
-    if headline.results_by and not _judged_results(headline):
+    if headline.results_by and True not in own:
         output.tell(
             f"note: the results were judged by {', '.join(headline.results_by)}; the rates are "
             f"those of {headline.judge}."
@@ -143,10 +155,11 @@ def trust(
     raise typer.Exit(options.SOME_FAILED if failed else reading.status)
 
 
-def _judged_results(trust: Trust) -> bool:
+def _judged_results(trust: Trust, model: str) -> bool:
     """Are the results this judge's? They name its model, its plan and its prompts."""
-    model = trust.judge.partition(":")[2]
-    return any(by == model or by.startswith(f"{model},") for by in trust.results_by)
+    # A local model goes by its own name, whatever folder it was loaded from.
+    names = {model, trust.judge.partition(":")[2]}
+    return any(by.partition(",")[0] in names for by in trust.results_by)
 
 
 class _Progress:
@@ -209,6 +222,9 @@ def _show(out: Console, trusts: list[Trust], headline: Trust, labeled: int) -> N
         for each in trusts
     ]
     output.show_table(out, columns, rows)
+    for each in trusts:
+        if each.calibration is not None:
+            output.show_lines(out, "", *_thresholds(each.judge, each.calibration))
     if headline.band is not None:
         output.show_lines(
             out,
@@ -219,6 +235,14 @@ def _show(out: Console, trusts: list[Trust], headline: Trust, labeled: int) -> N
             if each is not headline:
                 output.show_lines(out, each.sentence)
     output.show_lines(out, "", headline.sentence)
+
+
+def _thresholds(judge: str, found: Calibration) -> Iterator[str]:
+    yield f"thresholds for {judge}, by these labels; measure the one you take on others:"
+    for cut, what in ((found.balanced, "balances the rates"), (found.best_kappa, "best kappa")):
+        rates = f"{cut.false_yes:.1%} false yes, {cut.false_no:.1%} false no"
+        kappa = "" if cut.kappa is None else f", kappa {cut.kappa:.3f}"
+        yield f"  --threshold {cut.threshold}  {what}: {rates}{kappa}"
 
 
 def _percent(share: float | None) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -23,6 +22,7 @@ from noisesense.errors import check_choice, check_whole, located
 from noisesense.jsonl import as_path, to_json, write_whole
 from noisesense.judging.calls import gather_all
 from noisesense.judging.protocol import EntailmentJudge
+from noisesense.stats.cells import cell_of
 from noisesense.verdicts.form import Cell
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.verdicts import as_model
@@ -31,16 +31,23 @@ from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.datasets.score import GIVE_UP
 from noisesense_adapters.toolbox.documents import as_list, read_json
 from noisesense_adapters.toolbox.running import run_blocking
+from noisesense_adapters.toolbox.sentences import sentence_spans
 
 OnDone = Callable[[str | None], object]
 """Called for each labeled sample with why it failed, or None."""
 
 
 class JudgedLabels(NamedTuple):
-    """Labels beside a judge's verdicts, and what these cost."""
+    """Labels beside a judge's verdicts, and what these cost.
+
+    Attributes:
+        probabilities: of a judge that has them: what people said of a cell, and how likely the
+            judge has it.
+    """
 
     samples: list[LabeledVerdicts]
     usage: Usage
+    probabilities: list[tuple[bool, float]]
 
 
 def judge_labels(
@@ -55,7 +62,7 @@ def judge_labels(
     Args:
         labeled: results whose verdicts are labels; they need the chunks' texts. Where people said
             which claims are correct and the sample is there, its reference is a text, too.
-        judge: e.g. `LLMJudge`.
+        judge: e.g. `LLMJudge`, or `noisesense_adapters.local.LocalJudge`.
         concurrency: how many samples at once.
         on_done: see `OnDone`.
 
@@ -67,6 +74,7 @@ def judge_labels(
     waiting = iter(labeled)
     samples: list[LabeledVerdicts] = []
     usages: list[Usage] = []
+    probabilities: list[tuple[bool, float]] = []
 
     async def work() -> None:
         for result in waiting:
@@ -76,8 +84,9 @@ def judge_labels(
             labels = as_model(result.score.verdicts)
             judged, failure = None, None
             try:
-                judged, usage = await _judged(labels, result, judge)
+                judged, usage, likely = await _judged(labels, result, judge)
                 usages.append(usage)
+                probabilities.extend(likely)
             except errors.JudgeError as error:
                 failure = str(error)
             samples.append(LabeledVerdicts(labels, judged, result.id, result.cluster))
@@ -92,12 +101,12 @@ def judge_labels(
         await gather_all([work() for _ in range(concurrency)])
 
     run_blocking(all_work())
-    return JudgedLabels(samples, sum(usages, Usage()))
+    return JudgedLabels(samples, sum(usages, Usage()), probabilities)
 
 
 async def _judged(
     labels: Verdicts, result: Result, judge: EntailmentJudge
-) -> tuple[Verdicts, Usage]:
+) -> tuple[Verdicts, Usage, list[tuple[bool, float]]]:
     texts = [chunk.text for chunk in labels.chunks or ()]
     responses = [claim.text for claim in labels.response_claims]
     references = [claim.text for claim in labels.reference_claims]
@@ -109,11 +118,13 @@ async def _judged(
     )
     with_reference = [*texts, result.sample.reference] if result.sample and checked else texts
     rows: list[list[Cell]] = []
+    likely: list[Sequence[float | None]] = []
     usage = Usage()
     for premises, claims in ((with_reference, responses), (texts, references)):
         if claims:
             entailment = await judge.entailment(premises, claims)
             rows += [list(row) for row in entailment.cells]
+            likely += entailment.probabilities or ()
             usage += entailment.usage
     width, count = len(texts), len(responses)
     correct = [row[width] if checked else None for row in rows[:count]]
@@ -125,7 +136,18 @@ async def _judged(
         reference_claims=references,
         chunks=texts,
     )
-    return verdicts, usage
+    said: list[list[Cell]] = [
+        [*(cell_of(claim, j) for j in range(width)), *([claim.correct] if checked else [])]
+        for claim in labels.response_claims
+    ]
+    said += [[cell_of(claim, j) for j in range(width)] for claim in labels.reference_claims]
+    pairs = [
+        (label, p)
+        for labeled, row in zip(said, likely, strict=False)
+        for label, p in zip(labeled, row, strict=True)
+        if label is not None and p is not None
+    ]
+    return verdicts, usage, pairs
 
 
 Source = Literal["wice", "refchecker", "ragtruth"]
@@ -338,21 +360,6 @@ def _ragtruth(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
 
 _SOURCES = {"wice": (_wice, 1), "refchecker": (_refchecker, 2), "ragtruth": (_ragtruth, 2)}
 """How each is read, and from how many files."""
-
-
-_BREAK = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
-
-
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence, by its punctuation."""
-    start = 0
-    for each in [*_BREAK.finditer(text), None]:
-        end = len(text) if each is None else each.start()
-        left = len(text[start:end]) - len(text[start:end].lstrip())
-        right = len(text[start:end].rstrip())
-        if right > left:
-            yield start + left, start + right
-        start = end if each is None else each.end()
 
 
 F = TypeVar("F", bound=_Form)

@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel
 
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
-from noisesense.judging.llm import Plan
+from noisesense.judging.calls import identity_of, model_name
+from noisesense.judging.protocol import Usage
 from noisesense_adapters.toolbox.extras import needs_extra
+
+S = TypeVar("S", bound=BaseModel)
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from noisesense_adapters.local import LocalJudge
 
 
 def model_judge(
@@ -27,11 +34,17 @@ def model_judge(
     votes: int = 1,
     concurrency: int = 16,
     store: str | os.PathLike[str] | None = None,
-) -> LLMJudge:
+    threshold: float | None = None,
+    claims: str | None = None,
+    device: str | None = None,
+    batch_size: int | None = None,
+    repeat: int = 1,
+) -> LLMJudge | LocalJudge:
     """A judge over ``provider:model``.
 
     ``openai:…`` uses the package `openai`, with OpenAI or any endpoint that speaks its protocol.
-    Every other provider is used through LangChain, by the name its ``init_chat_model`` knows.
+    ``local:…`` is a classifier on this machine, see `noisesense_adapters.local.LocalJudge`. Every
+    other provider is used through LangChain, by the name its ``init_chat_model`` knows.
 
     Args:
         model: e.g. ``"openai:gpt-4.1-mini"`` or ``"anthropic:claude-sonnet-4-5"``.
@@ -43,29 +56,76 @@ def model_judge(
         votes: likewise.
         concurrency: how many calls to make at once.
         store: a file that keeps every call, so that none is paid for twice.
+        threshold: of a local judge, as the next ones; 0.5 by default.
+        claims: ``provider:model`` of what finds its claims (to which ``base_url``, ``api_key_env``
+            and ``temperature`` then belong); by default each sentence is one.
+        device: that it runs on.
+        batch_size: inputs at once; 16 by default.
+        repeat: which of several judgings this is. The store keeps their calls apart.
 
     Raises:
-        InputError: no ``provider:model``, an unknown provider, or an argument out of range.
+        InputError: no ``provider:model``, an unknown provider, an argument out of range, or one
+            of another kind of judge.
         JudgeError: the key's variable is not set, or the provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed.
     """
+    local = model.removeprefix("local:") if model.startswith("local:") else None
+    asked = model if local is None else claims
+    of_local = {"threshold": threshold, "claims": claims, "device": device}
+    of_local["batch_size"] = batch_size
+    of_model = {"base_url": base_url, "api_key_env": api_key_env, "temperature": temperature}
+    _check_use("a local judge (local:MODEL)", {} if local is not None else of_local)
+    _check_use("a model that is asked", {} if asked is not None else of_model)
+    if votes > 1 and local is not None:
+        _check_use("a model that is asked", {"votes": votes})
     key = None if api_key_env is None else os.environ.get(api_key_env, "")
     if key == "":
         # Do not show the name: somebody may have put the key itself there.
         raise JudgeError("the environment variable that api_key_env names is not set")
-    llm = structured_llm(model, base_url=base_url, api_key=key, temperature=temperature)
+    llm = None
+    if asked is not None:
+        llm = structured_llm(asked, base_url=base_url, api_key=key, temperature=temperature)
+    if repeat > 1:
+        if llm is None:
+            hint = "a local judge whose claims are sentences always says the same"
+            raise InputError("one judging", describe(repeat), where="repeats", hint=hint)
+        llm = _Repeat(llm, repeat)
     verdict_store = None
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
 
         verdict_store = VerdictStore(store)
-    return LLMJudge(
-        llm,
-        plan=cast("Plan", plan),
-        votes=votes,
-        max_concurrency=concurrency,
-        store=verdict_store,
-    )
+    options: dict[str, Any] = {"plan": plan, "max_concurrency": concurrency}
+    if local is not None:
+        from noisesense_adapters.local import LocalJudge, NLIModel
+
+        return LocalJudge(
+            NLIModel(local, device=device, batch_size=16 if batch_size is None else batch_size),
+            threshold=0.5 if threshold is None else threshold,
+            claims=llm,
+            store=verdict_store,
+            **options,
+        )
+    assert llm is not None
+    return LLMJudge(llm, votes=votes, store=verdict_store, **options)
+
+
+class _Repeat:
+    """The same model, asked anew: for a store it is another one."""
+
+    def __init__(self, llm: StructuredLLM, number: int) -> None:
+        self._llm = llm
+        self.name = model_name(llm, None, needed=False)
+        self.identity = f"{identity_of(llm)}, repeat {number}"
+
+    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        return await self._llm.generate(prompt, schema)
+
+
+def _check_use(of: str, options: dict[str, Any]) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"{name} with {of} only", describe(value), where=name)
 
 
 def structured_llm(model: Any, **settings: Any) -> StructuredLLM:

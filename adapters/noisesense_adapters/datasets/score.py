@@ -93,7 +93,10 @@ async def _judged(row: Row | BadRow, judge: Judge) -> Result:
         return unscored(row, row.error)
     try:
         if row.sample is None:
-            raise errors.InputError("texts to judge", "only verdicts")
+            if row.verdicts is None:
+                raise errors.InputError("texts to judge", "only verdicts")
+            # The host's row says it all, such as one where nothing was retrieved.
+            return Result(id=row.id, score=score(row.verdicts), cluster=row.cluster)
         judgement = await judge_once(judge, row.sample, metric="score", share=False)
     except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
         raise

@@ -12,5 +12,6 @@ from noisesense_adapters.toolbox.extras import needs_extra
 with needs_extra("deepeval"):
     from noisesense_adapters.deepeval.llm import DeepEvalLLM
     from noisesense_adapters.deepeval.metric import NoiseSensitivityMetric
+    from noisesense_adapters.deepeval.robustness import NoiseRobustnessMetric
 
-__all__ = ["DeepEvalLLM", "NoiseSensitivityMetric"]
+__all__ = ["DeepEvalLLM", "NoiseRobustnessMetric", "NoiseSensitivityMetric"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import sys
 import weakref
 from collections.abc import Coroutine, Hashable, Mapping
-from types import NoneType
+from types import FrameType, NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deepeval.metrics import BaseMetric
@@ -44,6 +45,7 @@ from noisesense_adapters.deepeval.result import (
     State,
     cost_of,
     measurement_of,
+    not_a_number,
     started_state,
     state_of,
     success_of,
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from noisesense import VerdictStore
 
 T = TypeVar("T")
+
+_OPTIMIZER = "deepeval.optimizer.scorer.utils"  # where each of its algorithms calls a metric
 
 
 class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
@@ -132,6 +136,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     output_tokens: Any = Measured()
     verbose_logs: Any = Measured()
 
+    higher_is_better = False
+
     # DeepEval copies a metric by calling its class with the attributes that are named like these
     # parameters: each stays under its own name, and nothing expensive may happen here.
     def __init__(
@@ -171,7 +177,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
                 "None, a model's name or a DeepEvalBaseLLM", type(model).__name__, where="model"
             )
         check_judge(judge, judge_options, model=model, store=store)
-        self.threshold = 0 if strict_mode else threshold
+        self.threshold = int(self.higher_is_better) if strict_mode else threshold
         # DeepEval's own metrics keep the model object here; ours makes it when it is needed.
         self.model = model  # type: ignore[assignment]
         self.mode: Mode = check_mode(mode)
@@ -228,7 +234,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         score, no threshold and no measurement are None.
         """
         state = state_of(self)
-        state.success = success_of(state, self.mode, self.threshold)
+        state.success = success_of(state, self)
         return state.success
 
     @property
@@ -282,7 +288,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
             f"empty={self.empty}": self.empty != "undefined",
             f"undetermined={self.undetermined}": self.undetermined != "none",
         }
-        return f"Noise Sensitivity ({', '.join(part for part, shown in parts.items() if shown)})"
+        what = "Robustness" if self.higher_is_better else "Sensitivity"
+        return f"Noise {what} ({', '.join(part for part, shown in parts.items() if shown)})"
 
 
 async def _measure(
@@ -292,6 +299,14 @@ async def _measure(
     show_indicator: bool,
     in_component: bool,
 ) -> float | None:
+    optimizing = _is_optimizing()
+    if optimizing and not metric.higher_is_better:
+        raise InputError(
+            "a metric where higher is better",
+            f"{type(metric).__name__}: DeepEval's optimizer would look for more noise",
+            where="metrics",
+            hint=f"use NoiseRobustnessMetric(mode={metric.mode!r})",
+        )
     state = started_state(metric)
     with metric_progress_indicator(
         metric,
@@ -301,6 +316,8 @@ async def _measure(
     ):
         try:
             measurement, judge = await _measurement(metric, test_case, blocking)
+            if optimizing and measurement.value is None:
+                raise not_a_number(measurement, metric.mode)
         except Exception as error:
             failure, cause = error, error.__cause__
             if isinstance(error, TypeError):
@@ -321,7 +338,7 @@ async def _measure(
             # The metric would make the default model once more, only to learn its name.
             state.evaluation_model = getattr(judge, "model", None)
         state.verbose_logs = construct_verbose_logs(metric, list(measurement.steps))
-        state.success = success_of(state, metric.mode, metric.threshold)
+        state.success = success_of(state, metric)
     return measurement.value
 
 
@@ -345,11 +362,18 @@ async def _measurement(
         except ReplyError as error:
             # The model answered, but with nothing to compute a score from: undetermined, not 0.
             usage = error.usage if isinstance(error.usage, Usage) else Usage()
-            title = f"Noise sensitivity ({metric.mode}, definition {metric.definition})"
+            what = "robustness" if metric.higher_is_better else "sensitivity"
+            title = f"Noise {what} ({metric.mode}, definition {metric.definition})"
             cost = cost_of(judge, usage)
-            return unusable_measurement(
-                str(error), usage, title, metric.threshold, cost=cost
-            ), judge
+            measurement = unusable_measurement(
+                str(error),
+                usage,
+                title,
+                metric.threshold,
+                higher_is_better=metric.higher_is_better,
+                cost=cost,
+            )
+            return measurement, judge
         cost = cost_of(judge, judgement.usage)
     try:
         score = score_verdicts(
@@ -365,10 +389,19 @@ async def _measurement(
         judgement,
         metric.mode,
         metric.threshold,
+        higher_is_better=metric.higher_is_better,
         include_reason=metric.include_reason,
         cost=cost,
     )
     return measurement, judge
+
+
+def _is_optimizing() -> bool:
+    """Is DeepEval's prompt optimizer measuring? Only the calls that led here show it."""
+    frame: FrameType | None = sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_globals.get("__name__") != _OPTIMIZER:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _run(work: Coroutine[Any, Any, T], *, own_loop: bool) -> T:

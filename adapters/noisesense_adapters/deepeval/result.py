@@ -6,13 +6,24 @@ import asyncio
 import weakref
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deepeval.utils import prettify_list
 
-from noisesense import Judge, Judgement, Mode, Score, Usage, gate
+from noisesense import (
+    Judge,
+    Judgement,
+    Mode,
+    NoiseSenseError,
+    Score,
+    UndefinedScoreError,
+    Usage,
+    gate,
+)
+from noisesense.errors import UndeterminedScoreError
 from noisesense.judging.protocol import DetailedJudge
+from noisesense.scoring.gate import GateOutcome
 
 _RELEVANCE = {True: "relevant", False: "irrelevant", None: "relevance undetermined"}
 
@@ -45,14 +56,18 @@ def measurement_of(
     mode: Mode,
     threshold: float | None,
     *,
+    higher_is_better: bool,
     include_reason: bool,
     cost: Cost,
 ) -> Measurement:
     """The measurement where there are verdicts."""
     # A number that the open verdicts could change is never shown without a word about them.
     explained = include_reason or score.status(mode) != "determined"
-    reason = _reason(score, judgement, mode, threshold) if explained else "Lower is better."
-    value = score.value(mode)
+    if explained:
+        reason = _reason(score, judgement, mode, threshold, higher_is_better)
+    else:
+        reason = "Higher is better." if higher_is_better else "Lower is better."
+    value = score.robustness(mode) if higher_is_better else score.value(mode)
     chunks = [f"chunk {j}: {_RELEVANCE[label]}" for j, label in enumerate(score.chunk_relevance)]
     steps = (
         f"Chunks:\n{prettify_list(chunks)}",
@@ -65,12 +80,19 @@ def measurement_of(
 
 
 def unusable_measurement(
-    problem: str, usage: Usage, title: str, threshold: float | None, *, cost: Cost
+    problem: str,
+    usage: Usage,
+    title: str,
+    threshold: float | None,
+    *,
+    higher_is_better: bool,
+    cost: Cost,
 ) -> Measurement:
     """The measurement where the judge's model gave nothing to compute even bounds from."""
     reason = f"{title} is undetermined: {problem}."
     if threshold is not None:
-        reason += f" Whether it is above the threshold {threshold:.4g} cannot be decided."
+        side = _side(threshold, higher_is_better)
+        reason += f" Whether it is {side} cannot be decided."
     steps = (
         f"Claims: undetermined ({problem})",
         f"Judge: {usage.calls} calls",
@@ -90,29 +112,81 @@ def cost_of(judge: Judge, usage: Usage) -> Cost:
     return Cost(usage.cost, usage.input_tokens, usage.output_tokens)
 
 
-def _reason(score: Score, judgement: Judgement, mode: Mode, threshold: float | None) -> str:
+def not_a_number(measurement: Measurement, mode: Mode) -> NoiseSenseError:
+    """The optimizer would fail with ``float(None)``, and would not say on which test case."""
+    reason = f"{measurement.reason} DeepEval's optimizer needs a number"
+    score = measurement.score
+    if score is None:
+        return UndeterminedScoreError(f"{reason}.")
+    if score.status(mode) == "undetermined":
+        return UndeterminedScoreError(f'{reason}; undetermined="high" counts the open as noise.')
+    if score.claims:
+        return UndefinedScoreError(f"{reason}.")
+    return UndefinedScoreError(f'{reason}; empty="zero" counts no claims as no noise.')
+
+
+def outcome_of(
+    score: Score, mode: Mode, threshold: float, *, higher_is_better: bool
+) -> GateOutcome:
+    """The gate; of the robustness, which is compared as it is shown: ``1 - 0.9 < 0.1``."""
+    bounds = _bounds(score, mode, higher_is_better)
+    if bounds is None or not higher_is_better:
+        return gate(bounds, threshold)
+    low, high = bounds
+    return "pass" if low >= threshold else "fail" if high < threshold else "undecided"
+
+
+def _bounds(score: Score, mode: Mode, higher_is_better: bool) -> tuple[float, float] | None:
+    if not higher_is_better:
+        return score.bounds(mode)
+    low = replace(score, undetermined="high").robustness(mode)
+    high = replace(score, undetermined="low").robustness(mode)
+    return None if low is None or high is None else (low, high)
+
+
+def _reason(
+    score: Score,
+    judgement: Judgement,
+    mode: Mode,
+    threshold: float | None,
+    higher_is_better: bool,
+) -> str:
     parts = [score.reason(mode)]
+    bounds = _bounds(score, mode, higher_is_better)
+    if higher_is_better and bounds is not None:
+        low, high = bounds
+        span = f"is {low:.4g}" if low == high else f"lies between {low:.4g} and {high:.4g}"
+        parts.insert(
+            0, f"Noise robustness, one minus noise sensitivity, {span} (higher is better)."
+        )
     if score.verdicts.chunks == ():
         parts.append("Nothing was retrieved, so nothing can come from a chunk.")
     if judgement.unanswered:
         parts.append(f"The judge left {_verdicts(judgement.unanswered)} unanswered.")
-    if threshold is not None:
-        parts.append(_gate_sentence(score, mode, threshold))
+    if threshold is not None and bounds is not None:
+        outcome = outcome_of(score, mode, threshold, higher_is_better=higher_is_better)
+        parts.append(_gate_sentence(outcome, bounds, threshold, higher_is_better))
     return " ".join(filter(None, parts))
 
 
-def _gate_sentence(score: Score, mode: Mode, threshold: float) -> str:
-    outcome, bounds = score.gate(mode, threshold), score.bounds(mode)
-    is_open = score.status(mode) == "undetermined"
-    certain = ", whatever the open verdicts are" if is_open else ""
-    if outcome == "undecided" and bounds is not None:
-        span = f"it lies between {bounds[0]:.4g} and {bounds[1]:.4g}"
-        return f"Whether it is above the threshold {threshold:.4g} cannot be decided: {span}."
+def _gate_sentence(
+    outcome: GateOutcome, bounds: tuple[float, float], threshold: float, higher_is_better: bool
+) -> str:
+    low, high = bounds
+    it = "The robustness" if higher_is_better else "It"
+    side = _side(threshold, higher_is_better)
+    certain = ", whatever the open verdicts are" if low != high else ""
+    if outcome == "undecided":
+        span = f"it lies between {low:.4g} and {high:.4g}"
+        return f"Whether {it.lower()} is {side} cannot be decided: {span}."
     if outcome == "fail":
-        return f"It is above the threshold {threshold:.4g}{certain}."
-    if outcome == "pass" and is_open:
-        return f"It is not above the threshold {threshold:.4g}{certain}."
-    return ""
+        return f"{it} is {side}{certain}."
+    return f"{it} is not {side}{certain}." if certain else ""
+
+
+def _side(threshold: float, higher_is_better: bool) -> str:
+    """Where a score fails."""
+    return f"{'below' if higher_is_better else 'above'} the threshold {threshold:.4g}"
 
 
 def _judging(judgement: Judgement) -> str:
@@ -234,13 +308,21 @@ def _in_task() -> bool:
     return True
 
 
-def success_of(state: State, mode: Mode, threshold: float | None) -> bool | None:
+def success_of(state: State, metric: Any) -> bool | None:
+    """Does the metric's score pass? None where nothing is to decide."""
+    threshold, higher = metric.threshold, metric.higher_is_better
     if threshold is None:
         return None
     if state.error is not None or state.unusable is not None:
         return False
     if state.score_detail is not None:
-        outcome = state.score_detail.gate(mode, threshold)
+        outcome = outcome_of(state.score_detail, metric.mode, threshold, higher_is_better=higher)
         return None if outcome == "undefined" else outcome == "pass"
     # Of a score that DeepEval has set.
-    return None if state.score is None else gate((state.score, state.score), threshold) == "pass"
+    if state.score is None:
+        return None
+    return (
+        state.score >= threshold
+        if higher
+        else gate((state.score, state.score), threshold) == "pass"
+    )

@@ -61,7 +61,7 @@ def as_failure(error: NoiseSenseError) -> dict[str, Any]:
         "pass": False,
         "score": 0.0,
         "reason": f"Noise sensitivity could not be computed{also}:"
-        f" {_in_own_words(str(error))} ({_NO_THIRD_OUTCOME})",
+        f" {_in_own_words(str(error)).removesuffix('.')}. {_NO_THIRD_OUTCOME}",
         "metadata": {"status": "undetermined" if isinstance(error, ReplyError) else "error"},
     }
     usage: Any = getattr(error, "usage", None)

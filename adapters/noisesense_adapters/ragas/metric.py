@@ -18,6 +18,7 @@ from ragas.prompt import PydanticPrompt
 from ragas.run_config import RunConfig
 
 from noisesense.errors import InputError, located
+from noisesense.judging.llm import LLMJudge
 from noisesense.judging.protocol import Judge, Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
@@ -201,6 +202,16 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
 
     def __hash__(self) -> int:
         return id(self)
+
+    @property
+    def max_retries(self) -> int:
+        """As ragas' own: how often a reply is asked for again where it leaves something out."""
+        default = (LLMJudge.__init__.__kwdefaults__ or {})["max_reasks"]
+        return int(self.judge_options.get("max_reasks", default))
+
+    @max_retries.setter
+    def max_retries(self, times: int) -> None:
+        self.judge_options = {**self.judge_options, "max_reasks": times}
 
     def init(self, run_config: RunConfig) -> None:
         """Called by ragas at the start of a run. A judge needs no configuration."""

@@ -14,7 +14,6 @@ from noisesense.judging.calls import (
     AwaitingAnswerError,
     CallResult,
     CallRunner,
-    LoopLimit,
     ModelCall,
     SampleRun,
     digest,
@@ -139,16 +138,8 @@ class BatchJudge(LLMJudge):
         self._requests: dict[str, BatchRequest] = {}
         super().__init__(llm, store=store, **options)
 
-    def _runner(self, limit: LoopLimit) -> CallRunner:
-        return _RoundRunner(
-            self._llm,
-            self.model,
-            self.version,
-            self._store,
-            limit,
-            self._totals,
-            self._requests,
-        )
+    def _runner(self, runner: CallRunner) -> CallRunner:
+        return _RoundRunner(**vars(runner), requests=self._requests)
 
     def take_requests(self) -> list[BatchRequest]:
         """What the samples since the last time have left to ask."""

@@ -18,6 +18,7 @@ from noisesense.stats.judge_errors import Rates
 from noisesense.stats.pairing import VerdictPair
 from noisesense.stats.resampling import Unit
 from noisesense.stats.sensitivity import Band, SensitivityBand, sensitivity_band
+from noisesense.stats.threshold import Calibration, calibrate
 from noisesense.verdicts.verdicts import Verdicts
 
 
@@ -58,6 +59,7 @@ class Trust(Record):
         band: which true means the results allow (`sensitivity_band`); None without results.
         results_by: the judges that the results name.
         confidence: of the two intervals together, and of the two modes' ranges together.
+        calibration: other thresholds, of a judge with probabilities; None without any.
         sentence: all of it in one sentence.
     """
 
@@ -77,6 +79,7 @@ class Trust(Record):
     band: SensitivityBand | None
     results_by: tuple[str, ...]
     confidence: float
+    calibration: Calibration | None = None
 
     @property
     def sentence(self) -> str:
@@ -116,6 +119,7 @@ def trust(
     *,
     results: Iterable[Result] | None = None,
     usage: Usage | None = None,
+    probabilities: Iterable[tuple[bool, float]] = (),
     definition: DefinitionName = "ragas",
     confidence: float = 0.95,
     seed: int = 0,
@@ -134,6 +138,8 @@ def trust(
         labeled: labels and the judge's verdicts on the same claims. Read once.
         results: that this judge gave.
         usage: what judging the labels cost.
+        probabilities: what people said, and how likely the judge has it, of a judge that cuts
+            probabilities at a threshold.
         definition: of the means.
         confidence: see `Trust`.
         seed: the same seed gives the same figures.
@@ -178,6 +184,7 @@ def trust(
         band=None,
         results_by=(),
         confidence=confidence,
+        calibration=_calibration(list(probabilities)),
     )
     if results is None:
         return trusted
@@ -204,6 +211,10 @@ def trust(
         seed=seed,
     )
     return replace(trusted, band=band, results_by=tuple(judges))
+
+
+def _calibration(cells: list[tuple[bool, float]]) -> Calibration | None:
+    return calibrate(cells) if len({label for label, _ in cells}) == 2 else None
 
 
 def _drawn_rates(units: Counter[Unit], random: Random) -> Sequence[Rates]:

@@ -105,6 +105,22 @@ def test_forms_of_contexts(
     assert scores(run(table.assign(retrieved_contexts=cells), judge=recording)) == want
 
 
+def test_one_text_is_no_list(run: Any, table: pd.DataFrame, recording: Path) -> None:
+    texts = table.assign(retrieved_contexts=[texts[0] for texts in table.retrieved_contexts])
+    expected = "row 0, retrieved_contexts_column: expected a list of texts, got '.*lambda row: "
+    with pytest.raises(InputError, match=expected):
+        run(texts, judge=recording)
+
+
+def test_where_nothing_was_retrieved_nothing_is_noise(
+    run: Any, table: pd.DataFrame, recording: Path, want: Any
+) -> None:
+    cells = pd.Series([[], *table.retrieved_contexts[1:]], dtype=object)
+    found = scores(run(table.assign(retrieved_contexts=cells), judge=recording))
+    assert want[0] == 0.5
+    assert found == [0.0, *want[1:]]
+
+
 def test_labels_win(run: Any, table: pd.DataFrame, pairs: Any, recording: Path) -> None:
     """With every chunk labelled irrelevant there is no noise from relevant ones."""
     labelled = [[{"text": t, "relevant": False} for t in c] for c in table.retrieved_contexts]

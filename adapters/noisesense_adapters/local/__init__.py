@@ -1,0 +1,11 @@
+"""A classifier on this machine as the judge: ``LocalJudge("lytang/MiniCheck-Flan-T5-Large")``.
+
+Models run through transformers (the extra ``local``) or ONNX Runtime (``local-onnx``).
+"""
+
+from __future__ import annotations
+
+from noisesense_adapters.local.judge import Classifier, LocalJudge
+from noisesense_adapters.local.model import NLIModel
+
+__all__ = ["Classifier", "LocalJudge", "NLIModel"]

@@ -1,0 +1,292 @@
+"""`LocalJudge`: the judge over a classifier on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+
+from pydantic import BaseModel
+
+from noisesense.errors import InputError, JudgeError, describe
+from noisesense.judging.calls import (
+    CallRunner,
+    LoopLimit,
+    ModelCall,
+    RunningTotals,
+    SampleRun,
+    digest,
+    gather_all,
+    identity_of,
+    model_name,
+)
+from noisesense.judging.plan import Answers, Decomposer, Premise
+from noisesense.judging.planned import Plan, PlannedJudge, check_plan
+from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget
+from noisesense.judging.protocol import Entailment, StructuredLLM, Usage
+from noisesense_adapters.local.model import NLIModel
+from noisesense_adapters.toolbox.sentences import sentences
+
+if TYPE_CHECKING:
+    from noisesense.judging.store import VerdictStore
+
+S = TypeVar("S", bound=BaseModel)
+
+_VERSION = "local-1"
+"""Of how texts are taken apart and put to a classifier."""
+
+_AT_ONCE = 256
+"""So many calls wait for the classifier at once, to fill its batches."""
+
+
+class Classifier(Protocol):
+    """What says how likely a text entails a claim; `NLIModel` does.
+
+    It may carry ``name`` and ``identity``, as a `noisesense.StructuredLLM` may.
+    """
+
+    def entails(self, premises: Sequence[str], claims: Sequence[str]) -> Sequence[float | None]:
+        """For each premise and the claim at its place a probability from 0 to 1.
+
+        NaN and None are no answer. It is called in a thread, by one at a time.
+        """
+        ...
+
+
+class LocalJudge(PlannedJudge):
+    """Verdicts from a classifier on this machine; nothing is sent anywhere.
+
+    The plan is `noisesense.LLMJudge`'s: response and reference are taken apart into claims, these
+    are checked against the reference, and the chunks only where some claim is not correct. A claim
+    is entailed if the classifier's probability is at least ``threshold``; without a finite
+    probability the verdict is undetermined. A call is one text with all its claims.
+
+    Args:
+        classifier: a folder or a name for `NLIModel`, or any object with ``entails``.
+        threshold: from 0 to 1; `noisesense trust` finds one by labels.
+        claims: a model that finds the claims. None: each sentence is a claim.
+        plan: see `noisesense.LLMJudge`.
+        store: keeps every probability, so that another threshold asks nothing again.
+        max_concurrency: calls at once to the model that finds the claims.
+
+    Raises:
+        InputError: an argument out of range, or as `NLIModel`.
+        MissingExtraError: as `NLIModel`.
+    """
+
+    def __init__(
+        self,
+        classifier: Classifier | str | os.PathLike[str],
+        *,
+        threshold: float = 0.5,
+        claims: StructuredLLM | None = None,
+        plan: Plan = "lazy",
+        store: VerdictStore | None = None,
+        max_concurrency: int = 16,
+    ) -> None:
+        check_plan(plan, store)
+        if isinstance(threshold, bool) or not (
+            isinstance(threshold, (int, float)) and 0 <= threshold <= 1
+        ):
+            raise InputError("a number from 0 to 1", describe(threshold), where="threshold")
+        if isinstance(classifier, (str, os.PathLike)):
+            classifier = NLIModel(classifier)
+        if not callable(getattr(classifier, "entails", None)):
+            expected = "a folder, a name, or an object with `entails(premises, claims)`"
+            raise InputError(expected, type(classifier).__name__, where="classifier")
+        self.threshold = threshold
+        llm, totals = _Bridge(classifier), RunningTotals()
+        runner = CallRunner(llm, llm.name, _VERSION, store, LoopLimit(_AT_ONCE), totals)
+        by = "sentences"
+        finder: _Sentences | _Decomposer = _Sentences()
+        if claims is not None:
+            name = model_name(claims, None, needed=store is not None)
+            limit = LoopLimit(max_concurrency)
+            calls = CallRunner(claims, name, DEFAULT_PROMPTS.version, store, limit, totals)
+            finder = _Decomposer(Decomposer(calls, DEFAULT_PROMPTS, Budget(), 2))
+            by = f"{name}-{digest(identity_of(claims))[:8]}"
+        self._classifier = _Checker(runner, threshold)
+        super().__init__(
+            finder,
+            self._classifier,
+            runner,
+            plan=plan,
+            settings=f"threshold={threshold} claims={by}",
+        )
+
+    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
+        """As of the base, with the probabilities."""
+        check = self._classifier.probabilities
+        found, usage, unanswered = await self._cells(texts, claims, check, _BLANK)
+        cells = [[None if p is None else p >= self.threshold for p in row] for row in found]
+        known = [[None if p == _BLANK else p for p in row] for row in found]
+        return Entailment(cells, usage, unanswered, known)
+
+
+_BLANK = -1.0
+"""Of a blank text, which no classifier is asked about: below every threshold."""
+
+
+class _Sentences:
+    """Each sentence is a claim."""
+
+    async def claims(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+        return sentences(text)
+
+
+class _Decomposer(NamedTuple):
+    """A model finds the claims; its calls are kept as its own."""
+
+    inner: Decomposer
+
+    async def claims(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+        own = SampleRun(run.sample_key, run.label, identity_of(self.inner.runner.llm))
+        try:
+            return await self.inner.claims(own, which, text, question)
+        finally:
+            run.usage += own.usage
+
+
+class Probabilities(BaseModel):
+    """One for each claim; None where there is no answer."""
+
+    probabilities: list[float | None]
+
+
+class _Checker(NamedTuple):
+    """Asks for probabilities, and takes those that reach the threshold for a yes."""
+
+    runner: CallRunner
+    threshold: float
+
+    async def verify(
+        self, run: SampleRun, step: str, premises: Sequence[Premise]
+    ) -> list[Answers]:
+        found = await self.probabilities(run, step, premises)
+        return [
+            {claim: None if p is None else p >= self.threshold for claim, p in of.items()}
+            for of in found
+        ]
+
+    async def probabilities(
+        self, run: SampleRun, step: str, premises: Sequence[Premise]
+    ) -> list[dict[int, float | None]]:
+        async def one(premise: Premise) -> dict[int, float | None]:
+            if not premise.claims:
+                return {}
+            given: list[list[float | None]] = [[None] * len(premise.claims)]
+            prompt = json.dumps([premise.text, [*premise.claims.values()]], ensure_ascii=False)
+            call = ModelCall(step, prompt, Probabilities, partial(_read, given))
+
+            async def only(_: int) -> ModelCall[Probabilities, Probabilities]:
+                return call
+
+            await self.runner.call(run, range(1), only)
+            return dict(zip(premise.claims, given[-1], strict=True))
+
+        return await gather_all(one(premise) for premise in premises)
+
+
+def _read(given: list[list[float | None]], reply: Probabilities) -> Probabilities | None:
+    """Some without an answer: what there is counts, and a later run asks again."""
+    given.append(reply.probabilities)
+    return None if None in reply.probabilities else reply
+
+
+class _Request(NamedTuple):
+    premises: list[str]
+    claims: list[str]
+    done: Future[list[float | None]]
+
+
+class _Bridge:
+    """The classifier as a model: requests that wait together are one batch, in a thread."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self._classifier = classifier
+        name: object = getattr(classifier, "name", None)
+        self.name = name if isinstance(name, str) and name else type(classifier).__name__
+        self.identity = identity_of(cast("StructuredLLM", classifier))
+        self._lock = threading.Lock()
+        self._waiting: list[_Request] = []
+        self._working = False
+
+    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        premise, claims = json.loads(prompt)
+        request = _Request([premise] * len(claims), claims, Future())
+        with self._lock:
+            self._waiting.append(request)
+            if not self._working:
+                self._working = True
+                threading.Thread(target=self._work, name="noisesense-local", daemon=True).start()
+        found = await asyncio.wrap_future(request.done)
+        return schema(probabilities=found), Usage(calls=1)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                taken = self._next()
+                if not taken:
+                    self._working = False
+                    return
+            self._answer([each for each in taken if each.done.set_running_or_notify_cancel()])
+
+    def _next(self) -> list[_Request]:
+        """As many as fill a few batches: an interrupt loses no more than these."""
+        most, pairs, count = 4 * getattr(self._classifier, "batch_size", 16), 0, 0
+        while count < len(self._waiting) and pairs < most:
+            pairs += len(self._waiting[count].claims)
+            count += 1
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        return taken
+
+    def _answer(self, requests: list[_Request]) -> None:
+        """Where all together fail, each by itself: one bad text spoils no other's answer."""
+        if not requests:
+            return
+        premises = [premise for each in requests for premise in each.premises]
+        claims = [claim for each in requests for claim in each.claims]
+        try:
+            found = iter(self._asked(premises, claims))
+        except Exception as error:  # noqa: BLE001 - it is raised where it is awaited
+            if len(requests) == 1:
+                requests[0].done.set_exception(error)
+                return
+            for each in requests:
+                self._answer([each])
+            return
+        for each in requests:
+            each.done.set_result([next(found) for _ in each.claims])
+
+    def _asked(self, premises: list[str], claims: list[str]) -> list[float | None]:
+        failure: JudgeError
+        try:
+            found: Any = list(self._classifier.entails(premises, claims))
+        except JudgeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it may quote the texts: only its kind is told
+            failure = JudgeError(f"the classifier {self.name} failed ({type(error).__name__})")
+        else:
+            return [_checked(each, self.name) for each in _of_length(found, claims, self.name)]
+        raise failure
+
+
+def _of_length(found: list[Any], claims: list[str], name: str) -> list[Any]:
+    if len(found) != len(claims):
+        raise JudgeError(f"{name} gave {len(found)} probabilities for {len(claims)} pairs")
+    return found
+
+
+def _checked(value: Any, name: str) -> float | None:
+    number = math.nan if value is None else float(value)
+    if not math.isfinite(number):
+        return None
+    if not -1e-6 <= number <= 1 + 1e-6:
+        raise JudgeError(f"{name} gave {number:g} where a probability from 0 to 1 is expected")
+    return min(max(number, 0.0), 1.0)

@@ -1,0 +1,231 @@
+"""What runs a model: transformers on PyTorch, or ONNX Runtime."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from noisesense.errors import InputError
+from noisesense_adapters.local.forms import Form
+from noisesense_adapters.toolbox.extras import needs_extra
+
+
+class Runtime(Protocol):
+    """What runs a model."""
+
+    eos: str
+    limit: int | None
+    labels: dict[int, str]
+    revision: str
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without the marks around it."""
+        ...
+
+    def encode(self, texts: Sequence[str], pairs: Sequence[str] | None) -> list[Any]:
+        """Inputs of the model, whole."""
+        ...
+
+    def logits(self, inputs: Sequence[Any]) -> list[list[float]]:
+        """Of each input the columns of its head. Raises `RuntimeError` or `IndexError`."""
+        ...
+
+
+FormOf = Callable[[Mapping[str, Any]], Form]
+
+
+def load(model: str, form_of: FormOf, device: str | None) -> tuple[Runtime, Form]:
+    """The model, and how it is asked. Raises as `noisesense_adapters.local.NLIModel`."""
+    folder = Path(model)
+    onnx = next(
+        (p for p in (folder / "model.onnx", folder / "onnx/model.onnx") if p.exists()), None
+    )
+    if (
+        onnx is not None
+        and not any(folder.glob("*.safetensors"))
+        and not any(folder.glob("*.bin"))
+    ):
+        return _Onnx.load(folder, onnx, form_of, device)
+    with needs_extra("local", "torch", "transformers"):
+        import_module("torch")  # without it transformers names classes of its own
+        logging: Any = import_module("transformers").logging
+    quiet = logging.get_verbosity()
+    logging.set_verbosity_error()
+    failure: InputError
+    try:
+        return _Torch.load(model, form_of, device)
+    except (ImportError, InputError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a file that is no model leads to
+        hint = "a folder with config.json, weights and tokenizer, or a name on the Hub"
+        failure = _unloadable(model, "transformers", error, hint)
+    finally:
+        logging.set_verbosity(quiet)
+    raise failure
+
+
+def _unloadable(model: str, by: str, error: Exception, hint: str) -> InputError:
+    first, *_ = str(error).strip().splitlines() or [""]
+    got = f"{type(error).__name__}: {first[:200]}"
+    return InputError(f"a model that {by} can load", got, where=model, hint=hint)
+
+
+class _Torch:
+    """A model of transformers."""
+
+    def __init__(self, model: Any, tokenizer: Any, form: Form) -> None:
+        self._model, self._tokenizer, self._form = model, tokenizer, form
+        self.eos: str = tokenizer.eos_token or tokenizer.sep_token or ""
+        self.revision: str = getattr(model.config, "_commit_hash", None) or ""
+        self.labels: dict[int, str] = dict(model.config.id2label)
+        self.limit = _limit(tokenizer.model_max_length, model.config.to_dict())
+
+    @classmethod
+    def load(cls, name: str, form_of: FormOf, device: str | None) -> tuple[_Torch, Form]:
+        torch: Any = import_module("torch")
+        transformers: Any = import_module("transformers")
+        config, _ = transformers.PretrainedConfig.get_config_dict(name)
+        form = form_of(config)
+        kind: Any = {
+            "columns": transformers.AutoModelForSequenceClassification,
+            "first-position": transformers.T5ForTokenClassification,
+            "first-word": transformers.AutoModelForSeq2SeqLM,
+        }[form.head]
+        options: dict[str, Any] = {}
+        if form.foundation:
+            options["config"] = transformers.AutoConfig.from_pretrained(
+                form.foundation, num_labels=2
+            )
+        if form.prefix:
+            options["key_mapping"] = {f"^{form.prefix}": ""}
+        model, info = kind.from_pretrained(name, output_loading_info=True, **options)
+        if missing := sorted(info["missing_keys"]):
+            hint = "a model that was trained to classify, not one to be fine-tuned"
+            expected = "weights for every part of the model"
+            raise InputError(expected, f"none for {missing[0]}", where=name, hint=hint)
+        if device is None:
+            has_mps = torch.backends.mps.is_available()
+            device = "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+        model.eval().to(device)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(form.foundation or name)
+        return cls(model, tokenizer, form), form
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        encoded = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)
+        return [len(ids) for ids in encoded["input_ids"]]
+
+    def encode(self, texts: Sequence[str], pairs: Sequence[str] | None) -> list[Any]:
+        encoded = self._tokenizer(texts, pairs, verbose=False)
+        return [
+            dict(zip(encoded.keys(), each, strict=True))
+            for each in zip(*encoded.values(), strict=True)
+        ]
+
+    def logits(self, inputs: Sequence[Any]) -> list[list[float]]:
+        torch: Any = import_module("torch")
+        device = self._model.device
+        batch = self._tokenizer.pad(list(inputs), return_tensors="pt").to(device)
+        if self._form.head == "first-word":
+            start = self._model.config.decoder_start_token_id or 0
+            shape = (len(inputs), 1)
+            batch["decoder_input_ids"] = torch.full(shape, start, dtype=torch.long, device=device)
+        with torch.inference_mode():
+            found = self._model(**batch).logits.float()
+        rows = found if self._form.head == "columns" else found[:, 0]
+        return cast("list[list[float]]", rows.cpu().tolist())
+
+
+class _Onnx:
+    """A model exported to ONNX, with its ``tokenizer.json``."""
+
+    eos: str
+    revision = ""
+
+    def __init__(self, session: Any, tokenizer: Any, config: Mapping[str, Any]) -> None:
+        self._session, self._tokenizer = session, tokenizer
+        self._names = [each.name for each in session.get_inputs()]
+        self._pad = config.get("pad_token_id") or 0
+        labels = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
+        self.labels: dict[int, str] = {int(column): str(label) for column, label in labels.items()}
+        self.limit = _limit(None, config)
+
+    @classmethod
+    def load(
+        cls, folder: Path, path: Path, form_of: FormOf, device: str | None
+    ) -> tuple[_Onnx, Form]:
+        with needs_extra("local-onnx", "onnxruntime", "tokenizers", "numpy"):
+            import_module("numpy")
+            onnxruntime: Any = import_module("onnxruntime")
+            tokenizers: Any = import_module("tokenizers")
+        try:
+            config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
+            tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+            wanted = ["CPUExecutionProvider"]
+            if device not in (None, "cpu"):
+                wanted.insert(0, "CUDAExecutionProvider")
+            session = onnxruntime.InferenceSession(str(path), providers=wanted)
+        except Exception as error:  # noqa: BLE001 - whatever a file that is no model leads to
+            hint = "a folder with config.json, tokenizer.json and model.onnx"
+            raise _unloadable(str(folder), "ONNX Runtime", error, hint) from None
+        form = form_of(config)
+        if form.head != "columns":
+            hint = "load its weights with transformers (the extra local)"
+            raise InputError(
+                "a sequence classifier", str(config["model_type"]), where=str(path), hint=hint
+            )
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        found = cls(session, tokenizer, config)
+        found.eos = _eos(folder)
+        return found, form
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [len(each.ids) for each in encoded]
+
+    def encode(self, texts: Sequence[str], pairs: Sequence[str] | None) -> list[Any]:
+        whole = list(texts) if pairs is None else list(zip(texts, pairs, strict=True))
+        return [
+            {
+                "input_ids": each.ids,
+                "attention_mask": [1] * len(each),
+                "token_type_ids": each.type_ids,
+            }
+            for each in self._tokenizer.encode_batch(whole)
+        ]
+
+    def logits(self, inputs: Sequence[Any]) -> list[list[float]]:
+        numpy: Any = import_module("numpy")
+        width = max(len(each["input_ids"]) for each in inputs)
+        feed: dict[str, Any] = {}
+        for name in self._names:
+            fill = self._pad if name == "input_ids" else 0
+            rows = [[*each[name], *[fill] * (width - len(each[name]))] for each in inputs]
+            feed[name] = numpy.array(rows, dtype=numpy.int64)
+        try:
+            found: Any = self._session.run(None, feed)[0]
+        except Exception as error:  # noqa: BLE001 - its own kinds, one for each cause
+            raise RuntimeError(type(error).__name__) from None
+        return cast("list[list[float]]", found.astype(float).tolist())
+
+
+def _limit(of_tokenizer: int | None, config: Mapping[str, Any]) -> int | None:
+    """How many tokens the model takes; None if nothing says it."""
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and config.get("model_type") in ("roberta", "xlm-roberta"):
+        positions -= 2  # its positions begin at 2
+    limits = [
+        each for each in (of_tokenizer, positions) if isinstance(each, int) and 0 < each < 10**6
+    ]
+    return min(limits, default=None)
+
+
+def _eos(folder: Path) -> str:
+    """The mark that ends a text, from the tokenizer's config."""
+    path = folder / "tokenizer_config.json"
+    marks: Any = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    mark = marks.get("eos_token") or marks.get("sep_token") or ""
+    return mark if isinstance(mark, str) else str(mark["content"])

@@ -1,0 +1,153 @@
+"""``noisesense score --repeats``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisesense import read_results, stability
+from support.command_here import run_here
+from support.datasets import write_jsonl
+from support.mind import Mind, data_of
+from support.server import ScriptedServer
+from support.tables import Shape, random_pairs
+
+Capsys = pytest.CaptureFixture[str]
+
+PAIRS = list(random_pairs(12, seed=9, shape=Shape(response_claims=(1, 3), chunks=(1, 2))))
+
+
+class Fickle(Mind):
+    """Says the opposite of what it knows about the reference, in the second judging."""
+
+    def __init__(self) -> None:
+        super().__init__(PAIRS)
+        self.changed = False
+        self.prompts: list[str] = []
+
+    def answer(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        reply = self.reply(data_of(prompt))
+        if self.changed:
+            for each in reply.get("verdicts", []):
+                each["entailed"] = not each["entailed"]
+        return json.dumps(reply, ensure_ascii=False)
+
+
+def given(folder: Path) -> Path:
+    lines = [
+        {**sample.model_dump(mode="json"), "id": f"s{i}"} for i, (sample, _) in enumerate(PAIRS)
+    ]
+    return write_jsonl(folder / "data.jsonl", lines)
+
+
+def arguments(folder: Path, server: ScriptedServer, *more: Any) -> list[Any]:
+    out = folder / "judged.jsonl"
+    return [
+        *("score", folder / "data.jsonl", "--judge", "openai:scripted", "--repeats", "2"),
+        *("--base-url", server.base_url, "--out", out, "--max-unanswered", "1", *more),
+    ]
+
+
+def test_each_judging_asks_anew_and_stability_reads_them(tmp_path: Path, capsys: Capsys) -> None:
+    given(tmp_path)
+    mind = Fickle()
+    store = tmp_path / "s.db"
+    with ScriptedServer(mind) as server:
+        done = run_here(capsys, *arguments(tmp_path, server, "--store", store))
+        asked = list(mind.prompts)
+        assert done.status in (0, 4)
+        assert "judging 1 of 2" in done.err
+        assert "judging 2 of 2" in done.err
+        # Every prompt is asked twice, though there is a store.
+        assert sorted(asked) == sorted([*dict.fromkeys(asked)] * 2)
+        paths = [tmp_path / f"judged-{i}.jsonl" for i in (1, 2)]
+        assert f"wrote {paths[0]}\nwrote {paths[1]}\n" in done.out
+        assert not (tmp_path / "judged.jsonl").exists()
+        # What it printed is what `stability` prints of the files.
+        table = run_here(capsys, "stability", *paths)
+        assert done.out.startswith(table.out)
+        assert f"{len(PAIRS)} samples, judged 2 times" in table.out
+
+        # Given once more it asks nothing: everything is there.
+        mind.prompts.clear()
+        run_here(capsys, *arguments(tmp_path, server, "--store", store))
+        assert mind.prompts == []
+
+        # Without the results the store has both judgings, apart.
+        for path in paths:
+            path.unlink()
+        run_here(capsys, *arguments(tmp_path, server, "--store", store))
+        assert mind.prompts == []
+    names = [{result.judge for result in read_results(path)} for path in paths]
+    assert all(len(each) == 1 for each in names)
+    assert names[0] != names[1]
+
+
+def test_interrupted_in_the_second_judging_it_goes_on(tmp_path: Path, capsys: Capsys) -> None:
+    """The first judging is there; of the second, what an interrupted run left is kept."""
+    given(tmp_path)
+    mind = Fickle()
+    with ScriptedServer(mind) as server:
+        run_here(capsys, *arguments(tmp_path, server))
+        second = tmp_path / "judged-2.jsonl"
+        lines = second.read_text("utf-8").splitlines(keepends=True)
+        whole = [result.score for result in read_results(second)]
+        second.write_text("".join(lines[:5]), "utf-8")
+        mind.prompts.clear()
+        run_here(capsys, *arguments(tmp_path, server))
+        assert [result.score for result in read_results(second)] == whole
+        missing = {sample.response for sample, _ in PAIRS[5:]}
+        kept = {sample.response for sample, _ in PAIRS[:5]} - missing
+        texts = [data_of(prompt).get("text") for prompt in mind.prompts]
+        assert missing <= set(texts)
+        assert not kept & set(texts)
+
+
+def test_what_changes_is_shown_as_json_too(tmp_path: Path, capsys: Capsys) -> None:
+    given(tmp_path)
+    mind = Fickle()
+    with ScriptedServer(mind) as server:
+        run_here(capsys, *arguments(tmp_path, server))
+        (tmp_path / "judged-2.jsonl").unlink()
+        mind.changed = True
+        done = run_here(capsys, *arguments(tmp_path, server, "--json", "--fail-above", "0.99"))
+    found = json.loads(done.out)
+    paths = [tmp_path / f"judged-{i}.jsonl" for i in (1, 2)]
+    expected = stability((read_results(path) for path in paths), limit=0.99)
+    assert found["stability"] == json.loads(json.dumps(expected.to_dict()))
+    assert len(found["repeats"]) == 2
+    assert found["repeats"][0]["samples"] == len(PAIRS)
+    assert expected.relevant is not None
+    assert expected.irrelevant is not None
+    assert expected.relevant.changed or expected.irrelevant.changed
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--report", "r.html"], "--repeats: expected --out or --json"),
+        (["--ragchecker-aggregates"], "--repeats: expected --out or --json"),
+    ],
+)
+def test_errors(tmp_path: Path, capsys: Capsys, more: list[str], message: str) -> None:
+    data = given(tmp_path)
+    done = run_here(capsys, "score", data, "--judge", "openai:m", "--repeats", "2", *more)
+    assert (done.status, message in done.err) == (2, True), done.err
+    alone = run_here(capsys, "score", data, "--repeats", "2")
+    assert (alone.status, "--judge as well, got only --repeats" in alone.err) == (2, True)
+
+
+def test_without_out_nothing_is_left(tmp_path: Path, capsys: Capsys) -> None:
+    data = given(tmp_path)
+    with ScriptedServer(Fickle()) as server:
+        done = run_here(
+            capsys, "score", data, "--judge", "openai:scripted", "--repeats", "2",
+            "--base-url", server.base_url, "--max-unanswered", "1",
+        )  # fmt: skip
+    assert f"{len(PAIRS)} samples, judged 2 times" in done.out
+    assert "wrote" not in done.out
+    assert [path.name for path in tmp_path.iterdir()] == ["data.jsonl"]
