@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import random
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noisesense import InputError, Result, Tally, Usage, Verdicts, score
-from noisesense_adapters.datasets import files, recorded
-from noisesense_adapters.datasets.files import jsonl_lines
+from noisesense_adapters.datasets import recorded
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.recorded import recorded_tally
 from noisesense_adapters.datasets.results import choices, recorded_results
@@ -62,10 +56,10 @@ def line_of(seed: int) -> dict[str, Any]:
     return line
 
 
-def each_way(path: Path, workers: int, **chosen: Any) -> list[Any]:
-    """One by one, many at once, and by ``workers``: the tally, or the error; and what failed."""
+def both(path: Path, **chosen: Any) -> tuple[Any, Any]:
+    """From the slow way and from the fast one: the tally, or the error; and what had failed."""
     found: list[Any] = []
-    for fast in sorted({0, 1, workers}):
+    for fast in (False, True):
         failed: list[str | None] = []
 
         def told(result: Result | None, failed: list[str | None] = failed) -> None:
@@ -75,7 +69,7 @@ def each_way(path: Path, workers: int, **chosen: Any) -> list[Any]:
         tally: Any = Tally()
         try:
             if fast:
-                tally = recorded_tally(path, choices(**chosen), told, None, fast)
+                tally = recorded_tally(path, choices(**chosen), told, None)
             else:
                 for result in recorded_results(read_rows(path), choices(**chosen)):
                     told(result)
@@ -83,24 +77,13 @@ def each_way(path: Path, workers: int, **chosen: Any) -> list[Any]:
         except InputError as error:
             tally = str(error)
         found.append((tally, failed))
-    return found
+    return found[0], found[1]
 
 
-def check(path: Path, workers: int = 1, **chosen: Any) -> Any:
-    slow, *fast = each_way(path, workers, **chosen)
-    for each in fast:
-        assert each == slow
-    return slow[0]
-
-
-@pytest.fixture
-def threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In place of processes, which take a second to begin; and small parts."""
-    monkeypatch.setattr(
-        "concurrent.futures.ProcessPoolExecutor", lambda workers, _: ThreadPoolExecutor(workers)
-    )
-    monkeypatch.setattr(recorded, "_PART_SIZE", 20_000)
-    monkeypatch.setattr(recorded, "_BLOCK", 5000)
+def check(path: Path, **chosen: Any) -> Any:
+    slow, fast = both(path, **chosen)
+    assert fast == slow
+    return fast[0]
 
 
 CHOICES: list[dict[str, Any]] = [
@@ -188,7 +171,6 @@ def _spoiled(line: dict[str, Any], rng: random.Random) -> str:
     return text
 
 
-@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("seed", range(8))
 def test_the_same_errors_in_the_same_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -202,10 +184,9 @@ def test_the_same_errors_in_the_same_order(
     path = tmp_path / "lines.jsonl"
     path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
     for chosen in ({}, {"definition": "paper", "empty": "error", "undetermined": "low"}):
-        check(path, 2, **chosen)
+        check(path, **chosen)
 
 
-@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("at", [0, 3, 40, 55])
 def test_another_definition_is_the_same_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
@@ -218,81 +199,10 @@ def test_another_definition_is_the_same_error(
     lines[at + 2]["unanswered"] = 10**20
     path = tmp_path / "lines.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert "of one definition" in check(path, 2)
+    assert "of one definition" in check(path)
     lines[at + 1] |= {"definition": "promptfoo", "unanswered": 10**20}
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert "of one definition" in check(path, 2)
-
-
-@pytest.mark.parametrize("end", [b"\n", b""])
-@pytest.mark.parametrize("size", [1, 40, 300, 10_000])
-def test_parts_hold_every_line_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, end: bytes
-) -> None:
-    monkeypatch.setattr(recorded, "_BLOCK", 32)
-    monkeypatch.setattr(files, "LARGEST", 100)
-    rng = random.Random(size)
-    texts = [b"x" * rng.choice([0, 0, 1, 5, 99, 100, 101, 350]) for _ in range(60)]
-    path = tmp_path / "lines.jsonl"
-    path.write_bytes(b"\n".join([*texts, b"last"]) + end)
-    parts = list(recorded._parts(path, size))
-    found = [line for part in parts for line in jsonl_lines(path, *part)]
-    assert found == list(jsonl_lines(path))
-    assert [number for number, _ in found] == [
-        number for number, text in enumerate([*texts, b"last"], start=1) if text
-    ]
-    assert len(parts) == 1 if size == 10_000 else len(parts) > 5
-
-
-def test_processes_count_what_one_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "_PART_SIZE", 100_000)
-    monkeypatch.setattr(recorded, "_BLOCK", 5000)
-    rng = random.Random(1)
-    lines = [
-        _spoiled(line_of(i), rng) if rng.random() < 0.1 else json.dumps(line_of(i))
-        for i in range(300)
-    ]
-    path = tmp_path / "lines.jsonl"
-    path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
-    assert len(list(recorded._parts(path, 100_000))) > 3
-    assert check(path, 2, undetermined="high", definition="ragas").failed > 10
-    assert multiprocessing.active_children() == []
-
-
-INTERRUPTED = """
-import os, signal, sys
-from pathlib import Path
-from noisesense_adapters.datasets import recorded, score_dataset
-
-def interrupt(_):
-    os.killpg(0, signal.SIGINT)  # as a terminal does: to all processes
-
-if __name__ == "__main__":
-    recorded._PART_SIZE = recorded._BLOCK = 5000
-    score_dataset(sys.argv[1], workers=2, on_rows=interrupt)
-"""
-
-
-def test_an_interrupt_ends_all_processes_without_a_word_of_theirs(tmp_path: Path) -> None:
-    path, script = tmp_path / "lines.jsonl", tmp_path / "script.py"
-    path.write_text("".join(f"{json.dumps(line_of(seed))}\n" for seed in range(200)))
-    script.write_text(INTERRUPTED)
-    done = subprocess.run(
-        [sys.executable, script, path], capture_output=True, text=True, start_new_session=True
-    )
-    assert done.returncode == -signal.SIGINT
-    assert done.stderr.count("Traceback") == 1
-    assert "Process" not in done.stderr.replace("ProcessPoolExecutor", "")
-
-
-def test_what_processes_do_not_share(tmp_path: Path) -> None:
-    path = tmp_path / "lines.jsonl"
-    path.write_text(f"{json.dumps(line_of(1))}\n")
-    for options in ({"out": tmp_path / "out.jsonl"}, {"columns": {"id": "id"}}):
-        with pytest.raises(InputError, match=r"workers: expected 1, got 2.*JSON lines"):
-            score_dataset(path, workers=2, **options)  # type: ignore[arg-type]  # of several types
-    with pytest.raises(InputError, match="workers: expected a whole number of 1 or more"):
-        score_dataset(path, workers=0)
+    assert "of one definition" in check(path)
 
 
 def test_other_files_go_the_other_way(tmp_path: Path) -> None:

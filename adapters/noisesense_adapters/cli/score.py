@@ -77,15 +77,6 @@ def score(
     ] = "lazy",
     votes: options.VotesOption = 1,
     temperature: options.TemperatureOption = None,
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How many processes count recorded verdicts in JSON lines. It pays from some "
-            "100,000 samples.",
-        ),
-    ] = 1,
     repeats: Annotated[
         int,
         typer.Option(
@@ -204,7 +195,6 @@ def score(
                         on_done=progress.add,
                         on_rows=progress.advance,
                         confidence=confidence or 0.95,
-                        workers=workers,
                     )
             except KeyboardInterrupt:
                 if model is not None:
