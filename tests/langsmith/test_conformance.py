@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -46,6 +46,18 @@ def shown_row(results: Sequence[Any]) -> ShownRow:
     )
 
 
+def host_run(rows: Iterable[Any]) -> HostRun:
+    ordered = sorted(rows, key=lambda row: row["example"].inputs["number"])
+    results = [row["evaluation_results"]["results"] for row in ordered]
+    everything = [result for row in results for result in row]
+    return HostRun(
+        [shown_row(row) for row in results],
+        stored=repr(everything),
+        usage=usage_in(result.metadata for result in everything),
+        names=[f"example {row['example'].id}: " for row in ordered],
+    )
+
+
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 class TestLangSmith(AdapterTests):
     def run(
@@ -68,17 +80,7 @@ class TestLangSmith(AdapterTests):
             upload_results=False,
             max_concurrency=8,
         )
-        rows: dict[int, list[Any]] = {}
-        async for row in run:
-            number = (row["example"].inputs or {})["number"]
-            rows[number] = row["evaluation_results"]["results"]
-        everything = [result for number in sorted(rows) for result in rows[number]]
-        return HostRun(
-            [shown_row(rows[number]) for number in sorted(rows)],
-            stored=repr(everything),
-            usage=usage_in(result.metadata for result in everything),
-            names=["example "] * len(samples),
-        )
+        return host_run([row async for row in run])
 
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
@@ -100,13 +102,4 @@ class TestLangSmithBlocking(TestLangSmith):
             upload_results=False,
             max_concurrency=8,
         )
-        rows = {
-            row["example"].inputs["number"]: row["evaluation_results"]["results"] for row in run
-        }
-        everything = [result for number in sorted(rows) for result in rows[number]]
-        return HostRun(
-            [shown_row(rows[number]) for number in sorted(rows)],
-            stored=repr(everything),
-            usage=usage_in(result.metadata for result in everything),
-            names=["example "] * len(samples),
-        )
+        return host_run(run)

@@ -26,7 +26,7 @@ _COSTS = {
 
 
 def evaluated(samples: Sequence[Sample], scorer: Any) -> tuple[Any, list[Any]]:
-    """The result and the traces' assessments, in the order of the samples."""
+    """The result, and what is known of each trace, in the order of the samples."""
     import mlflow
     from mlflow.entities import Document, SpanType
 
@@ -58,7 +58,7 @@ def evaluated(samples: Sequence[Sample], scorer: Any) -> tuple[Any, list[Any]]:
         run_id=result.run_id, return_type="list", max_results=len(samples) + 1
     )
     numbered = {json.loads(trace.data.request)["number"]: trace for trace in traces}
-    return result, [numbered[number].info.assessments for number in range(len(samples))]
+    return result, [numbered[number].info for number in range(len(samples))]
 
 
 def shown_row(assessments: Sequence[Any]) -> ShownRow:
@@ -82,7 +82,8 @@ class TestMLflow(AdapterTests):
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
         scorer = NoiseSensitivity(judge=judge, definition=definition)
-        result, assessments = evaluated(samples, scorer)
+        result, traces = evaluated(samples, scorer)
+        assessments = [trace.assessments for trace in traces]
         costs = [
             {_COSTS[key]: json.loads(value) for key, value in metadata.items() if key in _COSTS}
             for row in assessments
@@ -102,5 +103,5 @@ class TestMLflow(AdapterTests):
             stored=json.dumps(stored, default=str) + repr(scorer),
             averages=averages,
             usage=usage_in(costs),
-            names=["trace tr-"] * len(samples),
+            names=[f"trace {trace.trace_id}: " for trace in traces],
         )

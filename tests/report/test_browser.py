@@ -336,6 +336,35 @@ def test_print_has_all_that_is_selected(running: Browser, report: Path) -> None:
         assert rows.count() == 25
 
 
+def test_paper_keeps_colors_that_say_something_and_cards_whole(
+    running: Browser, report: Path
+) -> None:
+    """Browsers print no backgrounds: on paper both marks of an incorrect claim were the same."""
+    with opened(running, report) as seen:
+        page = seen.page
+        _open(page, "mona-lisa")
+        page.locator(".legend").wait_for()
+
+        def style(name: str, *places: str) -> set[str]:
+            script = "(found, name) => found.map((each) => getComputedStyle(each)[name])"
+            found = [page.locator(place).evaluate_all(script, name) for place in places]
+            assert all(found)
+            return set().union(*found)
+
+        colored = (".swatch", "#table .share", "#table .mark", "#table .v")
+        whole = (
+            ".card",
+            ".plots figure",
+            ".documents summary",
+            "#table > tbody > tr:not(.opened)",
+        )
+        assert style("printColorAdjust", *colored) == {"economy"}
+        page.emulate_media(media="print")
+        assert style("printColorAdjust", *colored) == {"exact"}
+        assert style("breakInside", *whole, ".matrix tr") == {"avoid"}
+        assert style("breakAfter", "h2") == {"avoid"}
+
+
 def test_quotations_in_reasons_keep_their_direction(running: Browser, tmp_path: Path) -> None:
     claim = "הגשר נבנה בשנת 1900"
     verdicts = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=[claim])
