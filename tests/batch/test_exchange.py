@@ -146,7 +146,7 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
     written(folder / "data.jsonl", pairs)
     with BatchServer(Mind(pairs), expired=0.02, malformed=0.02) as server:
         made = rounds(folder, server, plan=plan, most_requests=100)
-    assert min(server.counts.values()) >= 0.018 * len(server.seen)
+    assert min(server.counts.values()) >= 0.01 * len(server.seen)
     assert len(made[0].files) > 1
     assert made[-1].judged == samples
     score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
@@ -170,7 +170,7 @@ def test_three_files_and_the_few_calls_they_leave_open(folder: Path) -> None:
                 *server.run(client, Path(made[-1].files[0]), folder), store=folder / "judged.db"
             )
             made.append(export(folder, plan="full"))
-    assert min(server.counts.values()) >= 0.018 * len(server.seen)
+    assert min(server.counts.values()) >= 0.01 * len(server.seen)
     assert made[3].requests > 0
     llm = _Named(ScriptedLLM(Mind(pairs).answer))
     with VerdictStore(folder / "judged.db") as store:

@@ -24,7 +24,7 @@ LABELLED = {"capital-of-france", "machine-learning-language"}  # no verdicts on 
 BOTH = pytest.mark.parametrize("mode", MODES)
 
 
-@pytest.fixture(scope="module", params=[60, pytest.param(1000, marks=pytest.mark.broad)])
+@pytest.fixture(scope="module", params=[120, pytest.param(1000, marks=pytest.mark.broad)])
 def tables(request: pytest.FixtureRequest) -> Pairs:
     """0 to 12 response claims, 1 to 8 reference claims, 1 to 15 chunks."""
     return list(random_pairs(request.param))

@@ -18,7 +18,6 @@ from ragas.prompt import PydanticPrompt
 from ragas.run_config import RunConfig
 
 from noisesense.errors import InputError, located
-from noisesense.judging.llm import LLMJudge
 from noisesense.judging.protocol import Judge, Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
@@ -206,6 +205,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
     @property
     def max_retries(self) -> int:
         """As ragas' own: how often a reply is asked for again where it leaves something out."""
+        from noisesense.judging.llm import LLMJudge
+
         default = (LLMJudge.__init__.__kwdefaults__ or {})["max_reasks"]
         return int(self.judge_options.get("max_reasks", default))
 
