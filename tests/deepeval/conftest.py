@@ -31,5 +31,7 @@ def unclosed_clients(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         await asyncio.gather(*others, return_exceptions=True)
 
+    gc.disable()  # else one may be collected in the server's thread, and closes in its loop
     yield
     loop.run_until_complete(collect())
+    gc.enable()
