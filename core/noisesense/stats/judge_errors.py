@@ -222,6 +222,11 @@ def _both_promptfoo(chunks: Chunks) -> Bounds:
     return 1.0, both
 
 
+def _in_relevant(_: object) -> Bounds:
+    """Every incorrect claim, in the relevant mode."""
+    return 1.0, 0.0
+
+
 class _Rule(NamedTuple):
     """How a definition counts incorrect claims, in the relevant mode and in the irrelevant one.
 
@@ -238,7 +243,7 @@ _RULES: dict[DefinitionName, _Rule] = {
     "ragas": _Rule(_ragas, _both_ragas),
     "paper": _Rule(_paper, _both_paper),
     "promptfoo": _Rule(_promptfoo, _both_promptfoo),
-    "validmind": _Rule(lambda _: (1.0, 0.0), lambda _: (1.0, 0.0)),
+    "validmind": _Rule(_in_relevant, _in_relevant),
 }
 
 
