@@ -23,6 +23,7 @@ def _open(page: Page, name: str) -> None:
     page.get_by_label("Find").fill(name)
     page.locator("#status").filter(has_text="1 to 1 of 1").wait_for()
     page.locator(".opener").click()
+    page.locator(".opener[aria-expanded=true]").wait_for()  # its details are unpacked first
 
 
 def test_every_part_is_there_and_nothing_is_fetched(running: Browser, report: Path) -> None:
