@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from operator import add, mul
 from random import Random
 from typing import Literal, NamedTuple
@@ -209,23 +208,18 @@ def few_units_interval(
     size = whole / _effective(units)
     weights, columns = columns_of(units)
     pairs = list(zip(*columns, strict=True)) + [(limit * size, size) for limit in limits]
-    tops, bottoms = zip(*pairs, strict=True)
-    values = sorted(
-        sum(map(mul, drawn, tops)) / sum(map(mul, drawn, bottoms))
-        for drawn in _gammas(
-            (*map(float, weights), 0.5, 0.5), resampling.resamples, resampling.seed
-        )
-    )
+    shapes = [*map(float, weights), 0.5, 0.5]
+    gamma = Random(resampling.seed).gammavariate
+    values: list[float] = []
+    for _ in range(resampling.resamples):
+        drawn = [gamma(shape, 1.0) for shape in shapes]
+        tops, bottoms = (sum(map(mul, drawn, column)) for column in zip(*pairs, strict=True))
+        values.append(tops / bottoms)
+    values.sort()
     tail = (1 - resampling.confidence) / 2
     low, high = (quantile_of_sorted(values, p) for p in (tail, 1 - tail))
     value = part / whole
     return Interval(min(low, value), max(high, value), resampling.confidence, "dirichlet", count)
-
-
-@lru_cache(maxsize=8)  # both modes, and both ends of a range, are often of the same units
-def _gammas(shapes: tuple[float, ...], resamples: int, seed: int) -> list[list[float]]:
-    gamma = Random(seed).gammavariate
-    return [[gamma(shape, 1.0) for shape in shapes] for _ in range(resamples)]
 
 
 def covering(
