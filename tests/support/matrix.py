@@ -46,8 +46,8 @@ class Planned:
         only: pytest's ``-k``, where one folder holds several versions' tests.
         wheel: is the built wheel tested, from elsewhere?
         npm: is npm needed?
-        pip: are packages installed by pip, and not by uv? PyTorch's build without CUDA, where the
-            machine has one, is in pip's settings.
+        pip: are packages installed by pip, and not by uv? Its settings may name an index with
+            PyTorch's builds without CUDA.
     """
 
     host: str
@@ -190,7 +190,7 @@ PLANNED: tuple[Planned, ...] = (
         "judge",
         ("tests/local/own_environment",),
         ("local",),
-        ("torch==2.13.0",),  # the version whose build without CUDA CI has
+        ("torch==2.13.0",),  # one version: each is up to a gigabyte
         ("transformers", "torch"),
         pip=True,
     ),

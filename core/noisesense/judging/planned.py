@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, TypeVar, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, describe
 from noisesense.judging.calls import (
@@ -22,9 +22,6 @@ from noisesense.judging.records import StoredSample
 from noisesense.utf8 import encodable
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-
-if TYPE_CHECKING:
-    pass
 
 Plan = Literal["lazy", "full"]
 
