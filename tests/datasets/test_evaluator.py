@@ -67,6 +67,42 @@ def test_a_chosen_path_leads_into_another_object() -> None:
     assert dotted.places.read(row(**{"a.b": "dotted name"}))[0].reference == "dotted name"
 
 
+@pytest.mark.parametrize("contexts", [[], "[]", ()])
+def test_where_nothing_was_retrieved_the_value_is_zero_and_nobody_is_asked(contexts: Any) -> None:
+    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims(4))
+    rows.collect()
+    item = {"outputs": {"answer": "a", "contexts": contexts}, "expected": "r"}
+    first, second = asyncio.run(rows.evaluate(item, "row")).figures()
+    assert (first.value, second.value) == (0.0, 0.0)
+    assert first.reason.endswith("Nothing was retrieved, so nothing can come from a chunk.")
+    # In the run's mean beside a row of 4 incorrect claims of 4.
+    evaluate(rows, row())
+    assert rows.summary([item, row()]).relevant.mean == 0.5
+
+
+def test_nothing_retrieved_excuses_no_other_missing_text() -> None:
+    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims())
+    with pytest.raises(InputError, match="the reference at 'expected'"):
+        rows.places.read({"outputs": {"answer": "a", "contexts": []}})
+    item = {"outputs": {"answer": "a", "contexts": []}, "expected": "r", "labels": [True]}
+    labeled = RowEvaluator({**USUAL, "chunk_labels": ("labels",)}, ScriptedLLM, judge=Claims())
+    with pytest.raises(InputError, match=r"chunk_labels: expected true, .* each of 0 chunks"):
+        labeled.places.read(item)
+
+
+def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
+    rows = RowEvaluator({**USUAL, "verdicts": ("verdicts",)}, ScriptedLLM, judge=Claims())
+    claim = {"text": "a", "correct": False, "entailed_by": []}
+    item = {
+        "outputs": {"answer": "a", "contexts": []},
+        "expected": "r",
+        "verdicts": {"response_claims": [claim], "chunks": []},
+    }
+    evaluated = asyncio.run(rows.evaluate(item, "row"))
+    assert evaluated.judge == "given verdicts"
+    assert [claim.correct for claim in evaluated.judgement.verdicts.response_claims] == [False]
+
+
 def test_the_error_of_a_missing_text_names_all_that_there_is() -> None:
     rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims())
     with pytest.raises(InputError) as raised:

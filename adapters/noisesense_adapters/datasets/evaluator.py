@@ -12,6 +12,7 @@ from noisesense import (
     Sample,
     StructuredLLM,
     Summary,
+    Verdicts,
     score,
     summarize,
 )
@@ -21,7 +22,14 @@ from noisesense.judging.sharing import judge_once, sharing_key
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.datasets.rows import Column, chunks_of, parsed, pick, without_nulls
-from noisesense_adapters.toolbox.judges import given_judge, judge_over, read_verdicts
+from noisesense_adapters.toolbox.judges import (
+    NOTHING_RETRIEVED,
+    STAND_IN,
+    given_judge,
+    judge_over,
+    nothing_retrieved,
+    read_verdicts,
+)
 
 Modes = Literal["relevant", "irrelevant", "both"]
 
@@ -57,8 +65,10 @@ class Places:
                 expected = "a name, a dotted path or a function of the row"
                 raise InputError(expected, describe(column), where=field)
 
-    def read(self, row: Mapping[str, Any]) -> tuple[Sample, Any]:
-        """The sample, and the verdicts that the row brings (None if it does not).
+    def read(self, row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
+        """The sample, and the verdicts that the row brings or that follow from it, if any.
+
+        They follow where nothing was retrieved. The sample then holds a stand-in for its chunks.
 
         Raises:
             InputError: a text is missing or malformed. It names the field and where it was
@@ -74,10 +84,16 @@ class Places:
                 "user_input": found["user_input"] or "",
                 "response": found["response"],
                 "reference": found["reference"],
-                "retrieved_contexts": _labeled(chunks, found["chunk_labels"]),
+                "retrieved_contexts": _labeled(chunks, found["chunk_labels"]) or STAND_IN,
             }
         )
-        return sample, found["verdicts"]
+        verdicts = found["verdicts"]
+        if verdicts is not None:
+            beside = sample if chunks else None
+            verdicts = read_verdicts(without_nulls(verdicts), beside, "verdicts")
+        elif not chunks:
+            verdicts = nothing_retrieved(sample.response)
+        return sample, verdicts
 
     def _names(self) -> set[str]:
         """What a path may begin with. A name may itself have dots."""
@@ -223,6 +239,8 @@ class Evaluated:
         reason = self.score.reason(mode)
         if "lower is better" not in reason:
             reason = f"{reason} Lower is better."
+        if self.score.verdicts.chunks == ():
+            reason = f"{reason} {NOTHING_RETRIEVED}"
         bounds = self.score.bounds(mode)
         metadata: dict[str, Any] = {
             "status": self.score.status(mode),
@@ -317,19 +335,18 @@ class RowEvaluator:
             UndefinedScoreError: no response claims and ``empty="error"``.
         """
         with located(place):
-            sample, data = self.places.read(row)
+            sample, verdicts = self.places.read(row)
         try:
             with located(place):
-                evaluated = await self._evaluated(sample, data)
+                evaluated = await self._evaluated(sample, verdicts)
         except NoiseSenseError as error:
             self._collect(sample, Result(sample.key, error=str(error), sample=sample))
             raise
         self._collect(sample, evaluated.result(sample.key, sample))
         return evaluated
 
-    async def _evaluated(self, sample: Sample, data: Any) -> Evaluated:
-        if data is not None:
-            verdicts = read_verdicts(without_nulls(data), sample, "verdicts")
+    async def _evaluated(self, sample: Sample, verdicts: Verdicts | None) -> Evaluated:
+        if verdicts is not None:
             judgement, name = Judgement(verdicts), "given verdicts"
         else:
             judge = self.judge()

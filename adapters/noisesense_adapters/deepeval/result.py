@@ -24,6 +24,7 @@ from noisesense import (
 from noisesense.errors import UndeterminedScoreError
 from noisesense.judging.protocol import DetailedJudge
 from noisesense.scoring.gate import GateOutcome
+from noisesense_adapters.toolbox.judges import NOTHING_RETRIEVED
 
 _RELEVANCE = {True: "relevant", False: "irrelevant", None: "relevance undetermined"}
 
@@ -160,7 +161,7 @@ def _reason(
             0, f"Noise robustness, one minus noise sensitivity, {span} (higher is better)."
         )
     if score.verdicts.chunks == ():
-        parts.append("Nothing was retrieved, so nothing can come from a chunk.")
+        parts.append(NOTHING_RETRIEVED)
     if judgement.unanswered:
         parts.append(f"The judge left {_verdicts(judgement.unanswered)} unanswered.")
     if threshold is not None and bounds is not None:

@@ -12,12 +12,11 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample, Verdicts
 from noisesense.errors import describe, located
-from noisesense_adapters.toolbox.judges import nothing_retrieved, read_verdicts
+from noisesense_adapters.toolbox.judges import STAND_IN, nothing_retrieved, read_verdicts
 
 VERDICTS = "verdicts"
 LABELS = "chunk_labels"
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
-_STAND_IN = ("-",)  # a sample needs a chunk; its verdicts then have none
 
 Labels = Mapping[str, bool | None]
 
@@ -65,7 +64,7 @@ def _chunks(test_case: LLMTestCase, labels: Labels | None) -> Any:
         return test_case.retrieval_context
     own = _own_labels(test_case, len(items))
     chunks = [_chunk(item, own[j] if own else None, labels) for j, item in enumerate(items)]
-    return chunks or _STAND_IN
+    return chunks or STAND_IN
 
 
 def _chunk(item: Any, label: Any, labels: Labels | None) -> Any:

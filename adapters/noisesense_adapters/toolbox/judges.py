@@ -97,6 +97,12 @@ def judge_over(
     return judge_for(model, (key, store, tuple(sorted(arguments.items()))), make)
 
 
+STAND_IN = ("-",)
+"""In place of no chunks, as a sample needs one; its verdicts then have none."""
+
+NOTHING_RETRIEVED = "Nothing was retrieved, so nothing can come from a chunk."
+
+
 def nothing_retrieved(response: str) -> Verdicts:
     """The verdicts where there are no chunks: nothing can come from one, whatever the claims are.
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from noisesense.errors import InputError, describe, located
 from noisesense_adapters.datasets.rows import BadRow, Column, ColumnReader, Row, pick, recognize
-from noisesense_adapters.toolbox.judges import nothing_retrieved
+from noisesense_adapters.toolbox.judges import STAND_IN, nothing_retrieved
 
 pandas: Any = import_module("pandas")
 _OPTIONAL = "user_input"
@@ -64,7 +64,7 @@ def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place:
     if hasattr(contexts, "tolist"):  # an array of numpy's
         contexts = contexts.tolist()
     if isinstance(contexts, (list, tuple)) and not contexts and isinstance(response, str):
-        reader({**values, "retrieved_contexts": ["-"]}, place)  # the other fields are checked
+        reader({**values, "retrieved_contexts": STAND_IN}, place)
         return Row(place, "", verdicts=nothing_retrieved(response))
     if isinstance(contexts, str) and not contexts.lstrip().startswith("["):
         raise InputError(
