@@ -215,6 +215,17 @@ def test_another_definition_is_the_same_error(
     assert "of one definition" in check(path)
 
 
+@pytest.mark.usefixtures("many_parts")
+def test_parts_of_two_definitions_are_the_same_error(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    with path.open("w") as file:
+        for number in range(60):
+            definition = "ragas" if number < 31 else "paper"
+            line = {**line_of(number), "id": str(number), "definition": definition}
+            file.write(f"{json.dumps(line)}\n")
+    assert "result '31': expected results of one definition" in check(path, 2)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_parts_are_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     rng = random.Random(seed)
