@@ -222,7 +222,7 @@ def test_parts_of_two_definitions_are_the_same_error(tmp_path: Path) -> None:
         for number in range(60):
             definition = "ragas" if number < 31 else "paper"
             line = {**line_of(number), "id": str(number), "definition": definition}
-            file.write(f"{json.dumps(line)}\n")
+            file.write(f"{json.dumps(line)}{' ' * 5000}\n")  # a part each
     assert "result '31': expected results of one definition" in check(path, 2)
 
 
