@@ -45,7 +45,7 @@ def refuse_other_encodings(start: bytes, path: Path) -> None:
 LARGEST = 1 << 25
 """The largest line, cell or row, in bytes: what is larger is no sample, and would fill memory."""
 
-_BLOCK = 1 << 20
+_BLOCK, _BUFFER = 1 << 20, 1 << 16
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
@@ -58,18 +58,15 @@ def jsonl_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, with their numbers; of one above `LARGEST` its beginning.
 
-    Args:
-        path: the file.
-        first: the number of the line that begins at ``start``.
-        start: in bytes.
-        end: behind a line, in bytes; None: that of the file.
+    From byte ``start``, where the line ``first`` begins, to byte ``end``, behind a line.
     """
     with opened(path) as file:
-        file.seek(start)
+        if start:  # a pipe cannot
+            file.seek(start)
         for number, line in enumerate(_lines(file, end), start=first):
             if number == 1:
                 refuse_other_encodings(line, path)
-            if line.strip():
+            if not line.isspace():
                 yield number, line
 
 
@@ -82,7 +79,7 @@ def jsonl_row(path: Path, number: int, line: bytes) -> Raw:
 def opened(path: Path) -> Generator[IO[bytes], None, None]:
     """The file, with the system's refusals as `InputError`."""
     try:
-        with path.open("rb") as file:
+        with path.open("rb", _BUFFER) as file:
             yield file
     except OSError as error:
         got = error.strerror or type(error).__name__
