@@ -61,9 +61,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     **{
         f"stats.{name}": STATS
         for name in (
-            "agreement", "cells", "compare", "interval", "offenders", "pairing", "resampling",
-            "prediction_powered", "quantiles", "ragchecker", "risk", "sensitivity", "summarize",
-            "summary", "tally",
+            "agreement", "cells", "compare", "interval", "judge_errors", "offenders", "pairing",
+            "prediction_powered", "quantiles", "ragchecker", "resampling", "risk", "sensitivity",
+            "stability", "summarize", "summary", "tally", "threshold", "trust",
         )
     },
 }  # fmt: skip

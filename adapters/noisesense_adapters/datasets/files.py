@@ -279,7 +279,7 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
         # of sizes has not seen.
         start = 8 if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC else 0
         file.seek(start)
-        _check_buffers(pa.ipc.MessageReader.open_stream(file), file.size())
+        _check_messages(pa.ipc.MessageReader.open_stream(file), file)
         file.seek(start)
         with pa.ipc.open_stream(file) as reader:
             yield from _rows(path, reader)
@@ -287,12 +287,18 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
 
 _MOST_COMPRESSION = 100
 _DICTIONARY, _BATCH_OF_ROWS = 2, 3
+_CONTINUES, _NO_LENGTH = b"\xff" * 4, bytes(4)
 
 
-def _check_buffers(messages: Any, size: int) -> None:
-    """Raise `InputError` for a batch that decompresses to far more than the file."""
-    most = max(_SUSPECT, _MOST_COMPRESSION * size)
+def _check_messages(messages: Any, file: Any) -> None:
+    """Raise `InputError` for a batch that decompresses to far more than the file, and for a stream
+    without its end: cut off between two batches, it would be a whole one of fewer rows.
+
+    Source: https://arrow.apache.org/docs/format/Columnar.html (one mark less before 0.15).
+    """
+    most, end = max(_SUSPECT, _MOST_COMPRESSION * file.size()), file.tell()
     for message in messages:
+        end = file.tell()
         body = memoryview(message.body or b"")
         whole = sum(
             int.from_bytes(body[start : start + 8], "little", signed=True)
@@ -301,6 +307,10 @@ def _check_buffers(messages: Any, size: int) -> None:
         if whole > most:
             expected = f"batches that decompress to at most {most >> 20:,} MiB"
             raise InputError(expected, f"{whole >> 20:,} MiB")
+    file.seek(end)
+    if not file.read(8).removeprefix(_CONTINUES).startswith(_NO_LENGTH):
+        hint = "the file is cut off, or its writer was not closed"
+        raise InputError("an end-of-stream mark after the last batch", "none", hint=hint)
 
 
 def _compressed(head: memoryview) -> Iterator[int]:
