@@ -9,6 +9,7 @@ from pathlib import Path
 COMMAND = [sys.executable, str(Path(__file__).with_name("faults.py")), "--bridge", "openai"]
 
 
+@pytest.mark.broad
 def test_a_part_of_the_table() -> None:
     done = subprocess.run(
         [*COMMAND, "--kind", "ids ", "--every", "60"], capture_output=True, text=True
