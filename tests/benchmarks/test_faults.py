@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 COMMAND = [sys.executable, str(Path(__file__).with_name("faults.py")), "--bridge", "openai"]
 
 
