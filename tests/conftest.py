@@ -6,6 +6,7 @@ import functools
 import signal
 import ssl
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A shell starts what it puts in the background with Ctrl-C ignored, and every process we start to
@@ -21,3 +22,9 @@ settings.load_profile("noisesense")
 # Every client of a model makes a TLS context or two, which read all certificates: most of what
 # such a test took. Tests speak plain HTTP on loopback.
 ssl.create_default_context = functools.cache(ssl.create_default_context)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Side by side, files are taken in order: by size, some of the slowest would come last."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False

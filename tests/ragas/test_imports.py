@@ -60,6 +60,7 @@ def test_the_package_alone_loads_no_ragas() -> None:
     assert _python(code) == "[]"
 
 
+@pytest.mark.broad
 def test_the_adapter_alone_does_not_load_the_judge() -> None:
     code = (
         "import noisesense_adapters.ragas\n"

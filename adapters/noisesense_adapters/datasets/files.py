@@ -7,6 +7,7 @@ import csv
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -217,6 +218,7 @@ _BATCH = 500
 _FILE_MAGIC = b"ARROW1"
 
 
+@cache
 def pyarrow(name: str = "pyarrow") -> Any:
     """The module, which has no types."""
     with needs_extra("report", "pyarrow"):
