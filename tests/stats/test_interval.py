@@ -126,6 +126,10 @@ def test_percentiles_beyond_what_can_be_adjusted() -> None:
     # 1 − a z is below zero at z = ±1.96: the end of the distribution on that side.
     assert _interval._adjusted(0.975, 0.0, 1.0) == 1.0
     assert _interval._adjusted(0.025, 0.0, -1.0) == 0.0
+    # And where it is zero: at z = 0 with the bias 2, −2 or 1/2.
+    assert _interval._adjusted(0.5, 2.0, 0.5) == 1.0
+    assert _interval._adjusted(0.5, -2.0, -0.5) == 0.0
+    assert _interval._adjusted(0.5, 0.5, 2.0) == 1.0
 
 
 def test_acceleration_is_of_the_units_that_can_be_left_out() -> None:
@@ -137,6 +141,9 @@ def test_acceleration_is_of_the_units_that_can_be_left_out() -> None:
     units = Counter({(0.0, 1.0): 2, (1.0, 1.0): 1})
     expected = (1 / 36) / (6 * (1 / 6) ** 1.5)
     assert _interval._acceleration(units, [1.0, 3.0], ratio) == pytest.approx(expected)
+    # Of a millionth of that as well: it has no unit.
+    units = Counter({(0.0, 1.0): 2, (1e-6, 1.0): 1})
+    assert _interval._acceleration(units, [1e-6, 3.0], ratio) == pytest.approx(expected)
 
 
 def test_units_that_say_nothing_or_too_little() -> None:
@@ -181,12 +188,13 @@ def test_few_units_have_what_their_random_weights_give() -> None:
 
 def test_ranges_of_means_differences_and_absolute_values() -> None:
     assert mean_bounds([(0.0, 0.5), (0.5, 1.0), (0.25, 0.75)]) == (0.25, 0.75)
-    assert difference_bounds((0.0, 0.25), (0.5, 1.0)) == (0.25, 1.0)
+    assert difference_bounds((0.125, 0.25), (0.5, 1.0)) == (0.25, 0.875)
     assert absolute_bounds((-0.25, 0.5)) == (0.0, 0.5)
     assert absolute_bounds((-0.5, -0.25)) == (0.25, 0.5)
     assert absolute_bounds((0.25, 0.5)) == (0.25, 0.5)
     assert absolute_bounds((0.0, 0.5)) == (0.0, 0.5)
     assert absolute_bounds((-0.5, 0.0)) == (0.0, 0.5)
+    assert str(absolute_bounds((0.0, 0.0))) == "(0.0, 0.0)"  # no -0.0
 
 
 def test_an_interval_covers_both_ends_or_there_is_none() -> None:
@@ -200,9 +208,9 @@ def test_an_interval_covers_both_ends_or_there_is_none() -> None:
 @pytest.mark.parametrize("count", [7, 12, 13])
 def test_sign_flips_by_every_subset(count: int) -> None:
     """The definition, over all subsets of up to 12 pairs; over the same random ones of more."""
-    differences = [(i * i % 7 - 2) / 8 for i in range(count)]
+    differences = [(i * i % 29 - 9) / 32 for i in range(count)]
     units = Counter((each, 1.0) for each in differences)
-    how = Resampling(0.9, 300, 3)
+    how = Resampling(0.9, 299, 3)
     if count <= 12:
         sums = [
             [sum(part), float(len(part))]
@@ -210,7 +218,7 @@ def test_sign_flips_by_every_subset(count: int) -> None:
             for part in combinations(differences, size)
         ]
     else:
-        subsets = flipped_subsets(units, resamples=300, random=random.Random(3))
+        subsets = flipped_subsets(units, resamples=299, random=random.Random(3))
         sums = [[0.0, 0.0], *subsets]
     lows = sorted(top / size if size else -1.0 for top, size in sums)
     highs = sorted(top / size if size else 1.0 for top, size in sums)
@@ -219,6 +227,27 @@ def test_sign_flips_by_every_subset(count: int) -> None:
     assert found is not None
     assert found[:2] == pytest.approx((lows[rank], highs[-1 - rank]), abs=1e-12)
     assert found[2:] == (0.9, "sign-flip", count)
+
+
+def test_ends_of_sign_flips_are_rounded() -> None:
+    """0.1, 0.2 and 0.6 have the subset means 0.1, 0.15, 0.2, 0.3, 0.35, 0.4 and 0.6; the empty one
+    bounds nothing. At 50% two of eight lie beyond either end. (0.1 + 0.2) / 2 has 17 digits."""
+    found = sign_flip_interval(Counter((d, 1.0) for d in (0.1, 0.2, 0.6)), Resampling(0.5))
+    assert found == Interval(0.15, 0.4, 0.5, "sign-flip", 3)
+
+
+def test_differences_that_are_equal_but_for_their_size_and_rounding() -> None:
+    for units in ({(0.1, 1.0): 5, (0.1 + 0.2, 3.0): 1}, {(0.5, 1.0): 4, (1.0, 2.0): 2}):
+        found = sign_flip_interval(Counter(units), Resampling())
+        assert found is not None
+        assert found.method == "exact"
+    other = sign_flip_interval(Counter({(0.5, 1.0): 4, (0.5, 2.0): 2}), Resampling())
+    assert other is not None
+    assert other.method == "sign-flip"
+    # All of four above zero: 1 of 16 cases, and as much may lie beyond an end of 87.5%.
+    found = sign_flip_interval(Counter({(0.5, 1.0): 4}), Resampling(0.875))
+    assert found is not None
+    assert found.low > 0
 
 
 @pytest.mark.parametrize(
@@ -358,10 +387,16 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     ("how", "where"),
     [
         (Resampling(confidence=1.0), "confidence"),
+        (Resampling(confidence=0.0), "confidence"),
         (Resampling(confidence=95), "confidence"),
-        (Resampling(resamples=10), "resamples"),
+        (Resampling(resamples=99), "resamples"),
     ],
 )
 def test_numbers_out_of_range(how: Resampling, where: str) -> None:
     with pytest.raises(InputError, match=f"^{where}: expected"):
         how.check()
+
+
+def test_what_is_meant_without_a_word() -> None:
+    assert Resampling() == (0.95, 2000, 0)
+    assert Resampling(resamples=100).check() == (0.95, 100, 0)
