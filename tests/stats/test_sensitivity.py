@@ -317,6 +317,36 @@ def test_rates_that_few_labels_leave_open_are_jeffreys() -> None:
     assert all_wrong.false_yes == 1.0
 
 
+def test_groups_of_two_claims_a_reference_and_two_chunks() -> None:
+    """Cells 0 and 1: is a claim correct; 2, 3 and 4, 5: its chunks; 6, 7: the reference's."""
+    size = (2, 1, 2)
+    assert groups_of(size, CELLS, None) == ((0, 2, 3, 1, 4, 5, 6, 7),)
+    assert groups_of(size, CELLS, "claim") == ((0, 2, 3), (1, 4, 5), (6, 7))
+    assert groups_of(size, CELLS, "chunk") == ((0,), (2, 4, 6), (3, 5, 7), (1,))
+    assert groups_of(size, ("reference",), "chunk") == ((6,), (7,))
+    assert groups_of(size, ("correct",), None) == ((0, 1),)
+
+
+def test_errors_come_at_their_rates() -> None:
+    """Of eight cells, four "no" and four "yes", each on its own: binomial numbers of errors."""
+    table = Table.of(Verdicts.from_matrices([None], [[True, False] * 4], relevant=[True] * 8))
+    groups = groups_of(table.size, ("response",), None)
+    no, yes = ([k for k in range(1, 9) if table.cells[k] == state] for state in (NO, YES))
+    for rates in ((0.3, 0.6), (0.5, 0.2), (1.0, 0.4), (0.0, 0.5)):
+        rng, wrong_no, wrong_yes = random.Random(5), [0] * 5, [0] * 5
+        for _ in range(1500):
+            cells = table.flipped(rng, rates, groups).cells
+            wrong_no[sum(cells[k] == YES for k in no)] += 1
+            wrong_yes[sum(cells[k] == NO for k in yes)] += 1
+        for rate, observed in zip(rates, (wrong_no, wrong_yes), strict=True):
+            expected = stats.binom(4, rate).pmf(range(5)) * 1500
+            if 0 < rate < 1:
+                assert stats.chisquare(observed, expected).pvalue > 0.001
+            else:
+                assert observed == pytest.approx(expected)
+    assert table.flipped(random.Random(0), (0.0, 0.0), groups) is table
+
+
 def test_errors_are_alike_in_what_cells_share() -> None:
     """With correlation 1 a group is wrong as a whole or not at all; a claim is a row, a chunk a
     column. Two claims, two chunks, all "no"."""
