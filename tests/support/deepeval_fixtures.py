@@ -30,10 +30,9 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     asyncio.set_event_loop(loop)
     yield loop
     # What an error left behind would end in whichever test runs when it is collected.
-    left = asyncio.all_tasks(loop)
-    for task in left:
+    for task in asyncio.all_tasks(loop):
         task.cancel()
-    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(asyncio.wait([task]))
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
