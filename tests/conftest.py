@@ -13,9 +13,14 @@ from hypothesis import HealthCheck, settings
 # interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No deadline, as machines differ; nothing kept on disk.
+# No deadline, as machines differ; nothing kept on disk. Half of the usual examples: the fuzzer
+# (tests/fuzz) tries millions.
 settings.register_profile(
-    "noisesense", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "noisesense",
+    max_examples=50,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("noisesense")
 

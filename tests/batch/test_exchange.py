@@ -145,7 +145,7 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
     pairs = pairs_of(samples)
     written(folder / "data.jsonl", pairs)
     with BatchServer(Mind(pairs), expired=0.02, malformed=0.02) as server:
-        made = rounds(folder, server, plan=plan, most_requests=100)
+        made = rounds(folder, server, plan=plan, most_requests=samples)
     assert min(server.counts.values()) >= 0.01 * len(server.seen)
     assert len(made[0].files) > 1
     assert made[-1].judged == samples

@@ -22,6 +22,7 @@ def commands(request: pytest.FixtureRequest) -> Path:
     return install(request.param, npm_cache(request.config))
 
 
+@pytest.mark.broad
 def test_all_places_agree_without_the_network(commands: Path, tmp_path: Path) -> None:
     cwd, log = tmp_path / "cwd", tmp_path / "network.txt"
     cwd.mkdir()

@@ -101,6 +101,7 @@ def test_assert_test_under_pytest(project: Path) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.broad
 def test_deepeval_test_run(project: Path) -> None:
     # The module is what the console script `deepeval` runs.
     done = _process(project, "deepeval.cli.main", "test", "run", "test_rag.py")

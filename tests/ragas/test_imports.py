@@ -43,6 +43,7 @@ def test_without_ragas_the_error_names_the_extra(module: str) -> None:
     )
 
 
+@pytest.mark.broad
 def test_with_a_langchain_community_that_ragas_cannot_be_imported_with() -> None:
     """What a plain `pip install ragas` gives today."""
     broken = "langchain_community.chat_models.vertexai"

@@ -135,13 +135,9 @@ for name in {order!r}:
 """
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
-    "order",
-    [
-        ("chat", "factory"),
-        pytest.param(("factory", "factory"), marks=pytest.mark.broad),
-        pytest.param(("factory", "chat", "factory"), marks=pytest.mark.broad),
-    ],
+    "order", [("chat", "factory"), ("factory", "factory"), ("factory", "chat", "factory")]
 )
 def test_an_earlier_run_costs_no_request(order: tuple[str, ...]) -> None:
     """Connections of the earlier run belong to a loop that is gone: none is used again.
