@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from noisesense import VerdictStore, read_results
 from support.command import run
+from support.command_here import Done, run_here
 from support.mind import Mind
 from support.tables import random_pair
 
 PAIRS = [random_pair(seed) for seed in range(4)]
 MODEL = ("--model", "gpt-4.1-mini", "--out", "round.jsonl")
+
+
+Command = Callable[..., Done]
+
+
+@pytest.fixture
+def command(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Command:
+    """``noisesense`` in the folder."""
+    monkeypatch.chdir(folder)
+    return lambda *arguments: run_here(capsys, *arguments)
 
 
 @pytest.fixture
@@ -35,25 +49,25 @@ def answer(folder: Path) -> int:
     return len(lines)
 
 
-def test_from_texts_to_scores(folder: Path) -> None:
+def test_from_texts_to_scores(folder: Path, command: Command) -> None:
     store = ("--store", "judged.db")
-    first = run("batch", "export", "data.jsonl", *store, *MODEL, cwd=folder)
-    assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout == (
+    first = command("batch", "export", "data.jsonl", *store, *MODEL)
+    assert (first.status, first.err) == (0, "")
+    assert first.out == (
         "data.jsonl: 4 samples, 0 judged, 4 to go, 0 failed\nwrote round.jsonl\n8 requests\n"
     )
-    again = run("batch", "export", "data.jsonl", *store, *MODEL, cwd=folder)
-    assert "8 requests, 8 of them asked before\n" in again.stdout
-    early = run("score", "data.jsonl", *store, cwd=folder)
-    assert (early.returncode, early.stdout) == (2, "")
-    assert "samples judged to the end, by one model, got none" in early.stderr
+    again = command("batch", "export", "data.jsonl", *store, *MODEL)
+    assert "8 requests, 8 of them asked before\n" in again.out
+    early = command("score", "data.jsonl", *store)
+    assert (early.status, early.out) == (2, "")
+    assert "samples judged to the end, by one model, got none" in early.err
     for _ in range(3):
         count = answer(folder)
-        taken = run("batch", "import", "answers.jsonl", *store, cwd=folder)
-        assert (taken.returncode, taken.stderr) == (0, "")
-        assert taken.stdout == f"{count} answers taken\n"
-        last = run("batch", "export", "data.jsonl", *store, *MODEL, cwd=folder)
-    assert last.stdout.splitlines() == [
+        taken = command("batch", "import", "answers.jsonl", *store)
+        assert (taken.status, taken.err) == (0, "")
+        assert taken.out == f"{count} answers taken\n"
+        last = command("batch", "export", "data.jsonl", *store, *MODEL)
+    assert last.out.splitlines() == [
         "data.jsonl: 4 samples, 4 judged, 0 to go, 0 failed",
         "nothing left to ask: noisesense score data.jsonl --store judged.db",
     ]
@@ -74,23 +88,23 @@ def test_from_texts_to_scores(folder: Path) -> None:
         assert each.judge == f"gpt-4.1-mini, {options}"
 
 
-def test_json_statuses_and_errors(folder: Path) -> None:
+def test_json_statuses_and_errors(folder: Path, command: Command) -> None:
     with (folder / "data.jsonl").open("a") as file:
         file.write('{"response": 1}\n')
     store = ("--store", "judged.db")
-    first = run("batch", "export", "data.jsonl", *store, *MODEL, "--json", cwd=folder)
-    assert first.returncode == 3
-    assert "data.jsonl, line 5" in first.stderr
-    made = json.loads(first.stdout)
+    first = command("batch", "export", "data.jsonl", *store, *MODEL, "--json")
+    assert first.status == 3
+    assert "data.jsonl, line 5" in first.err
+    made = json.loads(first.out)
     assert (made["requests"], made["failed"], made["files"]) == (8, 1, ["round.jsonl"])
     answer(folder)
     with (folder / "answers.jsonl").open("a") as file:
         file.write('{"custom_id": "theirs", "response": null}\n{"custom\n')
-    taken = run("batch", "import", "answers.jsonl", *store, "--json", cwd=folder)
-    assert taken.returncode == 3
-    assert "answers.jsonl, line 10" in taken.stderr
-    assert "1 answers to requests that this store did not make" in taken.stderr
-    assert json.loads(taken.stdout) == {
+    taken = command("batch", "import", "answers.jsonl", *store, "--json")
+    assert taken.status == 3
+    assert "answers.jsonl, line 10" in taken.err
+    assert "1 answers to requests that this store did not make" in taken.err
+    assert json.loads(taken.out) == {
         **{"taken": 8, "unusable": 0, "known": 0, "open": {}},
         **{"foreign": 1, "broken": 1, "left": 0},
     }
@@ -102,12 +116,12 @@ def test_json_statuses_and_errors(folder: Path) -> None:
         (("export", "data.jsonl", *MODEL, "--map", "x"), "FIELD=COLUMN"),
         (("export", "data.jsonl", *MODEL, "--plan", "x"), "plan: expected 'lazy' or 'full'"),
     ):
-        refused = run("batch", *arguments, *store, cwd=folder)
-        assert (refused.returncode, refused.stdout) == (2, ""), refused
-        assert problem in refused.stderr
+        refused = command("batch", *arguments, *store)
+        assert (refused.status, refused.out) == (2, ""), refused
+        assert problem in refused.err
 
 
-def test_stores_merge_in_any_order(folder: Path) -> None:
+def test_stores_merge_in_any_order(folder: Path, command: Command) -> None:
     for name, some in (("a.db", slice(0, 2)), ("b.db", slice(1, 4))):
         with VerdictStore(folder / name) as store:
             from noisesense_adapters.batch import (
@@ -123,25 +137,25 @@ def test_stores_merge_in_any_order(folder: Path) -> None:
                 put_replies(
                     store, [(each.key, Mind(PAIRS).answer(each.prompt)) for each in requests]
                 )
-    first = run("store", "merge", "ab.db", "a.db", "b.db", cwd=folder)
-    assert first.returncode == 0
-    second = run("store", "merge", "ba.db", "b.db", "a.db", "--json", cwd=folder)
-    counts = [each["samples"] for each in json.loads(second.stdout)["merged"]]
+    first = command("store", "merge", "ab.db", "a.db", "b.db")
+    assert first.status == 0
+    second = command("store", "merge", "ba.db", "b.db", "a.db", "--json")
+    counts = [each["samples"] for each in json.loads(second.out)["merged"]]
     assert counts == [3, 1]  # one of them both have
     with VerdictStore(folder / "ab.db") as ab, VerdictStore(folder / "ba.db") as ba:
         assert ab.calls() == ba.calls()
         assert ab.samples() == ba.samples()
         assert len(ab.samples()) == 4
-    again = run("store", "merge", "ab.db", "b.db", cwd=folder)
-    assert again.stdout == "b.db: 0 calls and 0 samples added\n"
+    again = command("store", "merge", "ab.db", "b.db")
+    assert again.out == "b.db: 0 calls and 0 samples added\n"
     for arguments, problem in (
         (("ab.db", "none.db"), "no such file"),
         (("ab.db", "ab.db"), "another store"),
         (("new.db", "data.jsonl"), "a sound verdict store"),
     ):
-        refused = run("store", "merge", *arguments, cwd=folder)
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert problem in refused.stderr
+        refused = command("store", "merge", *arguments)
+        assert (refused.status, refused.out) == (2, "")
+        assert problem in refused.err
     assert not (folder / "new.db").exists()
 
 

@@ -139,13 +139,13 @@ def stored(folder: Path) -> StoredJudge:
 
 @pytest.mark.parametrize(
     ("plan", "samples"),
-    [pytest.param("lazy", 200, marks=pytest.mark.broad), ("lazy", 60), ("full", 60)],
+    [pytest.param("lazy", 200, marks=pytest.mark.broad), ("lazy", 40), ("full", 30)],
 )
 def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: int) -> None:
     pairs = pairs_of(samples)
     written(folder / "data.jsonl", pairs)
     with BatchServer(Mind(pairs), expired=0.02, malformed=0.02) as server:
-        made = rounds(folder, server, plan=plan, most_requests=100)
+        made = rounds(folder, server, plan=plan, most_requests=samples)
     assert min(server.counts.values()) >= 0.01 * len(server.seen)
     assert len(made[0].files) > 1
     assert made[-1].judged == samples
@@ -155,6 +155,7 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
     assert any(unanswered for *_, unanswered in found)
 
 
+@pytest.mark.broad
 def test_three_files_and_the_few_calls_they_leave_open(folder: Path) -> None:
     """The full plan asks in two rounds, so the third file holds what expired or was malformed in
     the first two, and what waited for it. What goes wrong in the third is asked directly."""

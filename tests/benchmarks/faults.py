@@ -2,7 +2,7 @@
 
     python tests/benchmarks/faults.py [--bridge NAME] [--kind TEXT] [--every 10]
 
-First the fault table of `support.faults`: three samples are judged at once by a model on
+First the fault table of `support.faults`: two samples are judged at once by a model on
 loopback, and one of them is struck. For each kind the table prints what came of that sample
 through each bridge:
 
@@ -189,8 +189,8 @@ async def judged(bridge: Bridge, fault: Fault) -> tuple[str, int]:
     outcomes = [
         outcome(result, truth) for result, (_, truth) in zip(results, pairs(), strict=True)
     ]
-    touched = any(other != "exact" for other in (outcomes[0], outcomes[2]))
-    return "WRONG" if touched else outcomes[1], requests
+    untouched, struck = outcomes
+    return struck if untouched == "exact" else "WRONG", requests
 
 
 def outcome(result: object, truth: Verdicts) -> str:

@@ -61,15 +61,16 @@ TESTS: dict[str, tuple[str, ...]] = {
     **{
         f"stats.{name}": STATS
         for name in (
-            "agreement", "cells", "compare", "interval", "offenders", "pairing", "resampling",
-            "prediction_powered", "quantiles", "ragchecker", "risk", "sensitivity", "summarize",
-            "summary", "tally",
+            "agreement", "cells", "compare", "interval", "judge_errors", "offenders", "pairing",
+            "prediction_powered", "quantiles", "ragchecker", "resampling", "risk", "sensitivity",
+            "stability", "summarize", "summary", "tally", "threshold", "trust",
         )
     },
 }  # fmt: skip
 AIM = 0.95
 _KILLERS = 8
 """How many of the tests that killed a mutant most recently are tried first on the next."""
+_NO_TESTS = int(pytest.ExitCode.NO_TESTS_COLLECTED)
 SLOW = 1.0
 """Seconds of processor time after which a test is left out."""
 
@@ -475,9 +476,12 @@ class Area:
 
         def anew() -> list[str]:
             load_anew(name, mutant.code)
-            files = list(dict.fromkeys(str(ROOT / test.partition("::")[0]) for test in order))
             chosen = _Chosen(order)
-            return chosen.failed if _pytest(files, chosen, "-x") == 0 else [*chosen.failed, ""]
+            # File by file: the one of the last killers mostly kills, without the others loaded.
+            for file in dict.fromkeys(test.partition("::")[0] for test in order):
+                if _pytest([str(ROOT / file)], chosen, "-x") not in (0, _NO_TESTS):
+                    return [*chosen.failed, ""]
+            return []
 
         work = anew if mutant.loaded else in_place
         failed = _fork(work, cpu=10 + 3 * sum(reach.values()))

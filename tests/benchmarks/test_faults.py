@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 COMMAND = [sys.executable, str(Path(__file__).with_name("faults.py")), "--bridge", "openai"]
 
 
+@pytest.mark.broad
 def test_a_part_of_the_table() -> None:
     done = subprocess.run(
         [*COMMAND, "--kind", "ids ", "--every", "60"], capture_output=True, text=True

@@ -12,6 +12,7 @@ import pytest
 
 import noisesense
 from support.command import environment, run
+from support.command_here import run_here
 
 COMMANDS = (
     *("demo", "schema", "promptfoo-init", "promptfoo-check", "store", "batch"),
@@ -37,10 +38,10 @@ def test_help_names_every_command_and_is_plain_in_a_pipe() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_each_command(command: str) -> None:
-    done = run(command, "--help")
-    assert done.returncode == 0
-    assert f"Usage: noisesense {command}" in done.stdout
+def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    done = run_here(capsys, command, "--help")
+    assert done.status == 0
+    assert f"Usage: noisesense {command}" in done.out
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])

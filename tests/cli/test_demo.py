@@ -124,8 +124,9 @@ def test_without_frameworks_the_core_is_compared_and_the_rest_said(
 
 
 def test_a_required_framework_that_is_not_there_is_a_failure(nowhere: dict[str, str]) -> None:
-    arguments = ("--require", "ragas,deepeval", "--require", "promptfoo")
-    done = run("demo", *arguments, hidden=["deepeval"], env=nowhere)
+    arguments = ("--require", "pydantic-evals,deepeval", "--require", "promptfoo")
+    hidden = [name for name in NOTHING_ELSE if name != "pydantic_evals"]
+    done = run("demo", *arguments, hidden=hidden, env=nowhere)
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1] == "required but not installed: deepeval, promptfoo"
 

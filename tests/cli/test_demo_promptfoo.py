@@ -22,6 +22,7 @@ def commands(request: pytest.FixtureRequest) -> Path:
     return install(request.param, npm_cache(request.config))
 
 
+@pytest.mark.broad
 def test_all_places_agree_without_the_network(commands: Path, tmp_path: Path) -> None:
     cwd, log = tmp_path / "cwd", tmp_path / "network.txt"
     cwd.mkdir()
@@ -54,6 +55,7 @@ def test_all_places_agree_without_the_network(commands: Path, tmp_path: Path) ->
     assert list(cwd.iterdir()) == []
 
 
+@pytest.mark.broad
 def test_it_is_found_on_path_and_in_node_modules(commands: Path, tmp_path: Path) -> None:
     hidden = ["ragas", "deepeval", "langsmith", "langfuse", "pydantic_evals", "mlflow"]
     path = os.pathsep.join([str(commands), os.environ["PATH"]])

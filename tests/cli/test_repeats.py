@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noisesense import read_results, stability
+from support.command import environment
 from support.command_here import run_here
 from support.datasets import write_jsonl
 from support.mind import Mind, data_of
@@ -105,6 +111,45 @@ def test_interrupted_in_the_second_judging_it_goes_on(tmp_path: Path, capsys: Ca
         texts = [data_of(prompt).get("text") for prompt in mind.prompts]
         assert missing <= set(texts)
         assert not kept & set(texts)
+
+
+def test_ctrl_c_in_the_second_judging(tmp_path: Path) -> None:
+    given(tmp_path)
+    second = tmp_path / "judged-2.jsonl"
+    partial = second.with_name(f"{second.name}.partial")
+    with ScriptedServer(Mind(PAIRS), latency=0.03) as server:
+        command = [sys.executable, "-m", "noisesense_adapters.cli"]
+        command += map(str, arguments(tmp_path, server, "--concurrency", "1"))
+        env = {**environment(), "OPENAI_API_KEY": "any"}
+
+        def start() -> subprocess.Popen[str]:
+            pipe = subprocess.PIPE
+            return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, encoding="utf-8")
+
+        process = start()
+        deadline = time.monotonic() + 300
+        while not partial.exists() or partial.read_bytes().count(b"\n") < 3:
+            assert time.monotonic() < deadline, "the run does not get on"
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=300)
+        assert (process.returncode, out) == (130, "")
+        assert "Traceback" not in err
+        assert re.search(r"interrupted: \d+ samples are done and saved in .*judged-2", err)
+        first = (tmp_path / "judged-1.jsonl").read_bytes()
+        kept = partial.read_bytes().splitlines()
+        assert len(first.splitlines()) == len(PAIRS) > len(kept) >= 3
+        asked = server.log.calls
+        process = start()
+        process.communicate(timeout=300)
+        assert process.returncode in (0, 4)
+    assert (tmp_path / "judged-1.jsonl").read_bytes() == first
+    assert not partial.exists()
+    assert set(kept) <= set(second.read_bytes().splitlines())
+    # The two judgings of a sound judge take as many calls each; one sample was in flight.
+    both = 2 * sum(result.usage.calls for result in read_results(tmp_path / "judged-1.jsonl"))
+    most = max(result.usage.calls for result in read_results(second))
+    assert asked < both <= server.log.calls <= both + most
 
 
 def test_what_changes_is_shown_as_json_too(tmp_path: Path, capsys: Capsys) -> None:

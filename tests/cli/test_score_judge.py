@@ -148,6 +148,7 @@ def test_plan_and_votes_are_another_judge(
     assert all("plan=full votes=2" in (result.judge or "") for result in read_results(out))
 
 
+@pytest.mark.broad
 def test_any_provider_of_langchain(server: ScriptedServer, tmp_path: Path) -> None:
     """LangChain imports each provider's package by its name: here one that is OpenAI's client."""
     packages = tmp_path / "packages"

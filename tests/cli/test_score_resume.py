@@ -21,7 +21,7 @@ from support.mind import Mind
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
 
-SAMPLES, AT_ONCE = 400, 16
+SAMPLES, AT_ONCE = 120, 16
 # Labelled chunks and few claims: at most 4 calls a sample (two to decompose and check, one a
 # chunk), mostly 1 to 3.
 SHAPE = Shape(response_claims=(0, 1), reference_claims=(1, 1), chunks=(1, 2), labelled=1.0)

@@ -206,7 +206,7 @@ def test_a_value_that_was_chosen_says_so(
 TRUTH = [
     (sample, verdicts)
     for sample, verdicts in random_pairs(
-        12, seed=4100, shape=Shape(response_claims=(3, 6), chunks=(2, 5), reference_claims=(1, 3))
+        6, seed=4100, shape=Shape(response_claims=(3, 6), chunks=(2, 5), reference_claims=(1, 3))
     )
 ]
 CHUNK_TEXTS = {c.text for sample, _ in TRUTH for c in sample.retrieved_contexts}

@@ -177,6 +177,31 @@ def test_damaged_parquet_and_arrow(tmp_path: Path) -> None:
             other.unlink()
 
 
+@pytest.mark.parametrize("kind", ["file", "stream"])
+@pytest.mark.parametrize("old", [False, True])
+def test_arrow_cut_off_anywhere_is_an_error(kind: str, old: bool, tmp_path: Path) -> None:
+    """Between two batches too, where what is left looks whole, and also if the last column ends as
+    a stream does."""
+    pa = pytest.importorskip("pyarrow", reason="Arrow needs pyarrow")
+    table = pa.table({"response": pa.array([0xFFFFFFFF], "int64")})
+    path, options = tmp_path / "a.arrow", pa.ipc.IpcWriteOptions(use_legacy_format=old)
+    new = {"file": pa.ipc.new_file, "stream": pa.ipc.new_stream}[kind]
+    with new(path, table.schema, options=options) as writer:
+        for _ in range(3):
+            writer.write_table(table)
+    content = path.read_bytes()
+    end = content.rindex(b"ARROW1") - 4 if kind == "file" else len(content)
+    if kind == "file":  # before its end stand a footer and the footer's length
+        end -= int.from_bytes(content[end : end + 4], "little")
+    assert content[:end].endswith(bytes(4))
+    for size in range(0, end, 8):  # a message begins at a multiple of 8
+        path.write_bytes(content[:size])
+        with pytest.raises(InputError, match="cut off"):
+            list(files.arrow_rows(path))
+    path.write_bytes(content)
+    assert len(list(files.arrow_rows(path))) == 3
+
+
 def test_a_row_of_more_values_than_a_sample_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

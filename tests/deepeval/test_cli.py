@@ -92,6 +92,7 @@ FAILURE = (
 )
 
 
+@pytest.mark.broad
 def test_assert_test_under_pytest(project: Path) -> None:
     done = _process(project, "pytest", "-p", "no:cacheprovider", "test_rag.py")
 
@@ -100,6 +101,7 @@ def test_assert_test_under_pytest(project: Path) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.broad
 def test_deepeval_test_run(project: Path) -> None:
     # The module is what the console script `deepeval` runs.
     done = _process(project, "deepeval.cli.main", "test", "run", "test_rag.py")
@@ -152,6 +154,7 @@ def test_a_judge_that_withholds_verdicts_fails_every_test_of_a_test_run(tmp_path
     assert (scores["scores"], scores["passes"], scores["errors"]) == ([], 0, len(WAYS))
 
 
+@pytest.mark.broad
 def test_an_undefined_sample_fails_no_test_run(tmp_path: Path) -> None:
     (tmp_path / "test_undefined.py").write_text(_UNDEFINED, encoding="utf-8")
 
@@ -194,6 +197,7 @@ def test_repeated():
 """
 
 
+@pytest.mark.broad
 def test_repetitions_of_a_test_run_ask_again(tmp_path: Path) -> None:
     (tmp_path / "test_repeated.py").write_text(_REPEATED, encoding="utf-8")
 

@@ -14,6 +14,7 @@ from support.deepeval_run import case_of, run
 
 
 class TestEvaluate(AdapterTests):
+    tables = 50
     limit = 0.25
 
     def run(

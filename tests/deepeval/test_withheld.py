@@ -17,7 +17,7 @@ from deepeval.evaluate.configs import AsyncConfig, DisplayConfig
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import MindModel, case_of, run
-from support.faults import mind
+from support.faults import STRUCK, mind
 from support.withheld import SAMPLE, WAYS, SpoiledMind, Way
 
 BOTH = pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
@@ -118,7 +118,7 @@ def test_an_outage_is_no_zero_in_tables_averages_and_the_run_file(
             struck = "Alba" in prompt
             return (SpoiledMind(ways["garbage for chunks"]) if struck else mind()).answer(prompt)
 
-    good = SAMPLE.model_validate_json(SAMPLE.model_dump_json().replace("Alba", "Bruno"))
+    good = SAMPLE.model_validate_json(SAMPLE.model_dump_json().replace("Alba", STRUCK))
     cases = [
         case_of(good, name="good"),
         case_of(SAMPLE, name="outage"),

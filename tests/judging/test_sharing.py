@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -391,6 +392,37 @@ def test_a_run_that_ends_while_the_memory_is_in_use() -> None:
         del run
         gc.collect()
     assert sharing._memory.bytes < held
+
+
+class Pause:
+    def __await__(self) -> Any:
+        yield
+
+
+class Endless:
+    """A judge whose work was started in a loop that is gone, and that holds this work."""
+
+    work: Any
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        await Pause()
+        raise AssertionError("nobody goes on")
+
+
+def test_what_is_collected_together_with_its_judge_raises_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The collector tells the memory first, and ends the judging then."""
+    errors: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", errors.append)
+    judge = Endless()
+    judge.work = ask(judge)
+    judge.work.send(None)
+    held = weakref.ref(judge)
+    del judge
+    gc.collect()
+    assert held() is None
+    assert errors == []
 
 
 def samples_of(size: int, count: int) -> list[Sample]:

@@ -51,7 +51,9 @@ def expected(samples: int) -> list[object]:
     return [[each.relevant, each.irrelevant] for each in found]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.broad) for seed in (1, 2))]
+)
 def test_killed_at_a_random_moment_and_resumed(tmp_path: Path, seed: int) -> None:
     """200 samples. Which moment is drawn; that finished calls are not repeated is exact."""
     after = random.Random(seed).randint(20, 500)

@@ -46,6 +46,8 @@ def experiment(
 
 
 class TestLangfuse(AdapterTests):
+    tables = 50
+
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:

@@ -60,6 +60,8 @@ def host_run(rows: Iterable[Any]) -> HostRun:
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 class TestLangSmith(AdapterTests):
+    tables = 50
+
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from support.pages import ROOT, page_named
 
 
+@pytest.mark.broad
 def test_the_page_shows_what_reaches_each_judge() -> None:
     command = [sys.executable, "tests/benchmarks/mlflow_texts.py", "--markdown"]
     done = subprocess.run(

@@ -66,7 +66,13 @@ CASES: dict[str, tuple[int, int, int, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("above the limit", "worse"),  # in each the other step is clean
+        *(pytest.param(name, marks=pytest.mark.broad) for name in ("clean", "at the limit")),
+    ],
+)
 def test_the_workflow(name: str, tmp_path: Path) -> None:
     before, now, scored, compared = CASES[name]
     prepared(tmp_path, before, now)

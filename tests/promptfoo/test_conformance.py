@@ -18,6 +18,7 @@ from noisesense_adapters.promptfoo import get_assert, llm
 class TestGetAssert(AdapterTests):
     """Two assertions on each answer, one for each mode. The judge alone is replaced."""
 
+    tables = 50
     limit = 0.25
 
     @pytest.fixture(autouse=True)

@@ -60,6 +60,7 @@ def shown_row(case: Any) -> ShownRow:
 
 
 class TestPydanticEvals(AdapterTests):
+    tables = 50
     limit = 0.25
 
     def run(

@@ -28,6 +28,8 @@ def shown(value: Any) -> Shown:
 
 
 class TestEvaluate(AdapterTests):
+    tables = 50
+
     @pytest.fixture(autouse=True)
     def _log(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO)
@@ -63,6 +65,8 @@ class TestEvaluate(AdapterTests):
 
 
 class TestCollections(AdapterTests):
+    tables = 50
+
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:

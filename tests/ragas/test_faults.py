@@ -80,7 +80,7 @@ def test_connection_refused(llm: str, caplog: pytest.LogCaptureFixture) -> None:
         pass
     found = _rows(llm, server)
     assert all(math.isnan(value) for both in found.values() for value in both)
-    assert caplog.text.count("cannot be reached") == 6
+    assert caplog.text.count("cannot be reached") == 4
 
 
 @each_llm
@@ -88,7 +88,7 @@ def test_a_wrong_key(llm: str, caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedServer(mind(), api_key="another") as server:
         found = _rows(llm, server)
     assert all(math.isnan(value) for both in found.values() for value in both)
-    assert caplog.text.count("HTTP 401, invalid_api_key. Hint: check the API key") == 6
+    assert caplog.text.count("HTTP 401, invalid_api_key. Hint: check the API key") == 4
     assert KEY not in caplog.text
 
 
@@ -121,7 +121,7 @@ def test_an_endpoint_that_echoes_the_key_and_the_prompt(
     with ScriptedServer(mind(), script=always(fault)) as server, caplog.at_level(logging.INFO):
         found = _rows(llm, server)
     assert all(math.isnan(value) for both in found.values() for value in both)
-    assert caplog.text.count("Exception raised") == 6
+    assert caplog.text.count("Exception raised") == 4
     assert KEY not in caplog.text
     assert "Reply in JSON" not in caplog.text
 
@@ -130,6 +130,6 @@ def test_an_endpoint_that_echoes_the_key_and_the_prompt(
 def test_no_fault_no_further_call(llm: str) -> None:
     with ScriptedServer(mind()) as server:
         found = _rows(llm, server)
-        assert server.log.calls == 3 * CALLS
-    assert [score(verdicts).relevant for _, verdicts in pairs()] == [TRUTH] * 3
-    assert list(found.values()) == [[TRUTH, TRUTH]] * 3
+        assert server.log.calls == len(pairs()) * CALLS
+    assert [score(verdicts).relevant for _, verdicts in pairs()] == [TRUTH] * len(pairs())
+    assert list(found.values()) == [[TRUTH, TRUTH]] * len(pairs())

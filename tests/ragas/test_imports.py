@@ -43,6 +43,7 @@ def test_without_ragas_the_error_names_the_extra(module: str) -> None:
     )
 
 
+@pytest.mark.broad
 def test_with_a_langchain_community_that_ragas_cannot_be_imported_with() -> None:
     """What a plain `pip install ragas` gives today."""
     broken = "langchain_community.chat_models.vertexai"
@@ -60,6 +61,7 @@ def test_the_package_alone_loads_no_ragas() -> None:
     assert _python(code) == "[]"
 
 
+@pytest.mark.broad
 def test_the_adapter_alone_does_not_load_the_judge() -> None:
     code = (
         "import noisesense_adapters.ragas\n"

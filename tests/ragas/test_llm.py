@@ -55,7 +55,7 @@ def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @each_kind
-@few_or_many(50, 500)
+@few_or_many(15, 500)
 def test_random_tables_give_the_figures_of_their_verdicts(kind: str, count: int) -> None:
     pairs = list(random_pairs(count, shape=Shape(chunks=(1, 3))))
     with ScriptedServer(Mind(pairs), api_key=KEY) as server:

@@ -46,6 +46,7 @@ print(lost, calls)
 """
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize("kind", ["AsyncOpenAI", "OpenAI", "LangChain"])
 def test_no_run_loses_a_sample_to_the_connections_of_another(kind: str) -> None:
     pairs = [pair for run in range(RUNS) for pair in random_pairs(4, seed=run * 10, shape=SHAPE)]

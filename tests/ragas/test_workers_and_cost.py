@@ -22,6 +22,7 @@ from support.chat import tokens
 from support.mind import Mind
 from support.ragas_llms import evaluated_by
 from support.server import ScriptedServer
+from support.sizes import by_turns, named
 from support.tables import Shape, random_pairs
 
 # One claim, incorrect, and 12 chunks: 2 + 1 + 12 calls.
@@ -49,18 +50,23 @@ def _pairs() -> list[tuple[Sample, Verdicts]]:
     return pairs
 
 
-@pytest.mark.parametrize("llm", ["async client", "sync client", "LangChain"])
+WORKERS: dict[str, tuple[Any, int]] = {
+    "1 worker": ({"run_config": RunConfig(max_workers=1, max_retries=1)}, 1),
+    "4 workers": ({"run_config": RunConfig(max_workers=4, max_retries=1)}, 4),
+    "batches of 2": ({"batch_size": 2}, 2),
+    "3 workers, batches of 5": (
+        {"run_config": RunConfig(max_workers=3, max_retries=1), "batch_size": 5},
+        3,
+    ),
+}
+"""How a run is bounded, and to how many calls at once."""
+
+
 @pytest.mark.parametrize(
-    ("options", "most"),
-    [
-        ({"run_config": RunConfig(max_workers=1, max_retries=1)}, 1),
-        ({"run_config": RunConfig(max_workers=4, max_retries=1)}, 4),
-        ({"batch_size": 2}, 2),
-        ({"run_config": RunConfig(max_workers=3, max_retries=1), "batch_size": 5}, 3),
-    ],
-    ids=["1 worker", "4 workers", "batches of 2", "3 workers, batches of 5"],
+    ("workers", "llm"), by_turns(WORKERS, named(["async client", "sync client", "LangChain"]))
 )
-def test_workers_bound_the_calls_in_flight(llm: str, options: Any, most: int) -> None:
+def test_workers_bound_the_calls_in_flight(workers: tuple[Any, int], llm: str) -> None:
+    options, most = workers
     with ScriptedServer(Mind(_pairs()), latency=0.01) as server:
         metrics = [NoiseSensitivity(mode) for mode in MODES]
         evaluated_by(llm, server, SAMPLES, metrics, raise_exceptions=True, **options)
@@ -129,13 +135,9 @@ for name in {order!r}:
 """
 
 
+@pytest.mark.broad
 @pytest.mark.parametrize(
-    "order",
-    [
-        ("chat", "factory"),
-        pytest.param(("factory", "factory"), marks=pytest.mark.broad),
-        pytest.param(("factory", "chat", "factory"), marks=pytest.mark.broad),
-    ],
+    "order", [("chat", "factory"), ("factory", "factory"), ("factory", "chat", "factory")]
 )
 def test_an_earlier_run_costs_no_request(order: tuple[str, ...]) -> None:
     """Connections of the earlier run belong to a loop that is gone: none is used again.

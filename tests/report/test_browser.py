@@ -153,6 +153,7 @@ def test_an_offender_opens_to_its_claims_and_their_samples(running: Browser, rep
         button = first.locator("button").first
         name = button.get_attribute("data-sample")
         button.click()
+        page.locator(".opened").wait_for()
         assert page.locator(".opened").count() == 1
         focused = page.evaluate("document.activeElement.textContent")
         assert focused == name

@@ -50,7 +50,7 @@ def _partly_open(draw: st.DrawFn) -> Matrices:
     return table
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(_partly_open())
 def test_bounds_are_the_lowest_and_the_highest_completion(table: Matrices) -> None:
     results = {
@@ -93,7 +93,7 @@ def _check_value(table: Matrices, definition: Any, mode: Mode, totals: set[Fract
             )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(_partly_open())
 def test_a_category_is_given_iff_no_other_is_possible(table: Matrices) -> None:
     result = score(Verdicts.from_matrices(**table))

@@ -21,8 +21,10 @@ from noisesense import (
     score,
     write_recording,
 )
+from noisesense.stats.agreement import SampleError
 from noisesense.stats.cells import Confusion, cell_agreement, kappa
 from noisesense.stats.interval import Resampling, bootstrap_interval, covering, ratio
+from noisesense.stats.resampling import Unit
 from support.tables import Shape, random_pairs
 
 Pair = tuple[Sample, Verdicts]
@@ -368,3 +370,18 @@ def test_the_errors_of_open_scores_by_hand() -> None:
         units = Counter({(1.0, 1.0): 1, (0.0, 1.0): 1})
         assert decided.bias == decided.mean_absolute == 0.5
         assert decided.bias_interval == bootstrap_interval(units, ratio, how, limits=(-1.0, 1.0))
+
+
+def test_rates_of_cells_by_hand() -> None:
+    """People and the judge: yes and yes 1, yes and no 2, no and yes 3, no and no 4; 11 more that
+    one of them left open."""
+    units: Counter[Unit] = Counter({(1.0, 2.0, 3.0, 4.0, 5.0, 6.0): 1})
+    found = cell_agreement(units, Resampling())
+    assert found.counts.compared == 10
+    assert (found.accuracy, found.false_yes_rate, found.missed_rate) == (5 / 10, 3 / 7, 2 / 3)
+
+
+def test_an_error_needs_both_scores() -> None:
+    for judge, human in ((None, 0.5), (0.5, None), (None, None)):
+        assert SampleError("a", judge, human, (0.0, 1.0), (0.5, 0.5)).error is None
+    assert SampleError("a", 0.25, 1.0, (0.25, 0.25), (1.0, 1.0)).error == -0.75

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from noisesense import (
     InputError,
     PairingError,
     Result,
+    Sample,
     Verdicts,
     prediction_powered,
     prediction_powered_mean,
@@ -74,7 +76,7 @@ def test_it_is_closer_to_the_truth_than_the_judge_and_than_the_labels() -> None:
     population = POPULATIONS[0]
     errors: dict[str, list[float]] = {"judge": [], "labels": [], "powered": []}
     held = 0
-    for seed in range(300):
+    for seed in range(150):
         rng = random.Random(seed)
         human: list[float] = []
         judge: list[float] = []
@@ -92,7 +94,7 @@ def test_it_is_closer_to_the_truth_than_the_judge_and_than_the_labels() -> None:
     assert powered_rms < 0.4 * judge_rms
     assert powered_rms < 0.6 * labels_rms
     assert abs(np.mean(errors["powered"])) < 0.005, "unbiased"
-    assert 0.92 <= held / 300 <= 0.985
+    assert 0.92 <= held / 150 <= 0.985
 
 
 def test_a_useless_judge_costs_nothing() -> None:
@@ -162,6 +164,26 @@ def test_what_the_judge_left_open_is_corrected_and_not_left_out() -> None:
     assert found.mean == pytest.approx(sum(truth) / 400, abs=0.02)
     assert found.interval.low < sum(truth) / 400 < found.interval.high
     assert any(f"left {sum(truth)} of 400 samples undetermined" in w for w in found.warnings)
+
+
+def test_labels_belong_to_the_answer_they_were_given_on() -> None:
+    """Of one question with several answers each label goes to its answer, in whatever order they
+    come; a label on an answer that the judge did not see is in no figure."""
+
+    def answered(name: str, answer: str, noisy: int) -> Result:
+        texts = Sample(user_input="q", response=answer, reference="r", retrieved_contexts=["c"])
+        return replace(result_of(name, (noisy, 4)), sample=texts)
+
+    judge = [answered(str(i), f"answer {i}", noisy) for i, noisy in enumerate([0, 1, 2, 3, 4, 4])]
+    human = [answered(f"h{i}", f"answer {i}", noisy) for i, noisy in ((3, 2), (1, 1), (2, 2))]
+    found = prediction_powered(judge, human, mode="relevant", pair_by="question", weight=1)
+    # The labels are off by −1/4, 0 and 0; the others have the mean (0 + 4 + 4) / 12.
+    assert found.mean == pytest.approx(2 / 3 - 1 / 12)
+    assert (found.labelled, found.unlabelled, found.other_texts) == (3, 3, 0)
+    human.append(answered("h9", "answer 9", 4))
+    found = prediction_powered(judge, human, mode="relevant", pair_by="question", weight=1)
+    assert (found.labelled, found.other_texts) == (3, 1)
+    assert any("1 labels are on samples with another answer" in each for each in found.warnings)
 
 
 def test_open_labels_make_a_range() -> None:

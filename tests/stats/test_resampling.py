@@ -55,15 +55,73 @@ def test_a_split_of_many_is_binomial(share: float, count: int) -> None:
     assert stats.chisquare(observed, np.diff(below) * len(drawn)).pvalue > 0.001
 
 
+@pytest.mark.parametrize(
+    ("share", "count"), [(0.006, 2001), (0.01, 2100), (0.3, 5000), (0.97, 4000), (0.5, 1_000_000)]
+)
+def test_a_split_of_many_is_by_the_published_algorithm(share: float, count: int) -> None:
+    """For the same uniform numbers what Hörmann's BTRS gives without its shortcut (the squeeze),
+    by SciPy's binomial probabilities instead of logarithms of factorials."""
+    p = min(share, 1 - share)
+    deviation = (count * p * (1 - p)) ** 0.5
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    alpha = (2.83 + 5.1 / b) * deviation
+    rng = np.random.default_rng(4)
+    pairs = np.column_stack([rng.random(20_000), rng.random(20_000) ** rng.choice([1, 8], 20_000)])
+    u = pairs[:, 0] - 0.5
+    edge = 0.5 - abs(u)
+    ks = np.floor((2 * a / edge + b) * u + count * p + 0.5)
+    probability = stats.binom(count, p).pmf
+    least = pairs[:, 1] * alpha / (a / edge**2 + b)
+    taken = least <= probability(ks) / probability(np.floor((count + 1) * p))
+    expected = (ks if share <= 0.5 else count - ks)[taken].tolist()
+    given = iter(pairs[: np.flatnonzero(taken)[-1] + 1].ravel().tolist())
+    drawn = [
+        _resampling._binomial_of_many(count, share, given.__next__) for _ in range(len(expected))
+    ]
+    assert drawn == expected
+    assert next(given, None) is None
+    if share < 0.01:
+        assert 0 in drawn
+
+
+def test_uniform_numbers_at_their_ends() -> None:
+    """Zero as the first of a pair is no place, as the second (without the shortcut) it has no
+    logarithm; the next pair counts. Its first number 1/2 means the middle."""
+    numbers = iter([0.0, 0.5, 0.99, 0.0, 0.5, 0.5])
+    assert _resampling._binomial_of_many(5000, 0.3, numbers.__next__) == 1500
+
+
+def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than 2,000 draws of which more than 10 are expected on either side."""
+    asked: list[tuple[int, float]] = []
+
+    def by_rejection(count: int, share: float, uniform: object) -> int:
+        asked.append((count, share))
+        return 7
+
+    monkeypatch.setattr(_resampling, "_binomial_of_many", by_rejection)
+    for counts, many in (
+        *(((1000, 1000), False), ((1001, 1000), True)),
+        *(((10, 3990), False), ((11, 3989), True), ((3989, 11), True), ((3991, 9), False)),
+    ):
+        asked.clear()
+        drawn = _resampling._Tree(counts).draw(random.Random(0))
+        assert asked == ([(sum(counts), counts[0] / sum(counts))] if many else [])
+        assert sum(drawn) == sum(counts)
+        assert (drawn[0] == 7) == many
+
+
 def test_resamples_of_many_units_have_their_frequencies() -> None:
-    counts = [600_000, 300_000, 99_990, 10]
-    draws = np.array([_resampling._Tree(counts).draw(random.Random(i)) for i in range(2000)])
+    counts = [600_000, 300_000, 99_980, 10, 10]
+    tree = _resampling._Tree(counts)
+    draws = np.array([tree.draw(random.Random(i)) for i in range(500)])
     assert set(draws.sum(axis=1)) == {1_000_000}
     shares = np.array(counts) / 1e6
-    # Multinomial: n p and n p (1 − p), within five standard errors of 2,000 draws.
+    # Multinomial: n p and n p (1 − p), within five standard errors of 500 draws.
     deviation = np.sqrt(1e6 * shares * (1 - shares))
-    assert (abs(draws.mean(axis=0) - counts) < 5 * deviation / 2000**0.5).all()
-    assert (abs(draws.std(axis=0) / deviation - 1) < 5 / 4000**0.5).all()
+    assert (abs(draws.mean(axis=0) - counts) < 5 * deviation / 500**0.5).all()
+    assert (abs(draws.std(axis=0) / deviation - 1) < 5 / 1000**0.5).all()
 
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (1, 2), (3, 4), (1, 3), (99_999, 100_000)])
@@ -72,6 +130,7 @@ def test_shares_as_binary_digits(part: int, whole: int) -> None:
     assert digits is not None
     value = sum(Fraction(digit, 2 ** (i + 1)) for i, digit in enumerate(digits))
     assert abs(value - Fraction(part, whole)) < Fraction(1, 2**52)
+    assert len(digits) == 53 or digits[-1:] in ((), (1,))  # none that say nothing
 
 
 def test_a_resample_has_as_many_units_and_their_frequencies() -> None:

@@ -6,9 +6,11 @@ import json
 import random
 
 import pytest
+from scipy import stats
 
 from noisesense import InputError, Result, Score, Verdicts, score, sensitivity_band, summarize
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
+from noisesense.stats import sensitivity as _sensitivity
 from noisesense.stats.cells import CellKind
 from noisesense.stats.judge_errors import (
     EXACT,
@@ -244,6 +246,126 @@ def test_rates_of_few_labels_make_a_wider_band() -> None:
         assert wider.high - wider.low > 1.3 * (known.high - known.low)
 
 
+def test_other_rates_give_the_band_they_would_have_alone() -> None:
+    """With one pair of rates to draw, the band lies around the estimate at that pair."""
+    rng = random.Random(9)
+    tables = [ragchecker_like(rng, chunks=3) for _ in range(12)]
+    drawn = sensitivity_band(
+        tables, direction="truth", false_yes=0.02, draws=[(0.05, 0.1)], confidence=0.8
+    )
+    alone = sensitivity_band(
+        tables, direction="truth", false_yes=0.05, false_no=0.1, confidence=0.8
+    )
+    for mode in MODES:
+        found, expected = drawn.mode(mode), alone.mode(mode)
+        assert found is not None
+        assert expected is not None
+        assert found.moved != pytest.approx(expected.moved)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_rates_that_leave_no_meaning_leave_the_truth_open() -> None:
+    """Less than 5% of it; or so little that thirty cells of a chunk, each worth up to 1 / 0.06,
+    are a number whose square no float holds: (1 / 0.06)^(8 · 30) is 1e293."""
+    small = Verdicts.from_matrices([False], [[False]], relevant=[True])
+    for rate, is_open in ((0.96, True), (0.94, False)):
+        band = sensitivity_band([small] * 400, direction="truth", draws=[(rate, 0.0)]).relevant
+        assert band is not None
+        assert ((band.low, band.high) == (0.0, 1.0)) == is_open
+    many = Verdicts.from_matrices([False], [[True] * 8], [[False] * 8] * 30)
+    for options in ({"draws": [(0.94, 0.0)]}, {"false_yes": 0.94}):
+        found = sensitivity_band([many] * 2, direction="truth", **options)  # type: ignore[arg-type]
+        for band in (found.relevant, found.irrelevant):
+            assert band is not None
+            assert (band.low, band.high) == (0.0, 1.0)
+            assert band.moved_bounds == ((0.0, 1.0) if "false_yes" in options else band.bounds)
+
+
+def test_a_band_holds_its_share_of_the_means() -> None:
+    """Means 0, 0.005, … 0.5 of the lowest values, 0.5 more of the highest: a tenth of them lies
+    beyond either end of a band of 80%."""
+    means = [(i / 200, 0.5 + i / 200) for i in range(101)]
+    random.Random(1).shuffle(means)
+    found = _sensitivity._band("relevant", 7, [(0.0, 0.5), (0.5, 0.5)], (0.25, 0.5), means, 0.8)
+    assert (found.low, found.high) == pytest.approx((0.05, 0.95))
+    assert (found.undetermined, found.undefined, found.bounds) == (1, 7, (0.25, 0.5))
+    assert found.mean is found.moved is found.shift is None
+    exact = _sensitivity._band("relevant", 0, [(0.25, 0.25)], (0.75, 0.75), means, 0.8)
+    assert (exact.mean, exact.moved, exact.shift) == (0.25, 0.75, 0.5)
+    for moved, actual in (((0.0, 1.0), (0.5, 0.5)), ((0.5, 0.5), (0.0, 1.0))):
+        assert _sensitivity._band("relevant", 0, [actual], moved, means, 0.8).shift is None
+
+
+def test_the_error_is_taken_one_standard_error_higher() -> None:
+    # Variances 1 and 3: their mean 2 has the standard error 1 / √2.
+    expected = ((2 + 0.5**0.5) / 8) ** 0.5
+    assert _sensitivity._most_error([1.0, 3.0], 8) == pytest.approx(expected)
+    assert _sensitivity._most_error([-3.0, -1.0], 8) == 0.0
+    assert _sensitivity._limited(((-0.5, 1.5), (0.25, 0.75))) == ((0.0, 1.0), (0.25, 0.75))
+    assert _sensitivity._limited(((1.5, 2.0), (-2.0, -0.5))) == ((1.0, 1.0), (0.0, 0.0))
+
+
+def test_rates_that_few_labels_leave_open_are_jeffreys() -> None:
+    rng = random.Random(6)
+    drawn = [_sensitivity._drawn((2, 9), rng) for _ in range(2000)]
+    assert stats.kstest(drawn, stats.beta(2.5, 7.5).cdf).pvalue > 0.01
+    assert _sensitivity._drawn(0.25, rng) == 0.25
+    table = Verdicts.from_matrices([False], [[True]], [[True]])
+    found = sensitivity_band([table], false_yes=(2, 8), false_no=(0, 5), simulations=1)
+    assert (found.false_yes, found.false_no) == (0.25, 0.0)
+    all_wrong = sensitivity_band([table], false_yes=(5, 5), simulations=1)
+    assert all_wrong.false_yes == 1.0
+
+
+def test_groups_of_two_claims_a_reference_and_two_chunks() -> None:
+    """Cells 0 and 1: is a claim correct; 2, 3 and 4, 5: its chunks; 6, 7: the reference's."""
+    size = (2, 1, 2)
+    assert groups_of(size, CELLS, None) == ((0, 2, 3, 1, 4, 5, 6, 7),)
+    assert groups_of(size, CELLS, "claim") == ((0, 2, 3), (1, 4, 5), (6, 7))
+    assert groups_of(size, CELLS, "chunk") == ((0,), (2, 4, 6), (3, 5, 7), (1,))
+    assert groups_of(size, ("reference",), "chunk") == ((6,), (7,))
+    assert groups_of(size, ("correct",), None) == ((0, 1),)
+
+
+def test_errors_come_at_their_rates() -> None:
+    """Of eight cells, four "no" and four "yes", each on its own: binomial numbers of errors."""
+    table = Table.of(Verdicts.from_matrices([None], [[True, False] * 4], relevant=[True] * 8))
+    groups = groups_of(table.size, ("response",), None)
+    no, yes = ([k for k in range(1, 9) if table.cells[k] == state] for state in (NO, YES))
+    for rates in ((0.3, 0.6), (0.5, 0.2), (1.0, 0.4), (0.0, 0.5)):
+        rng, wrong_no, wrong_yes = random.Random(5), [0] * 5, [0] * 5
+        for _ in range(1500):
+            cells = table.flipped(rng, rates, groups).cells
+            wrong_no[sum(cells[k] == YES for k in no)] += 1
+            wrong_yes[sum(cells[k] == NO for k in yes)] += 1
+        for rate, observed in zip(rates, (wrong_no, wrong_yes), strict=True):
+            expected = stats.binom(4, rate).pmf(range(5)) * 1500
+            if 0 < rate < 1:
+                assert stats.chisquare(observed, expected).pvalue > 0.001
+            else:
+                assert observed == pytest.approx(expected)
+    assert table.flipped(random.Random(0), (0.0, 0.0), groups) is table
+
+
+def test_errors_are_alike_in_what_cells_share() -> None:
+    """With correlation 1 a group is wrong as a whole or not at all; a claim is a row, a chunk a
+    column. Two claims, two chunks, all "no"."""
+    table = Table.of(Verdicts.from_matrices([None] * 2, [[False] * 2] * 2, relevant=[True] * 2))
+    for within, alike, apart in (("claim", (2, 3), (2, 4)), ("chunk", (2, 4), (2, 3))):
+        judge = _sensitivity._Judge(0.5, 0.0, (), ("response",), 1.0, within)  # type: ignore[arg-type]
+        rng = random.Random(3)
+        wrong = [judge.wrong(table, rng, judge.rates).cells for _ in range(40)]
+        assert all(cells[alike[0]] == cells[alike[1]] for cells in wrong)
+        assert any(cells[apart[0]] != cells[apart[1]] for cells in wrong)
+    # Without a correlation `within` changes nothing.
+    first, second = (
+        sensitivity_band([verdicts], false_yes=0.3, within=within, simulations=30).to_dict()
+        for verdicts in [Verdicts.from_matrices([False] * 3, [[False] * 3] * 3, [[False] * 3])]
+        for within in ("claim", "chunk")
+    )
+    assert {**first, "within": ""} == {**second, "within": ""}
+
+
 def test_a_lazy_plan_leaves_the_truth_a_range() -> None:
     # The claim that is called correct may be wrong, and which chunk entails it was never asked.
     table = Verdicts.from_matrices([True, False], [[None], [True]], relevant=[True])
@@ -262,6 +384,9 @@ def test_a_lazy_plan_leaves_the_truth_a_range() -> None:
         ({"false_yes": 0.5, "false_no": 0.5}, "rates whose sum is below 1"),
         ({"false_yes": (3, 2)}, "false_yes: expected"),
         ({"false_no": (0, 0)}, "false_no: expected"),
+        ({"false_no": (-1, 3)}, "false_no: expected"),
+        ({"false_no": (1, 3, 5)}, "false_no: expected"),
+        ({"within": "sample"}, "within"),
         ({"correlation": 0.1}, "each error on its own"),
         ({"direction": "back"}, "direction"),
     ],
@@ -281,7 +406,17 @@ def test_scores_and_results_are_read_and_open_cells_counted() -> None:
         Result("b", error="no"),
     ]
     found = sensitivity_band(items, simulations=1)
-    assert (found.samples, found.open_cells) == (3, 6)
+    assert (found.samples, found.failed, found.open_cells) == (3, 1, 6)
+    some = sensitivity_band(items, simulations=1, cells=["correct"])
+    assert some.open_cells == 3
+    # What has no claims is counted, and moves nothing.
+    empty = sensitivity_band([table, Verdicts(response_claims=())], simulations=1).relevant
+    assert empty is not None
+    assert empty.undefined == 1
+    assert empty.bounds == (0.0, 0.0)
+    none = sensitivity_band([Verdicts(response_claims=())], simulations=1).relevant
+    assert none is not None
+    assert (none.undefined, none.bounds, none.low) == (1, None, None)
 
 
 def test_a_definition_without_irrelevant_mode() -> None:

@@ -6,7 +6,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from noisesense import (
     InputError,
@@ -18,7 +20,7 @@ from noisesense import (
     stability,
     write_results,
 )
-from noisesense.stats.stability import SampleStability
+from noisesense.stats.stability import ModeStability, SampleStability, _votes
 from support.command_here import run_here
 from support.simulated import result_of
 
@@ -89,6 +91,80 @@ def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
     assert found.relevant.samples == 2
     assert found.relevant.within == pytest.approx(1 / 16)
     assert found.relevant.means == (1 / 8, 3 / 8)
+
+
+def test_one_sample_and_two() -> None:
+    """Of one, nothing is known of others: no share. Two have means 1/4 and 1, whose variance is
+    9/32, less 1/8 / 2 / 2."""
+    one = stability([run([0]), run([2])]).relevant
+    assert one is not None
+    assert (one.within, one.between, one.judge_share) == (1 / 8, None, None)
+    assert [(each.id, each.crosses) for each in one.changed] == [("q0", False)]
+    two = stability([run([0, 4]), run([2, 4])]).relevant
+    assert two is not None
+    assert (two.within, two.between) == (1 / 16, 9 / 32 - 1 / 32)
+
+
+def test_the_worst_come_first_and_are_what_votes_settle() -> None:
+    """A value of the limit does not cross it. Of those that cross, the one of the largest variance
+    comes first; of equal ones, by their names."""
+    noisy = [[4, 1, 0, 0, 1, 1, 4], [0, 2, 3, 3, 3, 0, 4], [4, 2, 3, 3, 1, 0, 4]]
+    mode = stability(map(run, noisy), limit=0.5).relevant
+    assert mode is not None
+    assert mode.crossing == 4
+    order = [(each.id, each.crosses) for each in mode.changed]
+    assert order == [
+        *(("q0", True), ("q2", True), ("q3", True), ("q4", True)),
+        *(("q1", False), ("q5", False)),
+    ]
+    assert mode.settled_by(1) == 0
+    assert mode.settled_by(43) == 4
+    # Without a limit all of them are asked for: two of three have the same value.
+    mode = stability(map(run, noisy)).relevant
+    assert mode is not None
+    assert not any(each.crosses for each in mode.changed)
+    assert (mode.settled_by(41), mode.settled_by(43)) == (0, 6)
+    # Three values in three repeats: no number of votes settles that.
+    mode = stability(map(run, RUNS)).relevant
+    assert mode is not None
+    assert mode.settled_by(99) == 0
+
+
+def test_votes_are_the_least_whose_majority_is_likely() -> None:
+    odd = np.arange(1, 101, 2)
+    for share in [*np.linspace(0.5, 1, 300), 0.58191]:
+        likely = odd[stats.binom.sf(odd // 2, odd, share) >= 0.95]
+        assert _votes(float(share)) == (likely[0] if len(likely) else None)
+    # The last number that is tried: 97 are not enough.
+    assert (stats.binom.sf([48, 49], [97, 99], 0.5823) >= 0.95).tolist() == [False, True]
+    assert _votes(0.5823) == 99
+    assert _votes(0.95) == 1
+
+
+def test_without_any_value() -> None:
+    failed = [Result("q0", error="no"), Result("q1", error="no")]
+    for limit, crossing in ((None, None), (0.5, 0)):
+        found = stability([failed, failed], limit=limit).relevant
+        assert found == ModeStability("relevant", 0, 2, (), None, None, None, None, (), crossing)
+
+
+def test_a_mode_that_some_repeats_lack() -> None:
+    table = Verdicts.from_matrices([False], [[True]], relevant=[True])
+    runs = [[Result("a", score(table, definition=name))] for name in ("ragas", "validmind")]
+    found = stability(runs).irrelevant
+    assert found is not None
+    assert (found.samples, found.left_out) == (0, 1)
+
+
+def test_a_sample_has_its_name_of_the_first_repeat() -> None:
+    sample = Sample(user_input="q", response="a", reference="r", retrieved_contexts=["c"])
+    runs = [
+        [replace(result_of(name, (noisy, 4)), sample=sample)]
+        for name, noisy in (("first", 0), ("second", 2))
+    ]
+    found = stability(runs, pair_by="question").relevant
+    assert found is not None
+    assert [each.id for each in found.changed] == ["first"]
 
 
 def test_a_mode_that_the_definition_lacks() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+from collections import Counter
 from dataclasses import replace
 from math import fsum
 from operator import add
@@ -13,6 +14,7 @@ import pytest
 
 from noisesense import InputError, Result, Tally, Usage, Verdicts, score
 from noisesense.scoring.definitions import DEFINITIONS
+from noisesense.stats.tally import ModeTally, cells_of, sums
 from support.tables import Shape, random_pair
 
 
@@ -168,6 +170,40 @@ def test_a_form_that_is_none_or_does_not_add_up(change: dict[str, object], probl
     assert Tally.from_dict(data).scored == 3
     with pytest.raises(InputError, match=problem):
         Tally.from_dict({**data, **change})
+
+
+def test_a_form_may_leave_out_what_is_zero() -> None:
+    assert Tally.from_dict({"noisesense_tally": 1}) == Tally()
+
+
+def test_units_of_clusters() -> None:
+    """Three samples with 1 of 10 claims add up to 0.30000000000000004; one with 3 of 10 beside two
+    clean ones is the same unit. They come in ascending order, whatever was added first."""
+    counted = ModeTally("relevant", "none")
+    for cluster, noisy, claims in (
+        ("c", 9, 9),
+        *[("a", 1, 10)] * 3,
+        *[("b", n, 10) for n in (3, 0, 0)],
+    ):
+        cells = [[True]] * noisy + [[False]] * (claims - noisy)
+        verdicts = Verdicts.from_matrices([False] * claims, cells, relevant=[True])
+        counted.add(score(verdicts), cluster)
+    assert list(counted.mean_units(1, clustered=True).items()) == [((0.3, 3), 2), ((1, 1), 1)]
+    assert list(counted.claim_units(1, clustered=True).items()) == [((3, 30), 2), ((9, 9), 1)]
+    assert list(counted.claim_units(0, clustered=False)) == [(0, 10), (1, 10), (3, 10), (9, 9)]
+
+
+def test_nothing_counted() -> None:
+    assert sums(Counter()) == (0, 0, 0)
+    assert ModeTally("relevant", "none").mean_bounds() is None
+
+
+def test_cells_of_verdicts_that_list_no_chunks() -> None:
+    """A claim that the third chunk entails: there are three chunks. One question on the reference,
+    three on the claim, three on relevance, which nobody answered."""
+    claim = {"text": "a", "correct": False, "entailed_by": [2]}
+    scored = score(Verdicts.model_validate({"response_claims": [claim]}))
+    assert cells_of(scored) == (1 + 3 + 3, 3)
 
 
 def test_text_that_is_no_tally() -> None:

@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from noisesense import InputError, calibrate
+from noisesense.stats.threshold import Cut
 
 
 def test_by_hand() -> None:
@@ -30,7 +31,7 @@ def test_the_threshold_separates_what_it_says() -> None:
     rng = random.Random(3)
     cells = [
         (label, min(max(rng.gauss(0.6 if label else 0.4, 0.2), 0.0), 1.0))
-        for label in (rng.random() < 0.3 for _ in range(300))
+        for label in (rng.random() < 0.3 for _ in range(60))
     ]
     found = calibrate(cells)
     labels = [label for label, _ in cells]
@@ -59,13 +60,35 @@ def test_neighbors_and_ends() -> None:
     assert (found.balanced.false_yes, found.balanced.false_no) == (0, 0)
     assert calibrate([(False, 0.2), (True, 0.8)]).balanced.threshold == 0.5
     alike = calibrate([(False, 0.0), (True, 0.0)])  # nothing tells them apart
-    assert alike.best_kappa.kappa == 0
-    certain = calibrate([(True, 0.0), (False, 1.0)])  # upside down
-    assert certain.best_kappa.kappa == 0
+    assert alike.best_kappa == alike.balanced == Cut(0.0, 1.0, 0.0, 0.0)
+    certain = calibrate([(True, 0.2), (False, 1.0)])  # upside down: best is below all
+    assert certain.best_kappa == Cut(0.1, 1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("no", "yes", "threshold"),
+    [
+        (0.1, 0.45, 0.3),  # one digit is enough
+        (0.1999, 0.2, 0.2),  # a probability of the threshold is a "yes"
+        (0.0, 4e-17, 4e-17),  # no 16 digits tell them apart
+    ],
+)
+def test_digits_of_a_threshold(no: float, yes: float, threshold: float) -> None:
+    assert calibrate([(False, no), (True, yes)]).balanced.threshold == threshold
+
+
+def test_of_two_that_are_as_balanced_the_one_that_agrees_better() -> None:
+    """Labels n y y n y. Above two: 1/2 false yes, 1/3 false no, kappa (15 - 13) / (25 - 13). Above
+    three: 1/2 and 2/3, as far from each other, kappa (10 - 12) / (25 - 12)."""
+    labels = (False, True, True, False, True)
+    found = calibrate((label, i / 10) for i, label in enumerate(labels))
+    assert found.balanced == Cut(0.2, 1 / 2, 1 / 3, pytest.approx(1 / 6))
 
 
 def test_labels_of_one_kind() -> None:
     with pytest.raises(InputError, match='labels of both kinds, "yes" and "no", got one kind'):
         calibrate([(True, 0.5)])
+    with pytest.raises(InputError, match="got one kind"):
+        calibrate([(False, 0.5)])
     with pytest.raises(InputError, match="got none"):
         calibrate([])

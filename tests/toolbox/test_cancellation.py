@@ -103,7 +103,9 @@ asyncio.run(LLMJudge(llm).judge(pairs()[0][0]))
 """
 
 
-@pytest.mark.parametrize("bridge", ["openai", "langchain", "threads"])
+@pytest.mark.parametrize(
+    "bridge", ["openai", pytest.param("langchain", marks=pytest.mark.broad), "threads"]
+)
 def test_ctrl_c_ends_the_process(bridge: str) -> None:
     with ScriptedServer(mind(), script=bad.always(bad.HANG)) as server:
         process = subprocess.Popen(

@@ -43,7 +43,7 @@ def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @each_bridge
-@few_or_many(60, 500)
+@few_or_many(15, 500)
 def test_random_tables_come_back_and_score_as_recorded(
     make: Make, tmp_path: Path, count: int
 ) -> None:

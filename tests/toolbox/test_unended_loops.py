@@ -13,6 +13,7 @@ import pytest
 
 from support.command import ROOTS, environment
 from support.server import ScriptedServer
+from support.sizes import by_turns, named
 
 PROGRAM = """
 import asyncio, gc, sys
@@ -62,8 +63,9 @@ class Yes:
         return '{"text": "yes"}'
 
 
-@pytest.mark.parametrize("client", ["given", "own"])
-@pytest.mark.parametrize("patch", ["nest_asyncio", "plain"])
+@pytest.mark.parametrize(
+    ("patch", "client"), by_turns(named(["nest_asyncio", "plain"]), named(["given", "own"]))
+)
 def test_nothing_hangs_and_nothing_is_printed(patch: str, client: str, tmp_path: Path) -> None:
     with ScriptedServer(Yes(), api_key="k") as server:
         done = subprocess.run(

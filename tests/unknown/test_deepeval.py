@@ -176,6 +176,7 @@ def test_answer(number):
 """
 
 
+@pytest.mark.broad
 def test_deepeval_test_run(tmp_path: Path) -> None:
     fields = ("input", "actual_output", "expected_output", "retrieval_context")
     chosen = [case for case in CASES if case.table in ("irrelevant", "clean", "at the limit")]

@@ -19,7 +19,16 @@ from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
 from support.withholding import CASES, Case, mind, script, wrong_with
 
-each_llm = pytest.mark.parametrize("llm", [kind for kind in KINDS if kind != "LangChain wrapped"])
+LLMS = [kind for kind in KINDS if kind != "LangChain wrapped"]
+
+
+def one_of_three(usual: str) -> pytest.MarkDecorator:
+    """Each takes seconds, so the others are left to the broad tests."""
+    broad = pytest.mark.broad
+    llms = [pytest.param(llm, marks=[] if llm == usual else broad) for llm in LLMS]
+    return pytest.mark.parametrize("llm", llms)
+
+
 SAMPLES = [case.sample for case in CASES]
 
 
@@ -35,7 +44,7 @@ def wrong_with_value(case: Case, mode: Mode, number: float, told: str | None) ->
     return wrong_with(case, mode, number=number, words=told)
 
 
-@each_llm
+@one_of_three("async client")
 def test_evaluate(llm: str, caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedServer(mind(), script=script) as server, caplog.at_level(logging.INFO):
         metrics = [NoiseSensitivity(mode) for mode in MODES]
@@ -66,7 +75,7 @@ def test_evaluate(llm: str, caplog: pytest.LogCaptureFixture) -> None:
     assert sum("no usable" in message for message in logged) == unusable
 
 
-@each_llm
+@pytest.mark.parametrize("llm", LLMS)
 def test_raise_exceptions(llm: str) -> None:
     """What is undetermined is then raised, as whatever else gives no number."""
     undetermined = next(c for c in CASES if c.usable and c.expected("relevant").value is None)
@@ -79,7 +88,7 @@ def test_raise_exceptions(llm: str) -> None:
         )
 
 
-@each_llm
+@one_of_three("LangChain")
 def test_the_collections_api(llm: str) -> None:
     async def work(model: Any) -> list[Any]:
         metrics = [NoiseSensitivity(mode, llm=model) for mode in MODES]

@@ -241,8 +241,7 @@ def _thresholds(judge: str, found: Calibration) -> Iterator[str]:
     yield f"thresholds for {judge}, by these labels; measure the one you take on others:"
     for cut, what in ((found.balanced, "balances the rates"), (found.best_kappa, "best kappa")):
         rates = f"{cut.false_yes:.1%} false yes, {cut.false_no:.1%} false no"
-        kappa = "" if cut.kappa is None else f", kappa {cut.kappa:.3f}"
-        yield f"  --threshold {cut.threshold}  {what}: {rates}{kappa}"
+        yield f"  --threshold {cut.threshold}  {what}: {rates}, kappa {cut.kappa:.3f}"
 
 
 def _percent(share: float | None) -> str:

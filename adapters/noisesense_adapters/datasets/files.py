@@ -7,6 +7,7 @@ import csv
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -224,6 +225,7 @@ _BATCH = 500
 _FILE_MAGIC = b"ARROW1"
 
 
+@cache
 def pyarrow(name: str = "pyarrow") -> Any:
     """The module, which has no types."""
     with needs_extra("report", "pyarrow"):
@@ -286,7 +288,7 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
         # of sizes has not seen.
         start = 8 if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC else 0
         file.seek(start)
-        _check_buffers(pa.ipc.MessageReader.open_stream(file), file.size())
+        _check_messages(pa.ipc.MessageReader.open_stream(file), file)
         file.seek(start)
         with pa.ipc.open_stream(file) as reader:
             yield from _rows(path, reader)
@@ -294,12 +296,18 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
 
 _MOST_COMPRESSION = 100
 _DICTIONARY, _BATCH_OF_ROWS = 2, 3
+_CONTINUES, _NO_LENGTH = b"\xff" * 4, bytes(4)
 
 
-def _check_buffers(messages: Any, size: int) -> None:
-    """Raise `InputError` for a batch that decompresses to far more than the file."""
-    most = max(_SUSPECT, _MOST_COMPRESSION * size)
+def _check_messages(messages: Any, file: Any) -> None:
+    """Raise `InputError` for a batch that decompresses to far more than the file, and for a stream
+    without its end: cut off between two batches, it would be a whole one of fewer rows.
+
+    Source: https://arrow.apache.org/docs/format/Columnar.html (one mark less before 0.15).
+    """
+    most, end = max(_SUSPECT, _MOST_COMPRESSION * file.size()), file.tell()
     for message in messages:
+        end = file.tell()
         body = memoryview(message.body or b"")
         whole = sum(
             int.from_bytes(body[start : start + 8], "little", signed=True)
@@ -308,6 +316,10 @@ def _check_buffers(messages: Any, size: int) -> None:
         if whole > most:
             expected = f"batches that decompress to at most {most >> 20:,} MiB"
             raise InputError(expected, f"{whole >> 20:,} MiB")
+    file.seek(end)
+    if not file.read(8).removeprefix(_CONTINUES).startswith(_NO_LENGTH):
+        hint = "the file is cut off, or its writer was not closed"
+        raise InputError("an end-of-stream mark after the last batch", "none", hint=hint)
 
 
 def _compressed(head: memoryview) -> Iterator[int]:

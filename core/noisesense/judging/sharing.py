@@ -119,9 +119,12 @@ class _Memory:
         return run
 
     def _drop(self, judging: _Judging) -> None:
-        run = self._runs[judging.owners]
         self._uncount(judging)
-        known = run.samples[judging.key]
+        run = self._runs.get(judging.owners)
+        known = run.samples.get(judging.key) if run else None
+        # A judging that nobody awaits any more may be collected after its run.
+        if run is None or known is None or judging not in known.all:
+            return
         known.all.remove(judging)
         if not known.all:
             del run.samples[judging.key]

@@ -60,8 +60,7 @@ def difference_bounds(a: Bounds, b: Bounds) -> Bounds:
 def absolute_bounds(bounds: Bounds) -> Bounds:
     """Between what the absolute value lies."""
     low, high = bounds
-    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-    return least, max(abs(low), abs(high))
+    return max(0.0, low, -high), max(high, -low)
 
 
 _TIE = 1e-12

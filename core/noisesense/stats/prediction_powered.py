@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import Mode, check_mode
+from noisesense.scoring.definitions import Mode
 from noisesense.scoring.gate import check_limit
 from noisesense.scoring.records import Record
 from noisesense.scoring.results import Result, result_in
@@ -161,7 +161,6 @@ def prediction_powered(
         InputError: as there; also a human result on a sample that the judge did not score, or
             an id twice.
     """
-    check_mode(mode)
     judged, labeled = ([_scored(result, mode) for result in run] for run in (judge, human))
     paired = pair(judged, labeled, pair_by, runs=("judge", "human"), same_first=True)
     if paired.only_b:

@@ -58,7 +58,7 @@ def _t_below(angle: float, freedom: int) -> float:
     odd = freedom % 2
     term = cosine if odd else 1.0
     total = term if freedom > 1 else 0.0
-    for j in range(2 + odd, freedom - 1, 2):
+    for j in range(2 + odd, freedom, 2):
         term *= cosine * cosine * (j - 1) / j
         total += term
     inside = total * math.sin(angle)

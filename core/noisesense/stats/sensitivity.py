@@ -327,9 +327,21 @@ def _tables(verdicts: Iterable[Verdicts | Score | Result]) -> tuple[list[Table],
     return tables, failed
 
 
+_OPEN: _Ends = ((0.0, 1.0), (0.0, 1.0))
+_LARGEST = 1e150
+"""Beyond this squares leave the range of floats, and an estimate from 0 to 1 says nothing."""
+
+
+def _check_range(*figures: float) -> None:
+    if not all(abs(each) < _LARGEST for each in figures):
+        raise OverflowError
+
+
 def _ends(table: Table, kinds: Kinds, definition: DefinitionName) -> _Ends:
+    """Raises `OverflowError` where cells that stand for large numbers are too many."""
     found = expected_score(table, kinds, definition)
     assert found is not None  # only tables with claims come here
+    _check_range(*found[0], *found[1])
     return found
 
 
@@ -371,21 +383,27 @@ def _truth(
     random: Random,
 ) -> tuple[_Ends, list[_Ends]]:
     """The estimate, and what the truth may be instead."""
-    kinds = judge.corrected(judge.rates)
-    estimate = _mean([_ends(table, kinds, definition) for table in tables])
     some = random.sample(tables, min(len(tables), _MOST_SAMPLES))
-    here = _mean([_ends(table, kinds, definition) for table in some])
+    kinds = judge.corrected(judge.rates)
+    try:
+        estimate = _mean([_ends(table, kinds, definition) for table in tables])
+        here = _mean([_ends(table, kinds, definition) for table in some])
+    except OverflowError:
+        return _OPEN, [_OPEN]
     means: list[_Ends] = []
     draws = {judge.drawn(random): None for _ in range(min(simulations, _MOST_DRAWS))}
     for rates in draws:
-        if 1 - sum(rates) < _LEAST_KEPT:
-            means += [((0.0, 1.0), (0.0, 1.0))] * len(_NORMAL)
-            continue
-        kinds = judge.corrected(rates)
-        there = _mean([_ends(table, kinds, definition) for table in some])
         known = tables if rates == judge.rates else some
-        spread = [error_variance(table, kinds, definition) for table in known]
-        errors = [_most_error([each[at] for each in spread], len(tables)) for at in (0, 1)]
+        try:
+            if 1 - sum(rates) < _LEAST_KEPT:
+                raise OverflowError
+            kinds = judge.corrected(rates)
+            there = _mean([_ends(table, kinds, definition) for table in some])
+            spread = [error_variance(table, kinds, definition) for table in known]
+            errors = [_most_error([each[at] for each in spread], len(tables)) for at in (0, 1)]
+        except OverflowError:
+            means += [_OPEN] * len(_NORMAL)
+            continue
         for z in _NORMAL:
             first, second = (
                 (

@@ -178,7 +178,8 @@ def _mode(
         for name, each in zip(names, values, strict=True)
         if len({*each}) > 1
     ]
-    changed.sort(key=lambda each: (not each.crosses, -_variance(each.values), each.id))
+    # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
+    changed.sort(key=lambda each: (not each.crosses, -round(_variance(each.values), 12), each.id))
     return ModeStability(
         mode=mode,
         samples=count,
@@ -200,8 +201,8 @@ def _variance(values: Sequence[float]) -> float:
 
 def _changed(name: str, values: tuple[float, ...], limit: float | None) -> SampleStability:
     sides: Counter[object] = Counter(value if limit is None else value > limit for value in values)
-    (_, most), *_ = sides.most_common(1)
-    votes = 1 if len(sides) == 1 else _votes((most + 0.5) / (len(values) + 1))
+    share = (max(sides.values()) + 0.5) / (len(values) + 1)
+    votes = 1 if len(sides) == 1 else _votes(share)
     return SampleStability(name, values, limit is not None and len(sides) > 1, votes)
 
 
@@ -209,9 +210,9 @@ def _votes(share: float) -> int | None:
     """The least odd number of votes of which most agree in 95% of cases, if each does with
     probability ``share``."""
     for votes in range(1, MOST_VOTES + 1, 2):
-        needed = range(votes // 2 + 1, votes + 1)
+        against = range(votes // 2 + 1)
         if (
-            fsum(math.comb(votes, k) * share**k * (1 - share) ** (votes - k) for k in needed)
+            fsum(math.comb(votes, k) * share ** (votes - k) * (1 - share) ** k for k in against)
             >= 0.95
         ):
             return votes

@@ -102,22 +102,17 @@ class ModeTally:
     clusters: dict[str, Times] = field(default_factory=dict[str, Times])
 
     def add(self, score: Score, cluster: str | None) -> None:
-        """Count one sample. The definition has this mode."""
+        """Count one sample."""
         counts = score.counts(self.mode)
-        if counts is not None:
-            # Samples without claims are defined or not by the score's own convention.
-            self.count(counts, cluster, defined=bool(counts.total) or score.empty == "zero")
-
-    def count(
-        self, counts: Counts, cluster: str | None, *, defined: bool = True, times: int = 1
-    ) -> None:
-        """Count so many samples of the same counts."""
-        if not defined:
-            self.undefined += times
+        if counts is None:
+            return  # the definition does not have this mode
+        # Samples without claims are defined or not by the score's own convention.
+        if not counts.total and score.empty != "zero":
+            self.undefined += 1
             return
-        self.times[counts] += times
+        self.times[counts] += 1
         if cluster is not None:
-            self.clusters.setdefault(cluster, Counter())[counts] += times
+            self.clusters.setdefault(cluster, Counter())[counts] += 1
 
     def merge(self, other: ModeTally) -> None:
         """Count all that the other has counted."""

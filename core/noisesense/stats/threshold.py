@@ -19,13 +19,13 @@ class Cut(Record):
         threshold: a probability of at least this is a "yes".
         false_yes: of the "no" that people gave, the share it calls "yes".
         false_no: of the "yes", the share it calls "no".
-        kappa: Cohen's; None where all labels are called the same and are the same.
+        kappa: Cohen's.
     """
 
     threshold: float
     false_yes: float
     false_no: float
-    kappa: float | None
+    kappa: float
 
 
 @dataclass(frozen=True)
@@ -64,26 +64,25 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
         raise InputError('labels of both kinds, "yes" and "no"', got, where="calibrate")
     values = [(p, [label for label, _ in of]) for p, of in groupby(found, lambda cell: cell[1])]
     cuts: list[Cut] = []
+    # A cut above all is as good as the one below all, which stands first.
     missed, refused, below = 0, 0, 0.0
     for p, labels in values:
         counts = (yes - missed, missed, no - refused, refused)
-        cuts.append(Cut(_between(below, p), counts[2] / no, missed / yes, kappa(counts)))
+        agreement = kappa(counts)
+        assert agreement is not None, "there are labels of both kinds"
+        cuts.append(Cut(_between(below, p), counts[2] / no, missed / yes, agreement))
         missed += sum(labels)
         refused += len(labels) - sum(labels)
         below = p
-    if below < 1:
-        cuts.append(Cut(_between(below, 1.0), 0.0, 1.0, kappa((0, yes, 0, no))))
 
     def unbalanced(cut: Cut) -> float:
-        return abs(cut.false_yes - cut.false_no)
-
-    def agreement(cut: Cut) -> float:
-        return -1.0 if cut.kappa is None else cut.kappa
+        # Rounded: 1/2 is as far from 1/3 as from 2/3.
+        return round(abs(cut.false_yes - cut.false_no), 12)
 
     return Calibration(
         cells=len(found),
-        balanced=min(cuts, key=lambda cut: (unbalanced(cut), -agreement(cut))),
-        best_kappa=min(cuts, key=lambda cut: (-agreement(cut), unbalanced(cut))),
+        balanced=min(cuts, key=lambda cut: (unbalanced(cut), -cut.kappa)),
+        best_kappa=min(cuts, key=lambda cut: (-cut.kappa, unbalanced(cut))),
     )
 
 
