@@ -46,7 +46,7 @@ def refuse_other_encodings(start: bytes, path: Path) -> None:
 LARGEST = 1 << 25
 """The largest line, cell or row, in bytes: what is larger is no sample, and would fill memory."""
 
-_BLOCK, _BUFFER = 1 << 20, 1 << 16
+_BUFFER = 1 << 16
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
@@ -108,15 +108,6 @@ def _value(line: bytes, *, first: bool) -> object:
         return bad_byte(line[error.start])
     except InputError as error:
         return error
-
-
-def count_lines(path: Path) -> int:
-    count, last = 0, b"\n"
-    with opened(path) as file:
-        while block := file.read(_BLOCK):
-            count += block.count(b"\n")
-            last = block
-    return count + (not last.endswith(b"\n"))
 
 
 _DELIMITERS = (",", ";", "\t")
