@@ -66,7 +66,8 @@ def jsonl_lines(
         end: behind a line, in bytes; None: that of the file.
     """
     with opened(path) as file:
-        file.seek(start)
+        if start:  # a pipe has no positions
+            file.seek(start)
         for number, line in enumerate(_lines(file, end), start=first):
             if number == 1:
                 refuse_other_encodings(line, path)
@@ -290,9 +291,11 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
         # A file is a stream between two marks; by its footer, parts could be read that the check
         # of sizes has not seen.
         start = 8 if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC else 0
-        file.seek(start)
+        if start:  # a pipe has no positions
+            file.seek(start)
         _check_messages(pa.ipc.MessageReader.open_stream(file), file)
-        file.seek(start)
+        if start:  # a pipe has no positions
+            file.seek(start)
         with pa.ipc.open_stream(file) as reader:
             yield from _rows(path, reader)
 
