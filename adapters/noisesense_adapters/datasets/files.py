@@ -291,11 +291,9 @@ def arrow_rows(path: Path) -> Iterator[Raw]:
         # A file is a stream between two marks; by its footer, parts could be read that the check
         # of sizes has not seen.
         start = 8 if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC else 0
-        if start:  # a pipe has no positions
-            file.seek(start)
+        file.seek(start)
         _check_messages(pa.ipc.MessageReader.open_stream(file), file)
-        if start:  # a pipe has no positions
-            file.seek(start)
+        file.seek(start)
         with pa.ipc.open_stream(file) as reader:
             yield from _rows(path, reader)
 
