@@ -62,7 +62,7 @@ def jsonl_lines(
     From byte ``start``, where the line ``first`` begins, to byte ``end``, behind a line.
     """
     with opened(path) as file:
-        if start:  # a pipe cannot
+        if start:  # a pipe has no positions
             file.seek(start)
         for number, line in enumerate(_lines(file, end), start=first):
             if number == 1:
