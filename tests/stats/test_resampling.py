@@ -43,10 +43,12 @@ def test_one_split_is_binomial(part: int, whole: int, count: int) -> None:
 )
 def test_a_split_of_many_is_binomial(share: float, count: int) -> None:
     # Into twenty classes of about the same probability.
-    binomial = stats.binom(count, share)
+    left = round(share * count)
+    binomial = stats.binom(count, left / count)
     edges = sorted({int(binomial.ppf(i / 20)) for i in range(1, 20)})
     rng = random.Random(2)
-    drawn = [_resampling._binomial_of_many(count, share, rng.random) for _ in range(40_000)]
+    tree = _resampling._Tree([left, count - left])
+    drawn = [tree.draw(rng)[0] for _ in range(40_000)]
     assert all(0 <= each <= count for each in drawn)
     observed = np.bincount(np.searchsorted(edges, drawn), minlength=len(edges) + 1)
     below = [0.0, *binomial.cdf(edges), 1.0]
@@ -163,6 +165,9 @@ def test_the_same_seed_gives_the_same_draws_in_every_python_version() -> None:
     # Written down once: changes only if the way of drawing does.
     draws = [_resampling._Tree([6, 3, 1]).draw(random.Random(seed)) for seed in range(4)]
     assert draws == [[6, 2, 2], [8, 1, 1], [5, 2, 3], [7, 2, 1]]
+    counts = [9_000, 6_000, 45_000]
+    draws = [_resampling._Tree(counts).draw(random.Random(seed)) for seed in range(2)]
+    assert draws == [[9087, 6035, 44878], [8871, 5995, 45134]]
 
 
 def test_single_kinds_and_sums() -> None:

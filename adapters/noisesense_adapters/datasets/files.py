@@ -46,7 +46,7 @@ def refuse_other_encodings(start: bytes, path: Path) -> None:
 LARGEST = 1 << 25
 """The largest line, cell or row, in bytes: what is larger is no sample, and would fill memory."""
 
-_BLOCK = 1 << 20
+_BUFFER = 1 << 16
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
@@ -59,11 +59,7 @@ def jsonl_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, with their numbers; of one above `LARGEST` its beginning.
 
-    Args:
-        path: the file.
-        first: the number of the line that begins at ``start``.
-        start: in bytes.
-        end: behind a line, in bytes; None: that of the file.
+    From byte ``start``, where the line ``first`` begins, to byte ``end``, behind a line.
     """
     with opened(path) as file:
         if start:  # a pipe has no positions
@@ -71,7 +67,7 @@ def jsonl_lines(
         for number, line in enumerate(_lines(file, end), start=first):
             if number == 1:
                 refuse_other_encodings(line, path)
-            if line.strip():
+            if not line.isspace():
                 yield number, line
 
 
@@ -84,7 +80,7 @@ def jsonl_row(path: Path, number: int, line: bytes) -> Raw:
 def opened(path: Path) -> Generator[IO[bytes], None, None]:
     """The file, with the system's refusals as `InputError`."""
     try:
-        with path.open("rb") as file:
+        with path.open("rb", _BUFFER) as file:
             yield file
     except OSError as error:
         got = error.strerror or type(error).__name__
@@ -112,15 +108,6 @@ def _value(line: bytes, *, first: bool) -> object:
         return bad_byte(line[error.start])
     except InputError as error:
         return error
-
-
-def count_lines(path: Path) -> int:
-    count, last = 0, b"\n"
-    with opened(path) as file:
-        while block := file.read(_BLOCK):
-            count += block.count(b"\n")
-            last = block
-    return count + (not last.endswith(b"\n"))
 
 
 _DELIMITERS = (",", ";", "\t")

@@ -211,10 +211,19 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
         return None
     kind = _KINDS.get(path.suffix.lower())
     if kind is files.jsonl_rows:
-        return files.count_lines(path)
+        return _count_lines(path)
     if kind is files.csv_rows:
         return sum(1 for _ in files.csv_rows(path))
     return files.count_parquet(path) if kind is files.parquet_rows else None
+
+
+def _count_lines(path: Path) -> int:
+    count, last = 0, b"\n"
+    with files.opened(path) as file:
+        while block := file.read(1 << 20):
+            count += block.count(b"\n")
+            last = block
+    return count + (not last.endswith(b"\n"))
 
 
 def _raw_rows(path: Path) -> Iterator[Raw]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from itertools import chain
+from itertools import chain, compress
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -138,7 +138,9 @@ def columns_of(lines: Sequence[Line]) -> tuple[list[int], Columns]:
     for i, line in enumerate(lines):
         chunks, sample = line.verdicts.chunks, line.sample
         if sample is not None:
-            if not (sample.response.strip() and sample.reference.strip()):
+            if not sample.response or sample.response.isspace():
+                continue
+            if not sample.reference or sample.reference.isspace():
                 continue
             contexts = sample.retrieved_contexts
             chunks = contexts if chunks is None else _merged(chunks, contexts)
@@ -182,12 +184,9 @@ def _whole(numbers: Iterable[int]) -> Any:
 
 def _cells(listed: Sequence[Sequence[int] | None]) -> Cells:
     """The positions that each claim lists; for most claims of most files there are none."""
-    claims = [i for i, positions in enumerate(listed) if positions]
     filled = list(filter(None, listed))
-    return Cells(
-        np.repeat(np.array(claims, np.int64), _whole(map(len, filled))),
-        _whole(chain.from_iterable(filled)),
-    )
+    claims = _whole(compress(range(len(listed)), listed) if filled else ())
+    return Cells(np.repeat(claims, _whole(map(len, filled))), _whole(chain.from_iterable(filled)))
 
 
 class Lines:

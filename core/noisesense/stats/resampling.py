@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import floor, lgamma, log, sqrt
 from operator import mul
 from random import Random
 
@@ -66,26 +66,30 @@ class _Tree:
         for node in range(self._leaves - 1, 0, -1):
             weights[node] = weights[2 * node] + weights[2 * node + 1]
         self._count = weights[1]
-        self._nodes = [
-            (node, _binary(weights[2 * node], weights[node]), weights[2 * node] / weights[node])
-            for node in range(1, self._leaves)
-            if weights[node]
-        ]
+        self._nodes: list[tuple[int, int, int, tuple[int, ...] | None, float, float]] = []
+        for node in range(1, self._leaves):
+            if weights[node]:
+                left, right = 2 * node, 2 * node + 1
+                share = weights[left] / weights[node]
+                # The smaller part is drawn where there are many.
+                smaller, larger = (left, right) if share <= 0.5 else (right, left)
+                digits = _binary(weights[left], weights[node])
+                least = min(share, 1 - share)
+                odds = log(least / (1 - least)) if least else 0.0
+                self._nodes.append((node, smaller, larger, digits, least, odds))
 
     def draw(self, random: Random) -> list[int]:
         """How often each category is drawn; they add up to the sum of ``counts``."""
         drawn = [0] * (2 * self._leaves)
         drawn[1] = self._count
-        getrandbits = random.getrandbits
-        for node, digits, share in self._nodes:
+        getrandbits, uniform = random.getrandbits, random.random
+        for node, smaller, larger, digits, least, odds in self._nodes:
             count = drawn[node]
-            if count:
-                if digits is None:
-                    left = count
-                elif count > _MANY and count * min(share, 1 - share) > _LEAST_MEAN:
-                    left = _binomial_of_many(count, share, random.random)
-                else:
-                    left = _binomial(count, digits, getrandbits)
+            if count > _MANY and count * least > _LEAST_MEAN:
+                part = drawn[smaller] = _binomial_of_many(count, least, odds, uniform)
+                drawn[larger] = count - part
+            elif count:
+                left = count if digits is None else _binomial(count, digits, getrandbits)
                 drawn[2 * node], drawn[2 * node + 1] = left, count - left
         return drawn[self._leaves : self._leaves + self._kinds]
 
@@ -124,33 +128,32 @@ _MANY, _LEAST_MEAN = 2000, 10
 """From here on a draw by rejection is quicker than one bit for each number; and sound."""
 
 
-def _binomial_of_many(count: int, share: float, uniform: Callable[[], float]) -> int:
+def _binomial_of_many(
+    count: int, share: float, log_odds: float, uniform: Callable[[], float]
+) -> int:
     """The same distribution in a time that does not grow with ``count``: transformed rejection.
 
-    ``min(share, 1 − share) · count`` must be at least 10.
+    ``share · count`` must be at least 10, and ``share`` at most one half.
 
     Source: Hörmann (1993), The generation of binomial random variates, Journal of Statistical
     Computation and Simulation 46, algorithm BTRS.
     """
-    if share > 0.5:
-        return count - _binomial_of_many(count, 1 - share, uniform)
-    spread = math.sqrt(count * share * (1 - share))
+    spread = sqrt(count * share * (1 - share))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * share
     center, squeeze = count * share + 0.5, 0.92 - 4.2 / b
-    mode = math.floor((count + 1) * share)
-    log_odds = math.log(share / (1 - share))
-    at_mode = math.lgamma(mode + 1) + math.lgamma(count - mode + 1)
     while True:
         u, v = uniform() - 0.5, uniform()
         edge = 0.5 - abs(u)
         if not edge:
             continue
-        k = math.floor((2 * a / edge + b) * u + center)
+        k = floor((2 * a / edge + b) * u + center)
         if edge >= 0.07 and v <= squeeze:
             return k
         if 0 <= k <= count and v:
+            mode = floor((count + 1) * share)
+            at_mode = lgamma(mode + 1) + lgamma(count - mode + 1)
+            at_k = lgamma(k + 1) + lgamma(count - k + 1)
             v *= (2.83 + 5.1 / b) * spread / (a / (edge * edge) + b)
-            at_k = math.lgamma(k + 1) + math.lgamma(count - k + 1)
-            if math.log(v) <= at_mode - at_k + (k - mode) * log_odds:
+            if log(v) <= at_mode - at_k + (k - mode) * log_odds:
                 return k
