@@ -160,7 +160,7 @@ def test_without_errors_the_estimate_is_the_score(definition: DefinitionName) ->
         Shape(reference_claims=(0, 1), undetermined=0.3, labelled=0.4),
     )
     for shape in shapes:
-        for _, verdicts in random_pairs(40, shape=shape):
+        for _, verdicts in random_pairs(20, shape=shape):
             scored = score(verdicts, definition=definition)
             table = Table.of(verdicts)
             found = expected_score(table, (EXACT,) * 3, definition)
@@ -354,6 +354,12 @@ def test_rates_that_few_labels_leave_open_are_jeffreys() -> None:
     assert (found.false_yes, found.false_no) == (0.25, 0.0)
     all_wrong = sensitivity_band([table], false_yes=(5, 5), simulations=1)
     assert all_wrong.false_yes == 1.0
+
+
+def test_chunks_that_are_not_listed_have_no_labels() -> None:
+    claim = {"text": "a", "correct": False, "entailed_by": [2]}
+    table = Table.of(Verdicts.model_validate({"response_claims": [claim]}))
+    assert table == (bytes([NO, NO, NO, YES]), (1, 0, 3), (None, None, None))
 
 
 def test_groups_of_two_claims_a_reference_and_two_chunks() -> None:
