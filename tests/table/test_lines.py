@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, Result, Tally, Usage, Verdicts, score
-from noisesense_adapters.datasets import recorded
+from noisesense_adapters.datasets import files, recorded
+from noisesense_adapters.datasets.files import jsonl_lines
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.recorded import recorded_tally
 from noisesense_adapters.datasets.results import choices, recorded_results
@@ -56,10 +57,10 @@ def line_of(seed: int) -> dict[str, Any]:
     return line
 
 
-def both(path: Path, **chosen: Any) -> tuple[Any, Any]:
-    """From the slow way and from the fast one: the tally, or the error; and what had failed."""
+def each_way(path: Path, workers: int, **chosen: Any) -> list[Any]:
+    """One by one, at once, and by so many: the tally, or the error; and what had failed."""
     found: list[Any] = []
-    for fast in (False, True):
+    for processes in (0, 1, workers)[: 1 + workers]:
         failed: list[str | None] = []
 
         def told(result: Result | None, failed: list[str | None] = failed) -> None:
@@ -68,8 +69,8 @@ def both(path: Path, **chosen: Any) -> tuple[Any, Any]:
 
         tally: Any = Tally()
         try:
-            if fast:
-                tally = recorded_tally(path, choices(**chosen), told, None)
+            if processes:
+                tally = recorded_tally(path, choices(**chosen), told, None, processes)
             else:
                 for result in recorded_results(read_rows(path), choices(**chosen)):
                     told(result)
@@ -77,13 +78,20 @@ def both(path: Path, **chosen: Any) -> tuple[Any, Any]:
         except InputError as error:
             tally = str(error)
         found.append((tally, failed))
-    return found[0], found[1]
+    return found
 
 
-def check(path: Path, **chosen: Any) -> Any:
-    slow, fast = both(path, **chosen)
-    assert fast == slow
-    return fast[0]
+def check(path: Path, workers: int = 1, **chosen: Any) -> Any:
+    slow, *others = each_way(path, workers, **chosen)
+    assert others == [slow] * len(others)
+    return slow[0]
+
+
+@pytest.fixture
+def many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes share out small files, too."""
+    monkeypatch.setattr(recorded, "_PART_SIZE", 4000)
+    monkeypatch.setattr(recorded, "_BLOCK", 1000)
 
 
 CHOICES: list[dict[str, Any]] = [
@@ -172,6 +180,7 @@ def _spoiled(line: dict[str, Any], rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.usefixtures("many_parts")
 def test_the_same_errors_in_the_same_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -184,10 +193,11 @@ def test_the_same_errors_in_the_same_order(
     path = tmp_path / "lines.jsonl"
     path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
     for chosen in ({}, {"definition": "paper", "empty": "error", "undetermined": "low"}):
-        check(path, **chosen)
+        check(path, 1 if seed else 2, **chosen)
 
 
 @pytest.mark.parametrize("at", [0, 3, 40, 55])
+@pytest.mark.usefixtures("many_parts")
 def test_another_definition_is_the_same_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
@@ -199,10 +209,80 @@ def test_another_definition_is_the_same_error(
     lines[at + 2]["unanswered"] = 10**20
     path = tmp_path / "lines.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert "of one definition" in check(path)
+    assert "of one definition" in check(path, 1 if at != 40 else 2)
     lines[at + 1] |= {"definition": "promptfoo", "unanswered": 10**20}
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert "of one definition" in check(path)
+
+
+@pytest.mark.usefixtures("many_parts")
+def test_parts_of_two_definitions_are_the_same_error(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    with path.open("w") as file:
+        for number in range(60):
+            definition = "ragas" if number < 31 else "paper"
+            line = {**line_of(number), "id": str(number), "definition": definition}
+            file.write(f"{json.dumps(line)}{' ' * 5000}\n")  # a part each
+    assert "result '31': expected results of one definition" in check(path, 2)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_are_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    rng = random.Random(seed)
+    monkeypatch.setattr(recorded, "_PART_SIZE", rng.randint(1, 60))
+    monkeypatch.setattr(recorded, "_BLOCK", rng.randint(1, 30))
+    monkeypatch.setattr(files, "LARGEST", rng.choice([3, 1000]))
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(bytes(rng.choices(b"ab \n\r", (20, 4, 1, rng.randint(1, 9), 1), k=200)))
+    parts = list(recorded._parts(path))
+    lines = [line for part in parts for line in jsonl_lines(path, *part)]
+    assert lines == list(jsonl_lines(path))
+    assert [part.start for part in parts] == [0, *(part.end for part in parts)][:-1]
+    assert all(part.end for part in parts)
+
+
+def test_several_processes_tell_of_the_same_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many_parts: None
+) -> None:
+    # What lies in the working directory is nobody's module.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pickle.py").write_text("raise SystemExit")
+    path = tmp_path / "lines.jsonl"
+    lines = [json.dumps(line_of(seed)) for seed in range(60)]
+    lines[30] = "{"
+    path.write_text("\n".join(lines))
+    made: list[Result | None] = []
+    counts: list[int] = []
+    tally = recorded_tally(path, choices(), made.append, counts.append, 3)
+    assert tally is not None
+    assert (tally.samples, sum(counts), len(counts) > 3) == (60, 59, True)
+    assert [result and result.id for result in made] == ["lines.jsonl, line 31"]
+
+
+def test_what_a_process_fails_on_is_counted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short_of_memory(*_: object) -> None:
+        raise MemoryError
+
+    path = tmp_path / "lines.jsonl"
+    path.write_text(json.dumps(line_of(1)))
+    found = recorded._found(path, choices(), recorded._Part())
+    assert found is not None
+    assert found.tally.samples == 1
+    monkeypatch.setattr(recorded, "_count", short_of_memory)
+    assert recorded._found(path, choices(), recorded._Part()) is None
+
+
+def test_what_processes_do_not_share(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text(f"{json.dumps(line_of(1))}\n")
+    for options in ({"out": tmp_path / "out.jsonl"}, {"columns": {"id": "id"}}):
+        with pytest.raises(InputError, match=r"workers: expected 1, got 2.*JSON lines"):
+            score_dataset(path, workers=2, **options)  # type: ignore[arg-type]  # of several types
+    with pytest.raises(InputError, match="workers: expected a whole number of 1 or more"):
+        score_dataset(path, workers=0)
+    assert score_dataset(path, workers=5) == score_dataset(path)
 
 
 def test_other_files_go_the_other_way(tmp_path: Path) -> None:

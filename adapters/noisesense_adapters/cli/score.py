@@ -91,6 +91,15 @@ def score(
     claims: options.ClaimsOption = None,
     device: options.DeviceOption = None,
     batch_size: options.BatchSizeOption = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="How many processes count recorded verdicts in JSON lines; for files of 100,000 "
+            "samples and more.",
+        ),
+    ] = 1,
     out: Annotated[
         Path | None, _output(metavar="FILE", help="Write the results: .jsonl or .parquet.")
     ] = None,
@@ -195,6 +204,7 @@ def score(
                         on_done=progress.add,
                         on_rows=progress.advance,
                         confidence=confidence or 0.95,
+                        workers=workers,
                     )
             except KeyboardInterrupt:
                 if model is not None:

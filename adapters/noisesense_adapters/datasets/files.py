@@ -54,10 +54,21 @@ def jsonl_rows(path: Path) -> Iterator[Raw]:
     return (jsonl_row(path, *line) for line in jsonl_lines(path))
 
 
-def jsonl_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold something, counted from 1; of one above `LARGEST` its beginning."""
+def jsonl_lines(
+    path: Path, first: int = 1, start: int = 0, end: int | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, with their numbers; of one above `LARGEST` its beginning.
+
+    Args:
+        path: the file.
+        first: the number of the line that begins at ``start``.
+        start: in bytes.
+        end: behind a line, in bytes; None: that of the file.
+    """
     with opened(path) as file:
-        for number, line in enumerate(_lines(file), start=1):
+        if start:  # a pipe has no positions
+            file.seek(start)
+        for number, line in enumerate(_lines(file, end), start=first):
             if number == 1:
                 refuse_other_encodings(line, path)
             if line.strip():
@@ -80,9 +91,9 @@ def opened(path: Path) -> Generator[IO[bytes], None, None]:
         raise InputError("a readable file", got, where=str(path)) from error
 
 
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
+def _lines(file: IO[bytes], end: int | None = None) -> Iterator[bytes]:
     """The lines; of one above `LARGEST` its beginning, which is longer than that."""
-    while line := file.readline(LARGEST + 1):
+    while (end is None or file.tell() < end) and (line := file.readline(LARGEST + 1)):
         yield line
         while len(line) > LARGEST and not line.endswith(b"\n"):
             line = file.readline(LARGEST + 1)
