@@ -180,7 +180,8 @@ BRIDGES: dict[str, Bridge] = {
 async def judged(bridge: Bridge, fault: Fault) -> tuple[str, int]:
     """What came of the sample that was struck, and the requests made about it."""
     with ScriptedServer(mind(), script=fault.script()) as server:
-        async with bridge(server, 1.0 if fault.misbehavior.hang else 60.0) as llm:
+        # Long enough that only what hangs is late, also on a busy machine.
+        async with bridge(server, 4.0 if fault.misbehavior.hang else 60.0) as llm:
             judge = LLMJudge(llm)
             results = await asyncio.gather(
                 *(judge.judge_detailed(sample) for sample, _ in pairs()), return_exceptions=True

@@ -12,11 +12,9 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
-from noisesense.stats.compare import ClaimChange
-from noisesense.stats.interval import (
-    Resampling,
-    sign_flip_interval,
-)
+from noisesense.scoring.definitions import Mode
+from noisesense.stats.compare import ClaimChange, SampleChange, _decision
+from noisesense.stats.interval import Interval, Resampling, sign_flip_interval
 from noisesense.stats.resampling import Unit
 from support.simulated import POPULATIONS, Draw, result_of
 
@@ -336,3 +334,93 @@ def test_the_interval_of_few_pairs_is_what_an_exact_test_does_not_reject(pairs: 
     for end, outwards in ((found.low, -1e-6), (found.high, 1e-6)):
         assert p_value(end - outwards) > 0.05
         assert p_value(end + outwards) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "margin", "decision"),
+    [
+        (0.0, 0.5, 0.0, "undecided"),  # what ends at the margin is not beyond it
+        (0.125, 0.5, 0.125, "undecided"),
+        (0.126, 0.5, 0.125, "worse"),
+        (-0.5, 0.0, 0.0, "undecided"),
+        (-0.5, -0.125, 0.125, "undecided"),
+        (-0.5, -0.126, 0.125, "better"),
+        (-0.125, 0.125, 0.125, "same"),
+        (-0.126, 0.125, 0.125, "undecided"),
+        (-0.125, 0.126, 0.125, "undecided"),
+        (0.0, 0.0, 0.0, "undecided"),  # without a margin nothing is the same
+    ],
+)
+def test_decisions(low: float, high: float, margin: float, decision: str) -> None:
+    assert _decision(Interval(low, high, 0.95, "sign-flip", 40), margin) == decision
+    assert _decision(None, margin) == "undecided"
+
+
+def one(low: float, high: float) -> dict[Mode, tuple[float, float] | None]:
+    return {"relevant": (low, high), "irrelevant": None}
+
+
+def test_what_is_certain_to_have_changed() -> None:
+    """A value from 0 to 1/2 and one of 1/2 may be the same; one of 3/4 is at least 1/4 more. What
+    has something to measure in one version alone changed as well, by no number."""
+    values: dict[Mode, float | None] = {"relevant": 0.5, "irrelevant": None}
+    nothing: dict[Mode, tuple[float, float] | None] = {"relevant": None, "irrelevant": None}
+    for before, after, changed, largest in (
+        (one(0.0, 0.5), one(0.5, 0.5), False, 0.0),
+        (one(0.5, 0.5), one(0.0, 0.5), False, 0.0),
+        (one(0.0, 0.5), one(0.75, 0.75), True, 0.25),
+        (one(0.75, 0.75), one(0.0, 0.5), True, 0.25),
+        (nothing, one(0.0, 1.0), True, 0.0),
+        (one(0.0, 1.0), nothing, True, 0.0),
+        (nothing, nothing, False, 0.0),
+    ):
+        change = SampleChange("a", values, values, before, after, ())
+        assert (change.changed("relevant"), change.largest) == (changed, largest)
+        assert not change.changed("irrelevant")
+    assert (change.difference("relevant"), change.difference("irrelevant")) == (0.0, None)
+    for a, b in ((values, dict.fromkeys(values)), (dict.fromkeys(values), values)):
+        assert SampleChange("a", a, b, nothing, nothing, ()).difference("relevant") is None
+
+
+def test_changes_of_one_size_come_by_their_claims_and_then_by_their_names() -> None:
+    """The values are the same: a wrong claim was replaced by another, or by two others of four."""
+    before = ("x", False, [0])
+    rest: list[Claim] = [("c", True, []), ("d", True, [])]
+    a = [told(name, before, *rest, question=name) for name in ("3", "1", "2")]
+    b = [
+        told("3", ("y", False, [0]), *rest, question="3"),
+        told("1", ("y", False, [0]), *rest, question="1"),
+        told("2", ("y", False, [0]), ("c", True, []), ("e", True, []), question="2"),
+    ]
+    assert [change.id for change in compare(a, b).changes] == ["2", "1", "3"]
+
+
+def test_clusters_where_some_are_missing() -> None:
+    named = [result_of(i, (i % 2, 2), cluster=i % 3) for i in range(6)]
+    mixed = [*named[:5], result_of(5, (1, 2))]
+    assert compare(named, named).clusters == 3
+    assert compare(named, named, cluster=False).clusters is None
+    assert compare(mixed, mixed).clusters is None
+    with pytest.raises(InputError, match="A, cluster: expected a cluster for every pair"):
+        compare(mixed, mixed, cluster=True)
+
+
+def test_warnings_count_what_is_missing() -> None:
+    whole = [result_of(i, (i % 2, 2)) for i in range(31)]
+    assert compare(whole[:30], whole[:30]).warnings == ()
+    few = "relevant: 29 pairs; below 30 little can be decided."
+    assert few in compare(whole[:29], whole[:29]).warnings
+    left = "1 samples are only in A and 0 only in B; they are in no figure."
+    assert compare(whole, whole[:30]).warnings == (left,)
+    right = "0 samples are only in A and 1 only in B; they are in no figure."
+    assert compare(whole[:30], whole).warnings == (right,)
+    unclear = score(Verdicts.from_matrices([None], [[True]], relevant=[True]))
+    found = compare(whole[:30], [Result("0", unclear), *whole[1:30]])
+    assert found.warnings[0].startswith("relevant: 1 of 30 pairs is undetermined; the difference")
+    assert found.relevant is not None
+    assert (found.relevant.undetermined, found.relevant.difference) == (1, None)
+    assert found.relevant.mean_a is not None
+    assert found.relevant.mean_b is None
+    turned = compare([Result("0", unclear), *whole[1:30]], whole[:30]).relevant
+    assert turned is not None
+    assert (turned.undetermined, turned.mean_a, turned.difference) == (1, None, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 
 import pytest
@@ -159,7 +160,7 @@ def test_without_errors_the_estimate_is_the_score(definition: DefinitionName) ->
         Shape(reference_claims=(0, 1), undetermined=0.3, labelled=0.4),
     )
     for shape in shapes:
-        for _, verdicts in random_pairs(40, shape=shape):
+        for _, verdicts in random_pairs(20, shape=shape):
             scored = score(verdicts, definition=definition)
             table = Table.of(verdicts)
             found = expected_score(table, (EXACT,) * 3, definition)
@@ -249,19 +250,44 @@ def test_rates_of_few_labels_make_a_wider_band() -> None:
 def test_other_rates_give_the_band_they_would_have_alone() -> None:
     """With one pair of rates to draw, the band lies around the estimate at that pair."""
     rng = random.Random(9)
-    tables = [ragchecker_like(rng, chunks=3) for _ in range(12)]
-    drawn = sensitivity_band(
-        tables, direction="truth", false_yes=0.02, draws=[(0.05, 0.1)], confidence=0.8
+    closed = [ragchecker_like(rng, chunks=3) for _ in range(12)]
+    shape = Shape(undetermined=0.2, labelled=0.4)
+    for tables in (closed, [verdicts for _, verdicts in random_pairs(12, shape=shape)]):
+        drawn, alone = (
+            sensitivity_band(tables, direction="truth", confidence=0.8, **options)  # type: ignore[arg-type]
+            for options in (
+                {"false_yes": 0.02, "draws": [(0.05, 0.1)]},
+                {"false_yes": 0.05, "false_no": 0.1},
+            )
+        )
+        for mode in MODES:
+            found, expected = drawn.mode(mode), alone.mode(mode)
+            assert found is not None
+            assert expected is not None
+            assert found.moved_bounds != pytest.approx(expected.moved_bounds)
+            assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_where_rates_are_known_all_samples_say_how_far_errors_scatter() -> None:
+    """Beyond 100 samples too: so the seed, which chooses some of them, changes nothing."""
+    rng = random.Random(10)
+    tables = [ragchecker_like(rng, chunks=1) for _ in range(120)]
+    first, second = (
+        sensitivity_band(tables, direction="truth", false_yes=0.05, seed=seed).relevant
+        for seed in (1, 2)
     )
-    alone = sensitivity_band(
-        tables, direction="truth", false_yes=0.05, false_no=0.1, confidence=0.8
-    )
-    for mode in MODES:
-        found, expected = drawn.mode(mode), alone.mode(mode)
-        assert found is not None
-        assert expected is not None
-        assert found.moved != pytest.approx(expected.moved)
-        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert first is not None
+    assert second is not None
+    assert (first.low, first.high) == pytest.approx((second.low, second.high), rel=1e-9)
+
+
+def test_what_is_assumed_without_a_word() -> None:
+    tables = [Verdicts.from_matrices([False], [[False]], relevant=[True])] * 3
+    said = {"correlation": 0.0, "simulations": 200, "confidence": 0.95, "seed": 0}
+    found = sensitivity_band(tables, false_yes=0.2, false_no=0.0, **said)  # type: ignore[arg-type]
+    assert sensitivity_band(tables, false_yes=0.2) == found
+    # Only the truth takes each error on its own.
+    assert sensitivity_band(tables, false_yes=0.2, correlation=0.5, simulations=1).correlation
 
 
 def test_rates_that_leave_no_meaning_leave_the_truth_open() -> None:
@@ -272,6 +298,10 @@ def test_rates_that_leave_no_meaning_leave_the_truth_open() -> None:
         band = sensitivity_band([small] * 400, direction="truth", draws=[(rate, 0.0)]).relevant
         assert band is not None
         assert ((band.low, band.high) == (0.0, 1.0)) == is_open
+    # One of two pairs of rates that are as likely leaves everything open.
+    mixed = sensitivity_band([small], direction="truth", draws=[(0.96, 0.0), (0.0, 0.0)]).relevant
+    assert mixed is not None
+    assert (mixed.low, mixed.high) == (0.0, 1.0)
     many = Verdicts.from_matrices([False], [[True] * 8], [[False] * 8] * 30)
     for options in ({"draws": [(0.94, 0.0)]}, {"false_yes": 0.94}):
         found = sensitivity_band([many] * 2, direction="truth", **options)  # type: ignore[arg-type]
@@ -296,6 +326,15 @@ def test_a_band_holds_its_share_of_the_means() -> None:
         assert _sensitivity._band("relevant", 0, [actual], moved, means, 0.8).shift is None
 
 
+@pytest.mark.parametrize(
+    "figures", [(0.0, 1e151), (-1e151, 0.0), (0.0, math.nan), (math.inf, 0.0)]
+)
+def test_figures_out_of_range(figures: tuple[float, ...]) -> None:
+    with pytest.raises(OverflowError):
+        _sensitivity._check_range(*figures)
+    _sensitivity._check_range(0.0, -1e149, 1e149)
+
+
 def test_the_error_is_taken_one_standard_error_higher() -> None:
     # Variances 1 and 3: their mean 2 has the standard error 1 / √2.
     expected = ((2 + 0.5**0.5) / 8) ** 0.5
@@ -315,6 +354,12 @@ def test_rates_that_few_labels_leave_open_are_jeffreys() -> None:
     assert (found.false_yes, found.false_no) == (0.25, 0.0)
     all_wrong = sensitivity_band([table], false_yes=(5, 5), simulations=1)
     assert all_wrong.false_yes == 1.0
+
+
+def test_chunks_that_are_not_listed_have_no_labels() -> None:
+    claim = {"text": "a", "correct": False, "entailed_by": [2]}
+    table = Table.of(Verdicts.model_validate({"response_claims": [claim]}))
+    assert table == (bytes([NO, NO, NO, YES]), (1, 0, 3), (None, None, None))
 
 
 def test_groups_of_two_claims_a_reference_and_two_chunks() -> None:

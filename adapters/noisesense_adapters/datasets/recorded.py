@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
-import pickle
 import subprocess
 import sys
 from collections import deque
@@ -161,7 +161,7 @@ def _shared_out(
                 yield _answer(*waiting.popleft())
             with _alive(process):
                 # At once, and not buffered: it is far shorter than what a pipe holds.
-                os.write(_pipe(process.stdin).fileno(), pickle.dumps((path, chosen, part)))
+                os.write(_pipe(process.stdin).fileno(), _line([str(path), chosen, part]))
             waiting.append((part, process))
         while waiting:
             yield _answer(*waiting.popleft())
@@ -169,7 +169,20 @@ def _shared_out(
 
 def _answer(part: _Part, process: subprocess.Popen[bytes]) -> tuple[_Part, _Found | None]:
     with _alive(process):
-        return part, pickle.load(_pipe(process.stdout))
+        line = _pipe(process.stdout).readline()
+        if not line.endswith(b"\n"):
+            raise EOFError
+    try:
+        tally, failed = json.loads(line) or (None, ())
+        found = tally and _Found(Tally.from_dict(tally), [*map(Result.from_json, failed)])
+    except InputError:  # a file may hold figures that no tally in JSON does, such as -5 calls
+        found = None
+    return part, found
+
+
+def _line(data: object) -> bytes:
+    """For the other process."""
+    return json.dumps(data).encode() + b"\n"
 
 
 @contextmanager
@@ -177,7 +190,7 @@ def _alive(process: subprocess.Popen[bytes]) -> Generator[None, None, None]:
     """Raises `InputError` if the process ended, such as by the system when memory is short."""
     try:
         yield
-    except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+    except (EOFError, BrokenPipeError):
         status = process.wait()
         got = f"exit status {status}" if status >= 0 else Signals(-status).name
         hint = "is there enough memory for so many?" if status < 0 else ""
@@ -231,10 +244,12 @@ def _worker() -> Generator[subprocess.Popen[bytes], None, None]:
 
 def work() -> None:
     """Answer each part that comes in with what it adds. Ends the process with its input."""
-    with suppress(EOFError, BrokenPipeError):
-        while True:
-            answer = _found(*pickle.load(sys.stdin.buffer))
-            sys.stdout.buffer.write(pickle.dumps(answer))
+    with suppress(BrokenPipeError):
+        for line in sys.stdin.buffer:
+            path, chosen, part = json.loads(line)
+            found = _found(Path(path), chosen, _Part(*part))
+            answer = found and [found.tally.to_dict(), [*map(Result.to_json, found.failed)]]
+            sys.stdout.buffer.write(_line(answer))
             sys.stdout.buffer.flush()
     os._exit(0)  # without a word of a pipe that nobody reads any more
 

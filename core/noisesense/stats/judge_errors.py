@@ -132,10 +132,10 @@ def groups_of(
 
 
 def _hits(random: Random, count: int, rate: float) -> Iterator[int]:
-    """Each of ``count`` positions with probability ``rate``, by the gaps between hits."""
+    """Each of ``count`` positions with probability ``rate`` above 0, by the gaps between hits."""
     if rate >= 1:
         yield from range(count)
-    elif rate > 0:
+    else:
         scale = math.log1p(-rate)
         position = int(math.log(1 - random.random()) / scale)
         while position < count:
