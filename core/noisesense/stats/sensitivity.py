@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum
 from random import Random
 from typing import Literal, NamedTuple, get_args
@@ -400,6 +401,7 @@ def _truth(
             kinds = judge.corrected(rates)
             there = _mean([_ends(table, kinds, definition) for table in some])
             spread = [error_variance(table, kinds, definition) for table in known]
+            _check_range(*chain.from_iterable(spread))
             errors = [_most_error([each[at] for each in spread], len(tables)) for at in (0, 1)]
         except OverflowError:
             means += [_OPEN] * len(_NORMAL)
