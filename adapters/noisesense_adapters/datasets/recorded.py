@@ -167,9 +167,17 @@ def _shared_out(
             yield _answer(*waiting.popleft())
 
 
+_ANSWER = b"noisesense answers\n"
+"""A line before each answer: a user's own start-up code may print as well."""
+
+
 def _answer(part: _Part, process: subprocess.Popen[bytes]) -> tuple[_Part, _Found | None]:
+    answers = _pipe(process.stdout)
     with _alive(process):
-        return part, pickle.load(_pipe(process.stdout))
+        while (line := answers.readline()) != _ANSWER:
+            if not line:
+                raise EOFError
+        return part, pickle.load(answers)
 
 
 @contextmanager
@@ -177,7 +185,7 @@ def _alive(process: subprocess.Popen[bytes]) -> Generator[None, None, None]:
     """Raises `InputError` if the process ended, such as by the system when memory is short."""
     try:
         yield
-    except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+    except (EOFError, OSError, pickle.UnpicklingError):  # on Windows, EINVAL
         status = process.wait()
         got = f"exit status {status}" if status >= 0 else Signals(-status).name
         hint = "is there enough memory for so many?" if status < 0 else ""
@@ -231,10 +239,10 @@ def _worker() -> Generator[subprocess.Popen[bytes], None, None]:
 
 def work() -> None:
     """Answer each part that comes in with what it adds. Ends the process with its input."""
-    with suppress(EOFError, BrokenPipeError):
+    with suppress(EOFError, OSError):
         while True:
             answer = _found(*pickle.load(sys.stdin.buffer))
-            sys.stdout.buffer.write(pickle.dumps(answer))
+            sys.stdout.buffer.write(b"\n" + _ANSWER + pickle.dumps(answer))
             sys.stdout.buffer.flush()
     os._exit(0)  # without a word of a pipe that nobody reads any more
 
