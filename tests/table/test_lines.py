@@ -272,11 +272,11 @@ def test_what_a_process_fails_on_is_counted_again(
 
     path = tmp_path / "lines.jsonl"
     path.write_text(json.dumps(line_of(1)))
-    found = recorded._found(path, choices(), recorded._Part())
+    found = recorded._part_tally(path, choices(), recorded._Part())
     assert found is not None
     assert found.tally.samples == 1
     monkeypatch.setattr(recorded, "_count", short_of_memory)
-    assert recorded._found(path, choices(), recorded._Part()) is None
+    assert recorded._part_tally(path, choices(), recorded._Part()) is None
 
 
 def test_what_processes_do_not_share(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def jsonl_lines(
     Args:
         path: the file.
         first: the number of the line that begins at ``start``.
-        start: in bytes.
-        end: behind a line, in bytes; None: that of the file.
+        start: where to begin, in bytes; at the beginning of a line.
+        end: where to stop, in bytes; at the end of a line. None: at the end of the file.
     """
     with opened(path) as file:
         if start:  # a pipe has no positions

@@ -142,7 +142,7 @@ def _count(
             on_rows(counted.samples)
 
 
-class _Found(NamedTuple):
+class _PartTally(NamedTuple):
     """What a part adds, and its results that failed."""
 
     tally: Tally
@@ -151,7 +151,7 @@ class _Found(NamedTuple):
 
 def _shared_out(
     path: Path, chosen: Choices, workers: int
-) -> Generator[tuple[_Part, _Found | None], None, None]:
+) -> Generator[tuple[_Part, _PartTally | None], None, None]:
     """The file's parts in order, counted by so many processes; None: this one must count it."""
     with ExitStack() as stack:
         processes = [stack.enter_context(_worker()) for _ in range(workers)]
@@ -171,7 +171,7 @@ _ANSWER = b"noisesense answers\n"
 """A line before each answer: a user's own start-up code may print as well."""
 
 
-def _answer(part: _Part, process: subprocess.Popen[bytes]) -> tuple[_Part, _Found | None]:
+def _answer(part: _Part, process: subprocess.Popen[bytes]) -> tuple[_Part, _PartTally | None]:
     answers = _pipe(process.stdout)
     with _alive(process):
         while (line := answers.readline()) != _ANSWER:
@@ -241,13 +241,13 @@ def work() -> None:
     """Answer each part that comes in with what it adds. Ends the process with its input."""
     with suppress(EOFError, OSError):
         while True:
-            answer = _found(*pickle.load(sys.stdin.buffer))
+            answer = _part_tally(*pickle.load(sys.stdin.buffer))
             sys.stdout.buffer.write(b"\n" + _ANSWER + pickle.dumps(answer))
             sys.stdout.buffer.flush()
     os._exit(0)  # without a word of a pipe that nobody reads any more
 
 
-def _found(path: Path, chosen: Choices, part: _Part) -> _Found | None:
+def _part_tally(path: Path, chosen: Choices, part: _Part) -> _PartTally | None:
     tally, failed = Tally(), list[Result]()
 
     def keep(result: Result | None) -> None:
@@ -256,9 +256,9 @@ def _found(path: Path, chosen: Choices, part: _Part) -> _Found | None:
 
     try:
         _count(path, chosen, tally, keep, _ignore, part)
-    except Exception:  # noqa: BLE001 - the first process counts this part and comes upon it as well
+    except Exception:  # noqa: BLE001 - the first process counts this part and raises it
         return None
-    return _Found(tally, failed)
+    return _PartTally(tally, failed)
 
 
 @contextmanager

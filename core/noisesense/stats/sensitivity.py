@@ -330,7 +330,8 @@ def _tables(verdicts: Iterable[Verdicts | Score | Result]) -> tuple[list[Table],
 
 _OPEN: _Ends = ((0.0, 1.0), (0.0, 1.0))
 _LARGEST = 1e150
-"""Beyond this squares leave the range of floats, and an estimate from 0 to 1 says nothing."""
+"""The square of a larger number may be too large for a float; and an estimate so far from 0 to 1
+says nothing."""
 
 
 def _check_range(*figures: float) -> None:
