@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from fractions import Fraction
@@ -74,10 +75,11 @@ def test_a_split_of_many_is_by_the_published_algorithm(share: float, count: int)
     probability = stats.binom(count, p).pmf
     least = pairs[:, 1] * alpha / (a / edge**2 + b)
     taken = least <= probability(ks) / probability(np.floor((count + 1) * p))
-    expected = (ks if share <= 0.5 else count - ks)[taken].tolist()
+    expected = ks[taken].tolist()
     given = iter(pairs[: np.flatnonzero(taken)[-1] + 1].ravel().tolist())
+    odds = math.log(p / (1 - p))
     drawn = [
-        _resampling._binomial_of_many(count, share, given.__next__) for _ in range(len(expected))
+        _resampling._binomial_of_many(count, p, odds, given.__next__) for _ in range(len(expected))
     ]
     assert drawn == expected
     assert next(given, None) is None
@@ -89,14 +91,15 @@ def test_uniform_numbers_at_their_ends() -> None:
     """Zero as the first of a pair is no place, as the second (without the shortcut) it has no
     logarithm; the next pair counts. Its first number 1/2 means the middle."""
     numbers = iter([0.0, 0.5, 0.99, 0.0, 0.5, 0.5])
-    assert _resampling._binomial_of_many(5000, 0.3, numbers.__next__) == 1500
+    assert _resampling._binomial_of_many(5000, 0.3, math.log(3 / 7), numbers.__next__) == 1500
 
 
 def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than 2,000 draws of which more than 10 are expected on either side."""
     asked: list[tuple[int, float]] = []
 
-    def by_rejection(count: int, share: float, uniform: object) -> int:
+    def by_rejection(count: int, share: float, odds: float, uniform: object) -> int:
+        assert odds == pytest.approx(math.log(share / (1 - share)))
         asked.append((count, share))
         return 7
 
@@ -107,9 +110,11 @@ def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         asked.clear()
         drawn = _resampling._Tree(counts).draw(random.Random(0))
-        assert asked == ([(sum(counts), counts[0] / sum(counts))] if many else [])
+        expected = (sum(counts), pytest.approx(min(counts) / sum(counts)))
+        assert asked == ([expected] if many else [])
         assert sum(drawn) == sum(counts)
-        assert (drawn[0] == 7) == many
+        # The smaller part is drawn.
+        assert (drawn[counts.index(min(counts))] == 7) == many
 
 
 def test_resamples_of_many_units_have_their_frequencies() -> None:
