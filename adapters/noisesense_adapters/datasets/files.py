@@ -45,7 +45,6 @@ def refuse_other_encodings(start: bytes, path: Path) -> None:
 
 LARGEST = 1 << 25
 """The largest line, cell or row, in bytes: what is larger is no sample, and would fill memory."""
-
 _BUFFER = 1 << 16
 
 
@@ -60,10 +59,8 @@ def jsonl_lines(
     """The lines that hold something, with their numbers; of one above `LARGEST` its beginning.
 
     Args:
-        path: the file.
-        first: the number of the line that begins at ``start``.
-        start: where to begin, in bytes; at the beginning of a line.
-        end: where to stop, in bytes; at the end of a line. None: at the end of the file.
+        first: the number of the line that begins at byte ``start``.
+        end: where to stop, in bytes, behind a line; None: with the file.
     """
     with opened(path) as file:
         if start:  # a pipe has no positions
