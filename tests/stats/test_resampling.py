@@ -87,6 +87,28 @@ def test_a_split_of_many_is_by_the_published_algorithm(share: float, count: int)
         assert 0 in drawn
 
 
+@pytest.mark.parametrize(
+    ("share", "count"), [(0.0, 5000), (0.0005, 2001), (0.0049, 2001), (1e-6, 4_000_000)]
+)
+def test_a_rare_part_is_drawn_by_inversion(share: float, count: int) -> None:
+    numbers = np.linspace(0.0005, 0.9995, 1000).tolist()
+    given = iter(numbers)
+    drawn = [_resampling._binomial_of_rare(count, share, given.__next__) for _ in numbers]
+    assert drawn == np.maximum(stats.binom(count, share).ppf(numbers), 0).tolist()
+
+
+def test_a_number_that_rounding_leaves_over_is_drawn_anew() -> None:
+    numbers = iter([1.0, 0.5])
+    assert _resampling._binomial_of_rare(5000, 0.001, numbers.__next__) == 5
+
+
+def test_millions_of_clean_samples_and_few_noisy_ones_take_no_time() -> None:
+    tree = _resampling._Tree([10**12, 3])
+    draws = [tree.draw(random.Random(i))[1] for i in range(2000)]
+    # Poisson with mean 3; five standard errors.
+    assert abs(np.mean(draws) - 3) < 5 * (3 / 2000) ** 0.5
+
+
 def test_uniform_numbers_at_their_ends() -> None:
     """Zero as the first of a pair is no place, as the second (without the shortcut) it has no
     logarithm; the next pair counts. Its first number 1/2 means the middle."""
@@ -95,7 +117,8 @@ def test_uniform_numbers_at_their_ends() -> None:
 
 
 def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than 2,000 draws of which more than 10 are expected on either side."""
+    """More than 2,000 draws of which more than 10 are expected on either side; rarer ones are by
+    inversion."""
     asked: list[tuple[int, float]] = []
 
     def by_rejection(count: int, share: float, odds: float, uniform: object) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import floor, lgamma, log, sqrt
+from math import exp, floor, lgamma, log, log1p, sqrt
 from operator import mul
 from random import Random
 
@@ -85,9 +85,12 @@ class _Tree:
         getrandbits, uniform = random.getrandbits, random.random
         for node, smaller, larger, digits, least, odds in self._nodes:
             count = drawn[node]
-            if count > _MANY and count * least > _LEAST_MEAN:
-                part = drawn[smaller] = _binomial_of_many(count, least, odds, uniform)
-                drawn[larger] = count - part
+            if count > _MANY:
+                if count * least > _LEAST_MEAN:
+                    part = _binomial_of_many(count, least, odds, uniform)
+                else:
+                    part = _binomial_of_rare(count, least, uniform)
+                drawn[smaller], drawn[larger] = part, count - part
             elif count:
                 left = count if digits is None else _binomial(count, digits, getrandbits)
                 drawn[2 * node], drawn[2 * node + 1] = left, count - left
@@ -125,7 +128,28 @@ def _binomial(count: int, share: tuple[int, ...], getrandbits: Callable[[int], i
 
 
 _MANY, _LEAST_MEAN = 2000, 10
-"""From here on a draw by rejection is quicker than one bit for each number; and sound."""
+"""From here on one bit for each number is slower; and above this mean rejection is sound."""
+_MOST_RARE = 110
+"""More have a probability below 1e-70 where 10 are expected."""
+
+
+def _binomial_of_rare(count: int, share: float, uniform: Callable[[], float]) -> int:
+    """The same distribution by inversion: the least ``k`` with ``P(drawn ≤ k) ≥ u``.
+
+    Its time grows with ``share · count``, which is at most 10.
+
+    Source: Kachitvichyanukul and Schmeiser (1988), Binomial random variate generation,
+    Communications of the ACM 31, algorithm BINV.
+    """
+    while True:
+        left, k = uniform(), 0
+        probability = exp(count * log1p(-share))
+        while left > probability and k <= _MOST_RARE:
+            left -= probability
+            k += 1
+            probability *= (count - k + 1) / k * share / (1 - share)
+        if k <= _MOST_RARE:  # else a rounding left something of a number close to 1
+            return k
 
 
 def _binomial_of_many(
