@@ -103,6 +103,16 @@ def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     assert [claim.correct for claim in evaluated.judgement.verdicts.response_claims] == [False]
 
 
+def test_given_verdicts_name_no_chunk_where_nothing_was_retrieved() -> None:
+    rows = RowEvaluator({**USUAL, "verdicts": ("verdicts",)}, ScriptedLLM, judge=Claims())
+    item = {"outputs": {"answer": "a", "contexts": []}, "expected": "r"}
+    for entailed_by, chunks in (([0], None), ([], [{"text": "c", "relevant": True}])):
+        claim = {"text": "a", "correct": False, "entailed_by": entailed_by}
+        verdicts = {"response_claims": [claim], "chunks": chunks}
+        with pytest.raises(InputError, match="no chunk, as nothing was retrieved"):
+            rows.places.read({**item, "verdicts": verdicts})
+
+
 def test_the_error_of_a_missing_text_names_all_that_there_is() -> None:
     rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims())
     with pytest.raises(InputError) as raised:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -57,31 +56,31 @@ def test_a_split_of_many_is_binomial(share: float, count: int) -> None:
     assert stats.chisquare(observed, np.diff(below) * len(drawn)).pvalue > 0.001
 
 
-def of_many(count: int, share: float, uniform: Callable[[], float]) -> int:
-    return _resampling._binomial_of_many(count, share, math.log(share / (1 - share)), uniform)
-
-
 @pytest.mark.parametrize(
-    ("share", "count"), [(0.006, 2001), (0.01, 2100), (0.3, 5000), (0.47, 4000), (0.5, 1_000_000)]
+    ("share", "count"), [(0.006, 2001), (0.01, 2100), (0.3, 5000), (0.97, 4000), (0.5, 1_000_000)]
 )
 def test_a_split_of_many_is_by_the_published_algorithm(share: float, count: int) -> None:
     """For the same uniform numbers what Hörmann's BTRS gives without its shortcut (the squeeze),
     by SciPy's binomial probabilities instead of logarithms of factorials."""
-    deviation = (count * share * (1 - share)) ** 0.5
+    p = min(share, 1 - share)
+    deviation = (count * p * (1 - p)) ** 0.5
     b = 1.15 + 2.53 * deviation
-    a = -0.0873 + 0.0248 * b + 0.01 * share
+    a = -0.0873 + 0.0248 * b + 0.01 * p
     alpha = (2.83 + 5.1 / b) * deviation
     rng = np.random.default_rng(4)
     pairs = np.column_stack([rng.random(20_000), rng.random(20_000) ** rng.choice([1, 8], 20_000)])
     u = pairs[:, 0] - 0.5
     edge = 0.5 - abs(u)
-    ks = np.floor((2 * a / edge + b) * u + count * share + 0.5)
-    probability = stats.binom(count, share).pmf
+    ks = np.floor((2 * a / edge + b) * u + count * p + 0.5)
+    probability = stats.binom(count, p).pmf
     least = pairs[:, 1] * alpha / (a / edge**2 + b)
-    taken = least <= probability(ks) / probability(np.floor((count + 1) * share))
+    taken = least <= probability(ks) / probability(np.floor((count + 1) * p))
     expected = ks[taken].tolist()
     given = iter(pairs[: np.flatnonzero(taken)[-1] + 1].ravel().tolist())
-    drawn = [of_many(count, share, given.__next__) for _ in range(len(expected))]
+    odds = math.log(p / (1 - p))
+    drawn = [
+        _resampling._binomial_of_many(count, p, odds, given.__next__) for _ in range(len(expected))
+    ]
     assert drawn == expected
     assert next(given, None) is None
     if share < 0.01:
@@ -92,15 +91,15 @@ def test_uniform_numbers_at_their_ends() -> None:
     """Zero as the first of a pair is no place, as the second (without the shortcut) it has no
     logarithm; the next pair counts. Its first number 1/2 means the middle."""
     numbers = iter([0.0, 0.5, 0.99, 0.0, 0.5, 0.5])
-    assert of_many(5000, 0.3, numbers.__next__) == 1500
+    assert _resampling._binomial_of_many(5000, 0.3, math.log(3 / 7), numbers.__next__) == 1500
 
 
 def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than 2,000 draws of which more than 10 are expected on either side."""
     asked: list[tuple[int, float]] = []
 
-    def by_rejection(count: int, share: float, log_odds: float, uniform: object) -> int:
-        assert log_odds == pytest.approx(math.log(share / (1 - share)))
+    def by_rejection(count: int, share: float, odds: float, uniform: object) -> int:
+        assert odds == pytest.approx(math.log(share / (1 - share)))
         asked.append((count, share))
         return 7
 
@@ -111,9 +110,10 @@ def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         asked.clear()
         drawn = _resampling._Tree(counts).draw(random.Random(0))
-        share = min(counts) / sum(counts)  # the smaller part is drawn
-        assert asked == ([(sum(counts), pytest.approx(share))] if many else [])
+        expected = (sum(counts), pytest.approx(min(counts) / sum(counts)))
+        assert asked == ([expected] if many else [])
         assert sum(drawn) == sum(counts)
+        # The smaller part is drawn.
         assert (drawn[counts.index(min(counts))] == 7) == many
 
 

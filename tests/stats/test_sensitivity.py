@@ -311,6 +311,28 @@ def test_rates_that_leave_no_meaning_leave_the_truth_open() -> None:
             assert band.moved_bounds == ((0.0, 1.0) if "false_yes" in options else band.bounds)
 
 
+def test_a_claim_without_weight_adds_nothing_however_large() -> None:
+    """A judge that never says a false "no" leaves correct claims correct. Sixty cells of a chunk
+    stand for (1 / 0.06)^60, and eight chunks for a number that no float holds."""
+    right = Verdicts.from_matrices([True] * 2, [[True] * 8] * 2, [[False] * 8] * 60)
+    found = sensitivity_band([right] * 2, direction="truth", draws=[(0.94, 0.0)])
+    for band in (found.relevant, found.irrelevant):
+        assert band is not None
+        assert (band.low, band.high) == (0.0, 0.0)
+
+
+def test_a_scatter_that_no_float_holds_leaves_the_truth_open() -> None:
+    """Only the first chunk is irrelevant, so the estimate is a small number. For two claims
+    together, the 159 others stand for 10^318 on the way to it."""
+    labels = [False] + [True] * 159
+    two = Verdicts.from_matrices([False] * 2, [[False] * 160] * 2, relevant=labels)
+    found = sensitivity_band(
+        [two] * 2, direction="truth", definition="promptfoo", draws=[(0.9, 0.0)]
+    ).irrelevant
+    assert found is not None
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
 def test_a_band_holds_its_share_of_the_means() -> None:
     """Means 0, 0.005, … 0.5 of the lowest values, 0.5 more of the highest: a tenth of them lies
     beyond either end of a band of 80%."""

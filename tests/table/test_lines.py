@@ -247,6 +247,11 @@ def test_several_processes_tell_of_the_same_rows(
     # What lies in the working directory is nobody's module.
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pickle.py").write_text("raise SystemExit")
+    # What a user's start-up code prints is no answer.
+    start_up = tmp_path / "start_up"
+    start_up.mkdir()
+    (start_up / "sitecustomize.py").write_text("print('Hello', end='')")
+    monkeypatch.setenv("PYTHONPATH", str(start_up))
     path = tmp_path / "lines.jsonl"
     lines = [json.dumps(line_of(seed)) for seed in range(60)]
     lines[30] = "{"
@@ -267,11 +272,11 @@ def test_what_a_process_fails_on_is_counted_again(
 
     path = tmp_path / "lines.jsonl"
     path.write_text(json.dumps(line_of(1)))
-    found = recorded._found(path, choices(), recorded._Part())
+    found = recorded._part_tally(path, choices(), recorded._Part())
     assert found is not None
     assert found.tally.samples == 1
     monkeypatch.setattr(recorded, "_count", short_of_memory)
-    assert recorded._found(path, choices(), recorded._Part()) is None
+    assert recorded._part_tally(path, choices(), recorded._Part()) is None
 
 
 def test_what_processes_do_not_share(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -13,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import score
+from noisesense import InputError, score
 from noisesense.scoring.results import Result
+from noisesense_adapters.datasets import recorded
 from support.command import environment
 from support.tables import random_pairs
 
@@ -113,6 +115,12 @@ def test_one_that_is_killed_is_an_error(lines: Path) -> None:
             "error: workers: expected processes that run to their end, got one ended by SIGKILL."
             " Hint: is there enough memory for so many?\n",
         )
+
+
+def test_a_broken_pipe_of_windows_is_the_same_error() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(InputError, match="one ended by exit status 3"), recorded._alive(process):
+        raise OSError(errno.EINVAL, "Invalid argument")
 
 
 def test_nothing_is_lost_while_they_are_stopped(lines: Path) -> None:

@@ -28,7 +28,7 @@ from noisesense_adapters.toolbox.judges import (
     given_judge,
     judge_over,
     nothing_retrieved,
-    read_verdicts,
+    verdicts_given,
 )
 
 Modes = Literal["relevant", "irrelevant", "both"]
@@ -89,8 +89,8 @@ class Places:
         )
         verdicts = found["verdicts"]
         if verdicts is not None:
-            beside = sample if chunks else None
-            verdicts = read_verdicts(without_nulls(verdicts), beside, "verdicts")
+            verdicts = without_nulls(verdicts)
+            verdicts = verdicts_given(verdicts, sample, "verdicts", retrieved=bool(chunks))
         elif not chunks:
             verdicts = nothing_retrieved(sample.response)
         return sample, verdicts

@@ -59,7 +59,11 @@ def jsonl_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, with their numbers; of one above `LARGEST` its beginning.
 
-    From byte ``start``, where the line ``first`` begins, to byte ``end``, behind a line.
+    Args:
+        path: the file.
+        first: the number of the line that begins at ``start``.
+        start: where to begin, in bytes; at the beginning of a line.
+        end: where to stop, in bytes; at the end of a line. None: at the end of the file.
     """
     with opened(path) as file:
         if start:  # a pipe has no positions

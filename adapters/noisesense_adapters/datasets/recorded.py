@@ -142,7 +142,7 @@ def _count(
             on_rows(counted.samples)
 
 
-class _Found(NamedTuple):
+class _PartTally(NamedTuple):
     """What a part adds, and its results that failed."""
 
     tally: Tally
@@ -151,7 +151,7 @@ class _Found(NamedTuple):
 
 def _shared_out(
     path: Path, chosen: Choices, workers: int
-) -> Generator[tuple[_Part, _Found | None], None, None]:
+) -> Generator[tuple[_Part, _PartTally | None], None, None]:
     """The file's parts in order, counted by so many processes; None: this one must count it."""
     with ExitStack() as stack:
         processes = [stack.enter_context(_worker()) for _ in range(workers)]
@@ -167,14 +167,21 @@ def _shared_out(
             yield _answer(*waiting.popleft())
 
 
-def _answer(part: _Part, process: subprocess.Popen[bytes]) -> tuple[_Part, _Found | None]:
+_ANSWER = b"noisesense answers "
+"""Begins each answer's line: a user's own start-up code may print as well."""
+
+
+def _answer(part: _Part, process: subprocess.Popen[bytes]) -> tuple[_Part, _PartTally | None]:
+    answers = _pipe(process.stdout)
     with _alive(process):
-        line = _pipe(process.stdout).readline()
-        if not line.endswith(b"\n"):
+        for line in answers:
+            if line.startswith(_ANSWER) and line.endswith(b"\n"):
+                break
+        else:
             raise EOFError
     try:
-        tally, failed = json.loads(line) or (None, ())
-        found = tally and _Found(Tally.from_dict(tally), [*map(Result.from_json, failed)])
+        tally, failed = json.loads(line.removeprefix(_ANSWER)) or (None, ())
+        found = tally and _PartTally(Tally.from_dict(tally), [*map(Result.from_json, failed)])
     except InputError:  # a file may hold figures that no tally in JSON does, such as -5 calls
         found = None
     return part, found
@@ -190,7 +197,7 @@ def _alive(process: subprocess.Popen[bytes]) -> Generator[None, None, None]:
     """Raises `InputError` if the process ended, such as by the system when memory is short."""
     try:
         yield
-    except (EOFError, BrokenPipeError):
+    except (EOFError, OSError):  # on Windows, EINVAL
         status = process.wait()
         got = f"exit status {status}" if status >= 0 else Signals(-status).name
         hint = "is there enough memory for so many?" if status < 0 else ""
@@ -244,17 +251,17 @@ def _worker() -> Generator[subprocess.Popen[bytes], None, None]:
 
 def work() -> None:
     """Answer each part that comes in with what it adds. Ends the process with its input."""
-    with suppress(BrokenPipeError):
+    with suppress(OSError):
         for line in sys.stdin.buffer:
             path, chosen, part = json.loads(line)
-            found = _found(Path(path), chosen, _Part(*part))
+            found = _part_tally(Path(path), chosen, _Part(*part))
             answer = found and [found.tally.to_dict(), [*map(Result.to_json, found.failed)]]
-            sys.stdout.buffer.write(_line(answer))
+            sys.stdout.buffer.write(b"\n" + _ANSWER + _line(answer))
             sys.stdout.buffer.flush()
     os._exit(0)  # without a word of a pipe that nobody reads any more
 
 
-def _found(path: Path, chosen: Choices, part: _Part) -> _Found | None:
+def _part_tally(path: Path, chosen: Choices, part: _Part) -> _PartTally | None:
     tally, failed = Tally(), list[Result]()
 
     def keep(result: Result | None) -> None:
@@ -263,9 +270,9 @@ def _found(path: Path, chosen: Choices, part: _Part) -> _Found | None:
 
     try:
         _count(path, chosen, tally, keep, _ignore, part)
-    except Exception:  # noqa: BLE001 - the first process counts this part and comes upon it as well
+    except Exception:  # noqa: BLE001 - the first process counts this part and raises it
         return None
-    return _Found(tally, failed)
+    return _PartTally(tally, failed)
 
 
 @contextmanager

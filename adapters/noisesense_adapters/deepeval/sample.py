@@ -12,7 +12,7 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample, Verdicts
 from noisesense.errors import describe, located
-from noisesense_adapters.toolbox.judges import STAND_IN, nothing_retrieved, read_verdicts
+from noisesense_adapters.toolbox.judges import STAND_IN, nothing_retrieved, verdicts_given
 
 VERDICTS = "verdicts"
 LABELS = "chunk_labels"
@@ -116,11 +116,12 @@ def given_verdicts(
     another sample: scoring that one with them would be meaningless.
     """
     own = _metadata(test_case).get(VERDICTS)
-    retrieved = sample if test_case.retrieval_context else None
+    retrieved = bool(test_case.retrieval_context)
     if own is not None:
-        return read_verdicts(own, retrieved, f"{place_of(test_case)}, metadata[{VERDICTS!r}]")
+        where = f"{place_of(test_case)}, metadata[{VERDICTS!r}]"
+        return verdicts_given(own, sample, where, retrieved=retrieved)
     if of_metric is None:
-        return nothing_retrieved(sample.response) if retrieved is None else None
+        return None if retrieved else nothing_retrieved(sample.response)
     with _lock:
         _, key = _used_for.setdefault(id(of_metric), (of_metric, sample.key))
         if len(_used_for) > _REMEMBERED:
@@ -133,4 +134,4 @@ def given_verdicts(
             hint='put each test case\'s own into its metadata["verdicts"], '
             "or give a recording of all: judge=RecordedJudge(…)",
         )
-    return read_verdicts(of_metric, retrieved, "verdicts")
+    return verdicts_given(of_metric, sample, "verdicts", retrieved=retrieved)

@@ -123,3 +123,19 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
         read = Verdicts.model_validate_json if isinstance(data, str) else Verdicts.model_validate
         verdicts = read(data)
         return verdicts if sample is None else verdicts.beside(sample)
+
+
+def verdicts_given(data: Any, sample: Sample, where: str, *, retrieved: bool) -> Verdicts:
+    """As `read_verdicts`; where nothing was retrieved, they may name no chunk.
+
+    Raises:
+        InputError: they are malformed, do not fit the sample, or name a chunk nobody retrieved.
+    """
+    if retrieved:
+        return read_verdicts(data, sample, where)
+    verdicts = read_verdicts(data, None, where)
+    sides = verdicts.response_claims, verdicts.reference_claims
+    claims = [claim for side in sides for claim in side]
+    if verdicts.chunks or any(claim.entailed_by or claim.undetermined for claim in claims):
+        raise InputError("no chunk, as nothing was retrieved", "verdicts on chunks", where=where)
+    return verdicts

@@ -64,7 +64,7 @@ def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place:
     if hasattr(contexts, "tolist"):  # an array of numpy's
         contexts = contexts.tolist()
     if isinstance(contexts, (list, tuple)) and not contexts and isinstance(response, str):
-        reader({**values, "retrieved_contexts": STAND_IN}, place)
+        reader({**values, "retrieved_contexts": STAND_IN}, place)  # checks the other fields
         return Row(place, "", verdicts=nothing_retrieved(response))
     if isinstance(contexts, str) and not contexts.lstrip().startswith("["):
         raise InputError(

@@ -320,17 +320,19 @@ def error_variance(table: Table, kinds: Kinds, definition: DefinitionName) -> Bo
     cells = [(*response, 0.0)[state] for state in table.cells[part_response]]
     relevant = [low for low, _ in _relevance(table, reference)]
     claims = [cells[i * columns : (i + 1) * columns] for i in range(rows)]
+    # What a claim of weight 0 would add may be infinite, and 0 times that is NaN.
+    weighted = [(weight, claim) for weight, claim in zip(weights, claims, strict=True) if weight]
     count_one, count_two = _RULES[definition]
     means = [0.0, 0.0]
     squares = [0.0, 0.0]
-    for i, (weight, claim) in enumerate(zip(weights, claims, strict=True)):
+    for i, (weight, claim) in enumerate(weighted):
         alone = count_one([(r * x, (1 - r) * x) for r, x in zip(relevant, claim, strict=True)])
         for mode in (0, 1):
             means[mode] += weight * alone[mode]
             squares[mode] += weight * alone[mode]  # counted or not: its square is itself
-        for other in range(i):
-            pair = count_two(list(zip(relevant, claim, claims[other], strict=True)))
+        for other_weight, other in weighted[:i]:
+            pair = count_two(list(zip(relevant, claim, other, strict=True)))
             for mode in (0, 1):
-                squares[mode] += 2 * weight * weights[other] * pair[mode]
+                squares[mode] += 2 * weight * other_weight * pair[mode]
     first, second = ((means[m] ** 2 - squares[m]) / rows**2 for m in (0, 1))
     return first, second

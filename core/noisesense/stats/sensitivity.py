@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum
 from random import Random
 from typing import Literal, NamedTuple, get_args
@@ -329,7 +330,8 @@ def _tables(verdicts: Iterable[Verdicts | Score | Result]) -> tuple[list[Table],
 
 _OPEN: _Ends = ((0.0, 1.0), (0.0, 1.0))
 _LARGEST = 1e150
-"""Beyond this squares leave the range of floats, and an estimate from 0 to 1 says nothing."""
+"""The square of a larger number may be too large for a float; and an estimate so far from 0 to 1
+says nothing."""
 
 
 def _check_range(*figures: float) -> None:
@@ -400,6 +402,7 @@ def _truth(
             kinds = judge.corrected(rates)
             there = _mean([_ends(table, kinds, definition) for table in some])
             spread = [error_variance(table, kinds, definition) for table in known]
+            _check_range(*chain.from_iterable(spread))
             errors = [_most_error([each[at] for each in spread], len(tables)) for at in (0, 1)]
         except OverflowError:
             means += [_OPEN] * len(_NORMAL)
