@@ -257,6 +257,18 @@ def test_runs_that_cannot_be_compared(a: list[Result], b: list[Result], message:
         compare(a, b)
 
 
+def test_a_definition_without_irrelevant_mode_and_a_sample_without_claims() -> None:
+    table = Verdicts.from_matrices([False], [[True]], relevant=[True])
+    one = Result("a", score(table, definition="validmind"))
+    assert compare([one], [one]).worse == ()
+    empty = compare([Result("a", score(Verdicts(response_claims=())))], [result_of("a", (1, 2))])
+    assert empty.relevant is not None
+    assert (empty.relevant.pairs, empty.relevant.undefined) == (0, 1)
+    assert empty.relevant.bounds_a is empty.relevant.difference_bounds is None
+    with pytest.raises(InputError, match="margin"):
+        compare([one], [one], margin=2)
+
+
 def test_an_unknown_way_to_pair() -> None:
     with pytest.raises(InputError, match="pair_by: expected 'id' or 'question'"):
         compare(run((0, 1)), run((0, 1)), pair_by="text")  # type: ignore[arg-type]
@@ -421,6 +433,7 @@ def test_warnings_count_what_is_missing() -> None:
     assert (found.relevant.undetermined, found.relevant.difference) == (1, None)
     assert found.relevant.mean_a is not None
     assert found.relevant.mean_b is None
+    assert found.relevant.difference_bounds == pytest.approx((0, 1 / 30))
     turned = compare([Result("0", unclear), *whole[1:30]], whole[:30]).relevant
     assert turned is not None
     assert (turned.undetermined, turned.mean_a, turned.difference) == (1, None, None)
