@@ -58,9 +58,7 @@ def jsonl_lines(
 ) -> Iterator[tuple[int, bytes]]:
     """The lines that hold something, with their numbers; of one above `LARGEST` its beginning.
 
-    Args:
-        first: the number of the line that begins at byte ``start``.
-        end: where to stop, in bytes, behind a line; None: with the file.
+    From byte ``start``, where line number ``first`` begins, to byte ``end``, where a line ends.
     """
     with opened(path) as file:
         if start:  # a pipe has no positions
