@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import signal
 import ssl
 
@@ -33,3 +34,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Side by side, files are taken in order: by size, some of the slowest would come last."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than processors: tests wait for the processes and the timeouts they start."""
+    return (os.cpu_count() or 1) + 1

@@ -171,7 +171,7 @@ def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys:
     assert done.status == 1
     assert "mean of b.jsonl, 0.5000, is above 0.3" in done.err
     assert "only in B: q20, q21, q22, q23, q24 and 15 more" in done.out
-    assert "note: 0 samples are only in A and 20 only in B" in done.err
+    assert "note: samples only in A: 0, only in B: 20" in done.err
 
 
 def test_failed_samples_are_named(tmp_path: Path, capsys: Capsys) -> None:
@@ -291,7 +291,7 @@ def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
     fewer = run_here(capsys, "compare", a, b, "--min-paired", "0.8", "--fail-if-worse")
     assert fewer.status == 0
     assert fewer.out.startswith("80 samples in both")
-    assert "20 samples are only in A and 20 only in B" in fewer.err
+    assert "samples only in A: 20, only in B: 20" in fewer.err
     nothing = write(tmp_path, list(run_of([0] * 5)), list(run_of([0] * 15))[10:])
     for options in ((), ("--min-paired", "0"), ("--fail-if-worse",), ("--fail-above", "1")):
         assert run_here(capsys, "compare", *nothing, *options).status == 6

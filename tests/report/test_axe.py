@@ -13,6 +13,7 @@ from noisesense_adapters.report import write_report
 from support.browser import opened
 from support.npm import installed, npm_cache
 from support.readable_run import readable_run
+from support.sizes import by_turns, named
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -72,9 +73,14 @@ def nothing_found(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    "state", [as_it_opens, everything_open, a_failed_sample, undetermined_samples, nothing_found]
+    ("state", "dark"),
+    by_turns(
+        named(
+            [as_it_opens, everything_open, a_failed_sample, undetermined_samples, nothing_found]
+        ),
+        {"light": False, "dark": True},
+    ),
 )
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_no_violation(
     running: Browser, compared: Path, axe: str, state: Callable[[Page], None], dark: bool
 ) -> None:

@@ -170,7 +170,7 @@ def test_what_cannot_be_paired_is_said() -> None:
     assert (found.pairs, found.only_a, found.only_b, found.failed) == (2, ("a",), ("b",), ("f",))
     assert found.relevant is not None
     assert found.relevant.pairs == 1
-    assert found.warnings[0].startswith("1 samples are only in A and 1 only in B")
+    assert found.warnings[0].startswith("samples only in A: 1, only in B: 1")
 
 
 def test_undefined_samples_are_in_no_figure() -> None:
@@ -422,9 +422,9 @@ def test_warnings_count_what_is_missing() -> None:
     assert compare(whole[:30], whole[:30]).warnings == ()
     few = "relevant: 29 pairs; below 30 little can be decided."
     assert few in compare(whole[:29], whole[:29]).warnings
-    left = "1 samples are only in A and 0 only in B; they are in no figure."
+    left = "samples only in A: 1, only in B: 0; they are in no figure."
     assert compare(whole, whole[:30]).warnings == (left,)
-    right = "0 samples are only in A and 1 only in B; they are in no figure."
+    right = "samples only in A: 0, only in B: 1; they are in no figure."
     assert compare(whole[:30], whole).warnings == (right,)
     unclear = score(Verdicts.from_matrices([None], [[True]], relevant=[True]))
     found = compare(whole[:30], [Result("0", unclear), *whole[1:30]])

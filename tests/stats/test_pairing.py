@@ -122,7 +122,7 @@ def test_too_few_pairs_are_an_error() -> None:
         compare(a, b)
     found = compare(a, b, min_paired=0.85)
     assert (found.pairs, len(found.only_a), len(found.only_b)) == (17, 3, 3)
-    assert found.warnings[0] == "3 samples are only in A and 3 only in B; they are in no figure."
+    assert found.warnings[0] == "samples only in A: 3, only in B: 3; they are in no figure."
     # The share is of the smaller run: a part of a run can be compared with the whole.
     assert compare(a, a[:5]).pairs == 5
     # Exactly 90%.

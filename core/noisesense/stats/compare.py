@@ -393,7 +393,7 @@ def _warnings(
     only_a, only_b = len(paired.only_a), len(paired.only_b)
     if only_a or only_b:
         warnings.append(
-            f"{only_a} samples are only in A and {only_b} only in B; they are in no figure."
+            f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
         )
     if failed:
         warnings.append(f"{counted(failed, 'sample')} failed in A or in B and enter no figure.")
