@@ -1,6 +1,6 @@
 """Does `noisesense trust` find a judge's error rates, and is its sentence right? Simulated.
 
-    python tests/benchmarks/trust.py [--runs 200] [--processes 2]
+    python tests/benchmarks/trust.py [--runs 200] [--processes 2] [--only correlated]
 
 A scripted judge with known error rates is asked about labeled claims (about 27 chunks each, one in
 seventy cells a "yes", as in WiCE in chunks of eight sentences), and about results whose true
@@ -122,12 +122,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=200, help="a row; 200 by default")
     parser.add_argument("--processes", type=int, default=None)
+    parser.add_argument("--only", default="", help="rows whose name holds this text")
     options = parser.parse_args()
     columns = ("both rates", "sentence", "width: false no", "relevant", "irrelevant")
     print(f"{'':32}" + "  ".join(columns))
     bad = 0
     with ProcessPoolExecutor(options.processes) as pool:
-        for row in ROWS:
+        for row in (each for each in ROWS if options.only in each.name):
             runs = list(pool.map(partial(run, row), range(options.runs)))
             means = [fmean(column) for column in zip(*runs, strict=True)]
             shown = [*(f"{mean:.1%}" for mean in means[:2]), *(f"{m:.3f}" for m in means[2:])]
