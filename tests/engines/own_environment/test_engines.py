@@ -83,7 +83,12 @@ def run(folder: Path, name: str, more: str = "", **env: str) -> str:
         **env,
     }
     done = subprocess.run(
-        [sys.executable, f"run_{name}"], cwd=folder, env=variables, capture_output=True, text=True
+        [sys.executable, f"run_{name}"],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
