@@ -92,3 +92,9 @@ def test_labels_of_one_kind() -> None:
         calibrate([(False, 0.5)])
     with pytest.raises(InputError, match="got none"):
         calibrate([])
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), -0.1, 1.5])
+def test_what_is_no_probability(wrong: float) -> None:
+    with pytest.raises(InputError, match="cell 1: expected a probability from 0 to 1, got"):
+        calibrate([(True, 0.9), (False, wrong), (False, 0.2)])

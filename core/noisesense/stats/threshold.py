@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from noisesense.errors import InputError
+from noisesense.errors import InputError, describe
 from noisesense.scoring.records import Record
 from noisesense.stats.cells import kappa
 
@@ -54,9 +54,13 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
         cells: what people said, and the probability.
 
     Raises:
-        InputError: not both a "yes" and a "no".
+        InputError: not both a "yes" and a "no"; a probability outside 0 to 1, or NaN.
     """
-    found = sorted(cells, key=lambda cell: cell[1])
+    given = list(cells)
+    for number, (_, p) in enumerate(given):
+        if not 0 <= p <= 1:
+            raise InputError("a probability from 0 to 1", describe(p), where=f"cell {number}")
+    found = sorted(given, key=lambda cell: cell[1])
     yes = sum(label for label, _ in found)
     no = len(found) - yes
     if not yes or not no:
