@@ -74,6 +74,17 @@ class Places:
             InputError: a text is missing or malformed. It names the field and where it was
                 looked for.
         """
+        sample, retrieved, verdicts = self.texts(row)
+        if verdicts is not None:
+            verdicts = without_nulls(verdicts)
+            return sample, verdicts_given(verdicts, sample, "verdicts", retrieved=retrieved)
+        return sample, None if retrieved else nothing_retrieved(sample.response)
+
+    def texts(self, row: Mapping[str, Any]) -> tuple[Sample, bool, Any]:
+        """The sample, whether anything was retrieved, and the row's verdicts, not yet read.
+
+        Raises `InputError` as `read`, but for verdicts.
+        """
         # A host's row may hold more than the texts, such as a whole trace.
         data = {name: plain(row[name]) for name in self._names() if name in row}
         found = {field: self._value(field, data, row) for field in (*_TEXTS, *_DATA)}
@@ -87,13 +98,7 @@ class Places:
                 "retrieved_contexts": _labeled(chunks, found["chunk_labels"]) or STAND_IN,
             }
         )
-        verdicts = found["verdicts"]
-        if verdicts is not None:
-            verdicts = without_nulls(verdicts)
-            verdicts = verdicts_given(verdicts, sample, "verdicts", retrieved=bool(chunks))
-        elif not chunks:
-            verdicts = nothing_retrieved(sample.response)
-        return sample, verdicts
+        return sample, bool(chunks), found["verdicts"]
 
     def _names(self) -> set[str]:
         """What a path may begin with. A name may itself have dots."""
@@ -378,7 +383,7 @@ class RowEvaluator:
 
     def _result(self, number: int, row: Mapping[str, Any]) -> Result:
         try:
-            sample, _ = self.places.read(row)
+            sample, *_ = self.places.texts(row)
         except InputError as error:
             return Result(str(number), error=str(error))
         results = (self._results or {}).get(sharing_key(sample))
