@@ -6,9 +6,10 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from noisesense import Comparison, Result, Tally, __version__, compare, offenders, read_results
@@ -37,6 +38,19 @@ def source_name(results: Results) -> str:
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("detail.js", "table.js")
 _DATA = ("rows", "details", "chunks")
+
+
+@cache
+def _template() -> Template:
+    """Compiled once: it takes as long as a small report's plots."""
+    environment = Environment(
+        loader=FileSystemLoader(_PAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html")
 
 
 def write_report(
@@ -96,14 +110,7 @@ def write_report(
     summary = tally.summary(confidence=confidence)
     style = _source("report.css")
     scripts = [_source(name) for name in _SCRIPTS]
-    environment = Environment(
-        loader=FileSystemLoader(_PAGE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("report.html").render(
+    page = _template().render(
         title=title or "Noise sensitivity",
         source=source_name(results),
         earlier=earlier,

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import add, mul
 from random import Random
 from typing import Literal, NamedTuple
@@ -35,6 +36,7 @@ from noisesense.errors import InputError, describe
 from noisesense.stats.quantiles import NORMAL, quantile_of_sorted, t_quantile
 from noisesense.stats.resampling import (
     Statistic,
+    Unit,
     Units,
     columns_of,
     flipped_subsets,
@@ -145,6 +147,30 @@ def bootstrap_interval(
     Returns:
         None below two units, or where nothing can be said.
     """
+    if statistic is ratio and len(units) <= _KEPT:
+        return _ratio_interval(tuple(units.items()), resampling, limits)
+    return _bootstrap_interval(units, statistic, resampling, limits)
+
+
+_KEPT = 200
+"""Of so many distinct units an interval is kept: a table, a report and a gate ask for the same."""
+
+
+@lru_cache(maxsize=64)
+def _ratio_interval(
+    units: tuple[tuple[Unit, int], ...],
+    resampling: Resampling,
+    limits: tuple[float, float] | None,
+) -> Interval | None:
+    return _bootstrap_interval(dict(units), ratio, resampling, limits)
+
+
+def _bootstrap_interval(
+    units: Units,
+    statistic: Statistic,
+    resampling: Resampling,
+    limits: tuple[float, float] | None,
+) -> Interval | None:
     count = sum(units.values())
     if count < 2:
         return None
@@ -209,11 +235,11 @@ def few_units_interval(
     pairs = list(zip(*columns, strict=True)) + [(limit * size, size) for limit in limits]
     shapes = [*map(float, weights), 0.5, 0.5]
     gamma = Random(resampling.seed).gammavariate
+    tops, bottoms = zip(*pairs, strict=True)
     values: list[float] = []
     for _ in range(resampling.resamples):
         drawn = [gamma(shape, 1.0) for shape in shapes]
-        tops, bottoms = (sum(map(mul, drawn, column)) for column in zip(*pairs, strict=True))
-        values.append(tops / bottoms)
+        values.append(sum(map(mul, drawn, tops)) / sum(map(mul, drawn, bottoms)))
     values.sort()
     tail = (1 - resampling.confidence) / 2
     low, high = (quantile_of_sorted(values, p) for p in (tail, 1 - tail))
