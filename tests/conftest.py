@@ -16,16 +16,17 @@ from hypothesis import HealthCheck, settings
 # interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No deadline, as machines differ; nothing kept on disk. Half of the usual examples: the fuzzer
+# No deadline, as machines differ; nothing kept on disk. Fewer than the usual examples: the fuzzer
 # (tests/fuzz) tries millions.
-settings.register_profile(
-    "noisesense",
-    max_examples=50,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("noisesense")
+for name, examples in (("few", 25), ("many", 50)):
+    settings.register_profile(
+        name,
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile("few")
 
 # Every client of a model makes a TLS context or two, which read all certificates: most of what
 # such a test took. Tests speak plain HTTP on loopback.
@@ -33,7 +34,10 @@ ssl.create_default_context = functools.cache(ssl.create_default_context)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Side by side, files are taken in order: by size, some of the slowest would come last."""
+    """More examples where the broad tests run. Side by side, files are taken in order: by size,
+    some of the slowest would come last."""
+    if config.option.markexpr != "not broad":
+        settings.load_profile("many")
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 

@@ -41,6 +41,7 @@ from support.batch_server import BatchServer
 from support.cost_workload import run_pairs
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
+from support.sizes import few_or_many
 from support.tables import Shape, random_pair
 
 Pairs = list[tuple[Sample, Verdicts]]
@@ -118,14 +119,17 @@ def pairs_of(count: int) -> Pairs:
     return [random_pair(seed, shape) for seed in range(count)]
 
 
-def test_three_files_judge_a_run_as_a_judge_that_asks_directly(folder: Path) -> None:
-    pairs = run_pairs()
+@few_or_many(60, 200)
+def test_three_files_judge_a_run_as_a_judge_that_asks_directly(folder: Path, count: int) -> None:
+    pairs = run_pairs()[:count]
     written(folder / "data.jsonl", pairs)
     with BatchServer(Mind(pairs)) as server:
         made = rounds(folder, server)
-    # Two texts of each sample; one check of each; five chunks of the 134 that have wrong claims.
-    assert [each.requests for each in made] == [400, 200, 5 * 134, 0]
-    assert [each.judged for each in made] == [0, 0, 66, 200]
+    # Two texts of each sample; one check of each; five chunks of each that has wrong claims: two
+    # of three, 134 of 200.
+    wrong = {60: 40, 200: 134}[count]
+    assert [each.requests for each in made] == [2 * count, count, 5 * wrong, 0]
+    assert [each.judged for each in made] == [0, 0, count - wrong, count]
     assert server.requests == sum(each.requests for each in made)
     score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
     found = scores(read_results(folder / "out.jsonl"))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.command import run
+from support.command_here import run_here
 
 FILES = {"promptfooconfig.yaml", "verdicts.jsonl", "noise_sensitivity.py"}
 
@@ -47,22 +48,25 @@ def test_writes_here_by_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_overwrites_only_when_told(tmp_path: Path, name: str) -> None:
+def test_overwrites_only_when_told(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / name).write_text("mine")
-    refused = run("promptfoo-init", tmp_path)
-    assert refused.returncode == 2
-    assert refused.stdout == ""
-    assert refused.stderr.startswith(f"error: {tmp_path}: expected a folder without {name}")
+    refused = run_here(capsys, "promptfoo-init", tmp_path)
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err.startswith(f"error: {tmp_path}: expected a folder without {name}")
     assert names(tmp_path) == {name}
     assert (tmp_path / name).read_text() == "mine"
-    done = run("promptfoo-init", tmp_path, "--force")
-    assert done.returncode == 0
+    done = run_here(capsys, "promptfoo-init", tmp_path, "--force")
+    assert done.status == 0
     assert (tmp_path / name).read_text() != "mine"
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("")
-    done = run("promptfoo-init", tmp_path / "file" / "folder")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
+    done = run_here(capsys, "promptfoo-init", tmp_path / "file" / "folder")
+    assert done.status == 2
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1

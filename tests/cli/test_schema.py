@@ -9,20 +9,22 @@ import jsonschema
 import pytest
 
 from noisesense.fixtures import reference_examples
-from support.command import run
+from support.command_here import run_here
+
+Capsys = pytest.CaptureFixture[str]
 
 
-def printed(*arguments: str) -> dict[str, Any]:
-    done = run("schema", *arguments)
-    assert done.returncode == 0, done.stderr
-    schema: dict[str, Any] = json.loads(done.stdout)
+def printed(capsys: Capsys, *arguments: str) -> dict[str, Any]:
+    done = run_here(capsys, "schema", *arguments)
+    assert done.status == 0, done.err
+    schema: dict[str, Any] = json.loads(done.out)
     jsonschema.Draft202012Validator.check_schema(schema)
     return schema
 
 
-def test_verdicts_are_the_default_and_the_examples_fit() -> None:
-    schema = printed()
-    assert schema == printed("verdicts")
+def test_verdicts_are_the_default_and_the_examples_fit(capsys: Capsys) -> None:
+    schema = printed(capsys)
+    assert schema == printed(capsys, "verdicts")
     validator = jsonschema.Draft202012Validator(schema)
     for example in reference_examples():
         validator.validate(example.verdicts.model_dump(mode="json"))
@@ -30,9 +32,9 @@ def test_verdicts_are_the_default_and_the_examples_fit() -> None:
         validator.validate({"response_claims": [{"text": "x", "correct": "yes"}]})
 
 
-def test_samples_and_recordings() -> None:
-    sample = jsonschema.Draft202012Validator(printed("sample"))
-    line = jsonschema.Draft202012Validator(printed("recording"))
+def test_samples_and_recordings(capsys: Capsys) -> None:
+    sample = jsonschema.Draft202012Validator(printed(capsys, "sample"))
+    line = jsonschema.Draft202012Validator(printed(capsys, "recording"))
     for example in reference_examples():
         texts = example.sample.model_dump(mode="json")
         sample.validate(texts)
@@ -41,10 +43,10 @@ def test_samples_and_recordings() -> None:
         line.validate({"sample": texts, "verdicts": example.verdicts.model_dump(mode="json")})
 
 
-def test_an_unknown_schema() -> None:
-    done = run("schema", "claims")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr == (
+def test_an_unknown_schema(capsys: Capsys) -> None:
+    done = run_here(capsys, "schema", "claims")
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err == (
         "error: schema: expected one of 'verdicts', 'sample', 'recording', got 'claims'\n"
     )

@@ -108,7 +108,11 @@ def test_an_openai_endpoint_and_a_store(
 @pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("name", ["a.jsonl", "b.jsonl"])
 def test_what_stayed_unanswered_is_asked_again(
-    name: str, pruned: bool, tmp_path: Path, judged: Judged
+    name: str,
+    pruned: bool,
+    tmp_path: Path,
+    judged: Judged,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Into another file or the same: neither a store nor results serve a gap again."""
     store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / name
@@ -121,7 +125,7 @@ def test_what_stayed_unanswered_is_asked_again(
         server.script = None
         calls = server.log.calls
         if pruned:
-            assert run("store", "prune", store, "--unanswered", "--yes").returncode == 0
+            assert run_here(capsys, "store", "prune", store, "--unanswered", "--yes").status == 0
         assert judged(*command, second).status == 0
     assert figures(second) == EXPECTED
     assert not any(result.unanswered for result in results_of(second))

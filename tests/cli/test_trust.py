@@ -28,7 +28,7 @@ Capsys = pytest.CaptureFixture[str]
 
 LABELS = [
     (sample, verdicts.beside(sample))
-    for sample, verdicts in random_pairs(40, shape=Shape(chunks=(1, 5)))
+    for sample, verdicts in random_pairs(28, shape=Shape(chunks=(1, 5)))
     if verdicts.response_claims
 ]
 

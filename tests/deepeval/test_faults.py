@@ -63,7 +63,7 @@ def evaluated(model: Any, run_async: bool = True) -> dict[str, list[Any]]:
     return {case.name: r.metrics_data for case, r in zip(cases, results, strict=True)}
 
 
-@pytest.mark.parametrize(("fault", "make"), faults_through(ASKED, every=tuple(ASKED)))
+@pytest.mark.parametrize(("fault", "make"), faults_through(ASKED, every=tuple(ASKED), half=0))
 def test_fault(
     fault: Fault,
     make: Make,

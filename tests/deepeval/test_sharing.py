@@ -21,7 +21,7 @@ from support.server import ScriptedServer
 from support.withheld import WAYS, SpoiledMind
 
 BOTH = pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-ROUNDS = 5
+ROUNDS = 3
 
 
 @pytest.fixture

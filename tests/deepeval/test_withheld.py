@@ -18,10 +18,14 @@ from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import MindModel, case_of, run
 from support.faults import STRUCK, mind
+from support.sizes import by_turns, named
 from support.withheld import SAMPLE, WAYS, SpoiledMind, Way
 
 BOTH = pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+NAMED = {way.name: way for way in WAYS}
+each_way_both = pytest.mark.parametrize(
+    ("way", "run_async"), by_turns(NAMED, {"async": True, "sync": False})
+)
 LIMITS = (0.2, 0.5, 0.7, 1.0)
 
 
@@ -67,8 +71,9 @@ def _blocking(one: NoiseSensitivityMetric) -> None:
     _measure(one)
 
 
-@each_way
-@pytest.mark.parametrize("measure", [_measure, _a_measure, _blocking])
+@pytest.mark.parametrize(
+    ("way", "measure"), by_turns(NAMED, named([_measure, _a_measure, _blocking]))
+)
 def test_measure(way: Way, measure: Callable[[NoiseSensitivityMetric], None]) -> None:
     for mode in MODES:
         for threshold in (*LIMITS, None):
@@ -78,8 +83,7 @@ def test_measure(way: Way, measure: Callable[[NoiseSensitivityMetric], None]) ->
             assert one.success is one.is_successful()
 
 
-@each_way
-@BOTH
+@each_way_both
 def test_evaluate(way: Way, run_async: bool) -> None:
     model = MindModel(SpoiledMind(way))
     asked = [(mode, threshold) for mode in MODES for threshold in LIMITS]
@@ -92,8 +96,7 @@ def test_evaluate(way: Way, run_async: bool) -> None:
     assert result.success is False
 
 
-@each_way
-@BOTH
+@each_way_both
 def test_assert_test(way: Way, run_async: bool) -> None:
     for mode in MODES:
         for threshold in (0.2, 0.7):
@@ -167,8 +170,7 @@ def _brief(data: dict[str, Any]) -> tuple[Any, Any, str]:
     return data.get("score"), data.get("success"), said[0]
 
 
-@each_way
-@BOTH
+@each_way_both
 def test_an_end_chosen_as_the_number_changes_no_gate(way: Way, run_async: bool) -> None:
     model = MindModel(SpoiledMind(way))
     asked: list[Any] = [(mode, end) for mode in MODES for end in ("low", "high")]

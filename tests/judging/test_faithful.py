@@ -13,6 +13,7 @@ from noisesense.judging.planned import Plan
 from noisesense.judging.prompts import Budget
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from support.scripted_llm import scripted
+from support.sizes import few_or_many
 from support.tables import Shape, matrices, random_pairs
 
 SMALL = Budget(text_chars=60, overlap_chars=10, claims=3, claim_chars=80)
@@ -77,9 +78,10 @@ def flat(value: object) -> list[object]:
     return [cell for row in value for cell in flat(row)] if isinstance(value, list) else [value]
 
 
+@few_or_many(100, 500)
 @pytest.mark.parametrize("plan", ["lazy", "full"])
-def test_500_tables_at_once(plan: Plan) -> None:
-    truths = list(random_pairs(500, seed=7, shape=Shape(labelled=0.3)))
+def test_many_tables_at_once(plan: Plan, count: int) -> None:
+    truths = list(random_pairs(count, seed=7, shape=Shape(labelled=0.3)))
     judge = LLMJudge(scripted(*truths), plan=plan)
 
     async def run() -> list[Verdicts]:

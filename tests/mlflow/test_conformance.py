@@ -12,7 +12,6 @@ import pytest
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-from noisesense_adapters.mlflow import NoiseSensitivity
 from support.experiments import usage_in
 
 pytestmark = pytest.mark.filterwarnings("default")  # MLflow warns of its own type hints
@@ -81,6 +80,8 @@ class TestMLflow(AdapterTests):
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
+        from noisesense_adapters.mlflow import NoiseSensitivity  # not in every process
+
         scorer = NoiseSensitivity(judge=judge, definition=definition)
         result, traces = evaluated(samples, scorer)
         assessments = [trace.assessments for trace in traces]

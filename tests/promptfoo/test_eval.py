@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from support.promptfoo_cli import Run
-from support.promptfoo_suite import CANARIES, ERRORS, EXAMPLES
+from support.promptfoo_suite import CANARIES, DOCUMENTED, ERRORS, EXAMPLES
 
-DEFINITIONS = ("ragas", "paper", "promptfoo", "validmind")
 ERROR_CASES = {
     **{f"error: {name}": names for name, (_, names) in ERRORS.items()},
     "error: no reference": ("vars", "'reference'", "only 'answer', 'query', 'contextChunks'"),
@@ -25,8 +24,7 @@ def test_the_versions_are_the_supported_ones(run: Run) -> None:
     assert run.evaluation.status == 100
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS)
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+@pytest.mark.parametrize(("example", "definition"), DOCUMENTED)
 def test_documented_figures_in_every_definition(run: Run, example: Any, definition: Any) -> None:
     graded = run.evaluation.only(f"{example.id}, {definition}")
     relevant, irrelevant = example.expected[definition]

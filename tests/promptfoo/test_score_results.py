@@ -13,9 +13,7 @@ from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.rows import Row
 from support.promptfoo_cli import Run
-from support.promptfoo_suite import EXAMPLES
-
-DEFINITIONS = ("ragas", "paper", "promptfoo", "validmind")
+from support.promptfoo_suite import DOCUMENTED, EXAMPLES
 
 
 def of(run: Run, folder: Path, test: str, definition: Any = "ragas") -> Result:
@@ -34,8 +32,7 @@ def of(run: Run, folder: Path, test: str, definition: Any = "ragas") -> Result:
     return result
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS)
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+@pytest.mark.parametrize(("example", "definition"), DOCUMENTED)
 def test_given_verdicts(run: Run, example: Any, definition: Any, tmp_path: Path) -> None:
     result = of(run, tmp_path, f"{example.id}, {definition}", definition)
 

@@ -9,7 +9,6 @@ from typing import Any
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-from noisesense_adapters.pydantic_evals import NoiseSensitivity
 from support.experiments import contexts, usage_in
 
 
@@ -66,6 +65,8 @@ class TestPydanticEvals(AdapterTests):
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
+        from noisesense_adapters.pydantic_evals import NoiseSensitivity  # not in every process
+
         evaluator = NoiseSensitivity(judge=judge, definition=definition, max_noise=self.limit)
         report = report_of(samples, evaluator)
         averages = report.averages().scores

@@ -41,7 +41,8 @@ def _rows(llm: str, server: ScriptedServer, **options: Any) -> dict[str, list[fl
 
 
 @pytest.mark.parametrize(
-    ("fault", "llm"), faults_through({kind: kind for kind in ASKED}, every=("async client",))
+    ("fault", "llm"),
+    faults_through({kind: kind for kind in ASKED}, every=("async client",), half=1),
 )
 def test_fault(fault: Fault, llm: str, caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedServer(mind(), script=fault.script(), api_key=KEY) as server:

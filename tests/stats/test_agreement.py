@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from noisesense import (
     InputError,
@@ -77,6 +76,8 @@ def cells(pairs: list[Pair], key: str) -> list[bool | None]:
 
 
 def test_random_tables_against_scikit_learn() -> None:
+    from sklearn.metrics import cohen_kappa_score, confusion_matrix  # not in every process
+
     human = list(random_pairs(60, shape=Shape(undetermined=0.05)))
     judge = noisy_judge(human, 1)
     found = agreement(judge, human)

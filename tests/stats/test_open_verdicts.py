@@ -84,7 +84,6 @@ def mode_of(summary: Summary, mode: Mode) -> ModeSummary:
     return found
 
 
-@settings(max_examples=40, deadline=None)
 @given(Tables)
 def test_ranges_are_those_of_every_completion(tables: list[Matrices]) -> None:
     summary = summarize(map(scored, tables), resamples=100)
@@ -120,7 +119,6 @@ def _median(run: Sequence[Fraction]) -> Fraction:
     return statistics.median(run)
 
 
-@settings(max_examples=40, deadline=None)
 @given(Tables, st.sampled_from([0.1, 0.25, 0.4]))
 def test_a_sign_of_risk_is_there_or_not_only_if_every_completion_says_so(
     tables: list[Matrices], threshold: float
@@ -150,7 +148,6 @@ def test_a_sign_of_risk_is_there_or_not_only_if_every_completion_says_so(
         assert high.bounds == (min(shares), max(shares)), "the share's bounds are reached"
 
 
-@settings(max_examples=40, deadline=None)
 @given(Tables, st.sampled_from(["low", "high"]))
 def test_a_choice_gives_figures_and_leaves_the_bounds(
     tables: list[Matrices], choice: Undetermined
@@ -282,7 +279,6 @@ def runs_of(
     return first, second
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(partly_open(), partly_open()), min_size=1, max_size=3))
 def test_a_comparison_agrees_with_every_completion(
     tables: list[tuple[Matrices, Matrices]],
@@ -403,7 +399,6 @@ def test_verdicts_that_went_missing_change_a_claim_and_no_value() -> None:
     assert (claim.before, claim.after) == ("relevant", "undetermined")
 
 
-@settings(max_examples=40, deadline=None)
 @given(Tables)
 def test_ragcheckers_aggregates_are_open_where_a_completion_could_change_them(
     tables: list[Matrices],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from noisesense import InputError, calibrate
 from noisesense.stats.threshold import Cut
@@ -28,6 +27,8 @@ def test_by_hand() -> None:
 
 
 def test_the_threshold_separates_what_it_says() -> None:
+    from sklearn.metrics import cohen_kappa_score  # not in every process
+
     rng = random.Random(3)
     cells = [
         (label, min(max(rng.gauss(0.6 if label else 0.4, 0.2), 0.0), 1.0))

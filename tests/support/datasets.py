@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datasets import Dataset
 from noisesense import Result, Sample, Verdicts, score, write_recording, write_results
 from noisesense_adapters.datasets.score import score_dataset
 from support.ragchecker_formula import as_labels
@@ -118,6 +117,12 @@ def _arrow_file(path: Path, pairs: Pairs) -> None:
         writer.write_table(table)
 
 
+def _saved_dataset(path: Path, pairs: Pairs) -> None:
+    from datasets import Dataset  # slow to import, and processes of tests import this module
+
+    Dataset.from_list(rows(pairs)).save_to_disk(str(path))
+
+
 def _document(path: Path, data: Any) -> None:
     path.write_text(json.dumps(data), encoding="utf-8")
 
@@ -137,10 +142,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path, Pairs], object]]] = {
     "TSV": ("rows.tsv", lambda path, pairs: _csv(path, rows(pairs), json.dumps)),
     "Parquet": ("rows.parquet", _parquet),
     "Arrow": ("rows.arrow", _arrow_file),
-    "Hugging Face, saved": (
-        "saved",
-        lambda path, pairs: Dataset.from_list(rows(pairs)).save_to_disk(str(path)),
-    ),
+    "Hugging Face, saved": ("saved", _saved_dataset),
     "Hugging Face, from the Hub": (
         "hub",
         lambda path, pairs: _parquet(path / "data" / "train-00000-of-00001.parquet", pairs),

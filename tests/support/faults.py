@@ -344,17 +344,26 @@ _AFTER: tuple[Fault, ...] = (
 FAULTS: tuple[Fault, ...] = (*_BEFORE, *REPLIES, *_AFTER)
 
 
-def faults_through(clients: Mapping[str, T], every: Sequence[str]) -> list[ParameterSet]:
+def faults_through(
+    clients: Mapping[str, T], every: Sequence[str], *, half: Literal[0, 1] | None = None
+) -> list[ParameterSet]:
     """Each fault with each client, most of them among the broad tests only.
 
     In every run, what is wrong in the text of a reply goes through one of ``every``, by turns:
     all clients hand the text to the same reader. Another fault goes through one of all clients,
     by turns.
+
+    Args:
+        half: of the faults in the text, every second one: two hosts see all of them between them,
+            as the models below both do each time (tests/toolbox/test_faults.py).
     """
 
-    def usual(number: int, fault: Fault) -> str:
-        candidates = every if fault in REPLIES else list(clients)
-        return candidates[number % len(candidates)]
+    def usual(number: int, fault: Fault) -> str | None:
+        if fault not in REPLIES:
+            return list(clients)[number % len(clients)]
+        if half is None:
+            return every[number % len(every)]
+        return every[number // 2 % len(every)] if number % 2 == half else None
 
     return [
         pytest.param(

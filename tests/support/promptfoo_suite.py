@@ -9,8 +9,9 @@ from typing import Any
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
+from support.sizes import by_turns, named
 
-__all__ = ["CANARIES", "ERRORS", "EXAMPLES", "claims", "write_suite"]
+__all__ = ["CANARIES", "DOCUMENTED", "ERRORS", "EXAMPLES", "claims", "write_suite"]
 
 CANARIES = {
     name: f"sk-canary-{name}-4f1c9a"
@@ -19,6 +20,9 @@ CANARIES = {
 """Keys, by where they were put. None may appear in anything Promptfoo prints or writes."""
 
 EXAMPLES = reference_examples()
+DEFINITIONS = ("promptfoo", "ragas", "paper", "validmind")
+DOCUMENTED = by_turns({example.id: example for example in EXAMPLES}, named(DEFINITIONS))
+"""Parameters: an example and a definition. Each is an assertion, which costs a process."""
 SHIM = "from noisesense_adapters.promptfoo import get_assert\n"
 ASYNC = """
 import asyncio
@@ -81,16 +85,14 @@ def _texts(sample: Any) -> dict[str, Any]:
     }
 
 
-def _documented() -> list[Any]:
-    definitions = ("ragas", "paper", "promptfoo", "validmind")
+def _documented(whole: bool) -> list[Any]:
     return [
         _case(
             f"{example.id}, {definition}",
             _assertion(config={"recording": "recording.jsonl", "definition": definition}),
             **_texts(example.sample),
         )
-        for example in EXAMPLES
-        for definition in definitions
+        for example, definition in (case.values for case in DOCUMENTED if whole or not case.marks)
     ]
 
 
@@ -257,8 +259,12 @@ def _judged(base_url: str) -> list[Any]:
     ]
 
 
-def write_suite(folder: Path, base_url: str) -> dict[str, str]:
-    """Write the config and all it names. Returns the environment it needs."""
+def write_suite(folder: Path, base_url: str, *, whole: bool) -> dict[str, str]:
+    """Write the config and all it names. Returns the environment it needs.
+
+    Args:
+        whole: with all of `DOCUMENTED`, also what is marked as broad.
+    """
     write_recording(folder / "recording.jsonl", [(e.sample, e.verdicts) for e in EXAMPLES])
     (folder / "noise.py").write_text(SHIM, encoding="utf-8")
     (folder / "async_noise.py").write_text(ASYNC, encoding="utf-8")
@@ -270,7 +276,8 @@ def write_suite(folder: Path, base_url: str) -> dict[str, str]:
         "env": {"YAML_KEY": CANARIES["yaml-env"]},
         "defaultTest": {"options": {"disableVarExpansion": True}},
         "tests": [
-            *_documented(), *_forms(), *_sources(), *_unmerged(), *_errors(), *_judged(base_url)
+            *_documented(whole), *_forms(), *_sources(), *_unmerged(), *_errors(),
+            *_judged(base_url),
         ],
     }  # fmt: skip
     for test in config["tests"]:

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
+import pytest
+
 from noisesense import Matrices, Mode, Sample, Verdicts
 from support import misbehavior as bad
 from support.mind import Mind, data_of
@@ -31,11 +33,13 @@ __all__ = [
     "CASES",
     "LIMIT",
     "NOTHING",
+    "SOME",
     "WAYS",
     "Case",
     "Expected",
     "Reply",
     "Way",
+    "few_or_all",
     "mind",
     "reply",
     "script",
@@ -284,6 +288,17 @@ def _expected(case: Case, mode: Mode) -> Expected:
 
 
 CASES: tuple[Case, ...] = tuple(Case(way, table) for way in WAYS for table in _TABLES)
+
+SOME: tuple[Case, ...] = tuple(
+    case for number, case in enumerate(CASES) if sum(divmod(number, len(_TABLES))) % 3 == 0
+)
+"""Each way with two of the tables, each table with every third way."""
+
+few_or_all = pytest.mark.parametrize(
+    "cases",
+    [pytest.param(SOME, id="some"), pytest.param(CASES, id="all", marks=pytest.mark.broad)],
+)
+"""For what takes seconds; the core and a model in the same process see all of them each time."""
 
 
 def mind() -> Mind:

@@ -62,7 +62,7 @@ def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_ask, "_first", None)
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.broad)])
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.broad)])
 @pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
 def test_nothing_leaks(
     make: Make,

@@ -86,16 +86,16 @@ async def _cancelled(judge: LLMJudge, server: ScriptedServer) -> None:
 ASK = """
 import asyncio, sys, weakref
 from noisesense import LLMJudge
-from noisesense_adapters.langchain import LangChainLLM
-from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.toolbox import running
 from support.faults import pairs
 
 bridge, url = sys.argv[1:]
 if bridge == "openai":
+    from noisesense_adapters.openai import OpenAILLM
     llm = OpenAILLM("m", base_url=url, api_key="sk-canary")
 else:
     from langchain_openai import ChatOpenAI
+    from noisesense_adapters.langchain import LangChainLLM
     llm = LangChainLLM(ChatOpenAI(model="gpt-4o-mini", base_url=url, api_key="sk-canary"))
 if bridge == "threads":
     running._first = weakref.ref(asyncio.new_event_loop())

@@ -13,7 +13,18 @@ from noisesense.scoring.definitions import MODES
 from support.command_here import Done, run_here
 from support.datasets import write_jsonl
 from support.server import ScriptedServer
-from support.withholding import CASES, LIMIT, NOTHING, WAYS, Case, Way, mind, script, wrong_with
+from support.withholding import (
+    CASES,
+    LIMIT,
+    NOTHING,
+    WAYS,
+    Case,
+    Way,
+    few_or_all,
+    mind,
+    script,
+    wrong_with,
+)
 
 each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
 
@@ -60,11 +71,12 @@ def of(way: Way) -> list[Case]:
     return [case for case in CASES if case.way is way]
 
 
+@few_or_all
 @each_way
-def test_the_gate_of_one_sample(command: Command, way: Way) -> None:
+def test_the_gate_of_one_sample(command: Command, way: Way, cases: tuple[Case, ...]) -> None:
     """Whatever share may stay unanswered: 0 only where every completion is within the limit."""
     wrong = ""
-    for case in of(way):
+    for case in (case for case in cases if case.way is way):
         done = command([case], "--fail-above", str(LIMIT), "--max-unanswered", "1")
         words = done.out + done.err
         passes = all(case.expected(mode).passes for mode in MODES)

@@ -30,6 +30,7 @@ from support.withholding import (
     WAYS,
     Case,
     Way,
+    few_or_all,
     mind,
     reply,
     script,
@@ -72,9 +73,9 @@ def score_of(judgement: Judgement) -> Score:
     return score(judgement.verdicts)
 
 
-def check(found: list[Judged]) -> None:
+def check(found: list[Judged], cases: Sequence[Case] = CASES) -> None:
     wrong = ""
-    for case, each in zip(CASES, found, strict=True):
+    for case, each in zip(cases, found, strict=True):
         for mode in MODES:
             if isinstance(each, ReplyError):
                 wrong += wrong_with(case, mode, words=str(each))
@@ -137,6 +138,8 @@ def test_votes_settle_nothing_that_nobody_said() -> None:
     check(asyncio.run(judged(LLMJudge(ScriptedLLM(answer), votes=3))))
 
 
-def test_langchain() -> None:
+@few_or_all
+def test_langchain(cases: tuple[Case, ...]) -> None:
     with ScriptedServer(mind(), script=script) as server:
-        check(run(judged(LLMJudge(LangChainLLM(chat_openai(server))))))
+        found = run(judged(LLMJudge(LangChainLLM(chat_openai(server))), cases))
+    check(found, cases)

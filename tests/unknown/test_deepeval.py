@@ -21,7 +21,7 @@ from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_fixtures import loop, offline  # noqa: F401
 from support.deepeval_run import OpenAIModel, case_of, run
 from support.server import ScriptedServer
-from support.withholding import CASES, LIMIT, Case, mind, reply, script, wrong_with
+from support.withholding import CASES, LIMIT, Case, few_or_all, mind, reply, script, wrong_with
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,12 +69,14 @@ def test_measure(async_mode: bool, include_reason: bool) -> None:
     assert wrong == ""
 
 
+@few_or_all
 @pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
 def test_evaluate(  # the fixture is imported
     loop: asyncio.AbstractEventLoop,  # noqa: F811
     run_async: bool,
+    cases: tuple[Case, ...],
 ) -> None:
-    cases = [case_of(case.sample, name=case.id) for case in CASES]
+    tests = [case_of(case.sample, name=case.id) for case in cases]
     with ScriptedServer(mind(), script=script) as server:
         # One for all calls: the many DeepEval would make cost most of the time.
         client = DefaultAsyncHttpxClient()
@@ -83,10 +85,10 @@ def test_evaluate(  # the fixture is imported
             if run_async
             else OwnModel()
         )
-        results = run(cases, metrics(model), run_async=run_async)
+        results = run(tests, metrics(model), run_async=run_async)
         loop.run_until_complete(client.aclose())
     wrong = ""
-    for case, result in zip(CASES, results, strict=True):
+    for case, result in zip(cases, results, strict=True):
         for mode, data in zip(MODES, result.metrics_data, strict=True):
             assert data.error is None
             wrong += wrong_with(
@@ -119,10 +121,11 @@ def wrong_with_failure(case: Case, told: str | None) -> str:
     return wrong
 
 
+@few_or_all
 @pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-def test_assert_test(run_async: bool) -> None:
+def test_assert_test(run_async: bool, cases: tuple[Case, ...]) -> None:
     both, wrong = metrics(OwnModel()), ""
-    for case in CASES:
+    for case in cases:
         told = None
         try:
             assert_test(case_of(case.sample), both, run_async=run_async)

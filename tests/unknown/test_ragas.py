@@ -17,7 +17,7 @@ from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_llms import KINDS, asked, evaluated_by
 from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
-from support.withholding import CASES, Case, mind, script, wrong_with
+from support.withholding import CASES, Case, few_or_all, mind, script, wrong_with
 
 LLMS = [kind for kind in KINDS if kind != "LangChain wrapped"]
 
@@ -27,9 +27,6 @@ def one_of_three(usual: str) -> pytest.MarkDecorator:
     broad = pytest.mark.broad
     llms = [pytest.param(llm, marks=[] if llm == usual else broad) for llm in LLMS]
     return pytest.mark.parametrize("llm", llms)
-
-
-SAMPLES = [case.sample for case in CASES]
 
 
 def wrong_with_value(case: Case, mode: Mode, number: float, told: str | None) -> str:
@@ -44,13 +41,14 @@ def wrong_with_value(case: Case, mode: Mode, number: float, told: str | None) ->
     return wrong_with(case, mode, number=number, words=told)
 
 
+@few_or_all
 @one_of_three("async client")
-def test_evaluate(llm: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_evaluate(llm: str, cases: tuple[Case, ...], caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedServer(mind(), script=script) as server, caplog.at_level(logging.INFO):
         metrics = [NoiseSensitivity(mode) for mode in MODES]
-        result = evaluated_by(llm, server, SAMPLES, metrics)
+        result = evaluated_by(llm, server, [case.sample for case in cases], metrics)
     wrong = ""
-    for case, row in zip(CASES, result.scores, strict=True):
+    for case, row in zip(cases, result.scores, strict=True):
         for mode in MODES:
             number = row[COLUMNS[mode]]
             assert isinstance(number, ScoredFloat) is case.usable
@@ -62,7 +60,7 @@ def test_evaluate(llm: str, caplog: pytest.LogCaptureFixture) -> None:
         none = [math.isnan(row[COLUMNS[mode]]) for row in result.scores]
         assert table[COLUMNS[mode]].isna().tolist() == none
         # What a person sees while it runs: how many rows have no number, and what the mean can be.
-        opened = sum(case.usable and case.expected(mode).value is None for case in CASES)
+        opened = sum(case.usable and case.expected(mode).value is None for case in cases)
         (line,) = {
             message
             for message in caplog.messages
@@ -70,7 +68,7 @@ def test_evaluate(llm: str, caplog: pytest.LogCaptureFixture) -> None:
         }
         assert f"{opened} of " in line
     # ragas logs one line for each row that failed. asyncio may log what an earlier test left.
-    unusable = len(MODES) * sum(not case.usable for case in CASES)
+    unusable = len(MODES) * sum(not case.usable for case in cases)
     logged = [each.getMessage() for each in caplog.records if each.name == "ragas.executor"]
     assert sum("no usable" in message for message in logged) == unusable
 
@@ -88,18 +86,19 @@ def test_raise_exceptions(llm: str) -> None:
         )
 
 
+@few_or_all
 @one_of_three("LangChain")
-def test_the_collections_api(llm: str) -> None:
+def test_the_collections_api(llm: str, cases: tuple[Case, ...]) -> None:
     async def work(model: Any) -> list[Any]:
         metrics = [NoiseSensitivity(mode, llm=model) for mode in MODES]
         return await asyncio.gather(
-            *(metric.ascore(**ragas_row(sample)) for sample in SAMPLES for metric in metrics),
+            *(metric.ascore(**ragas_row(case.sample)) for case in cases for metric in metrics),
             return_exceptions=True,
         )
 
     with ScriptedServer(mind(), script=script) as server:
         found = asked(llm, server, work)
-    wrong, cells = "", [(case, mode) for case in CASES for mode in MODES]
+    wrong, cells = "", [(case, mode) for case in cases for mode in MODES]
     for (case, mode), result in zip(cells, found, strict=True):
         if isinstance(result, ReplyError):
             assert not case.usable
