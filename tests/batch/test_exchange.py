@@ -143,7 +143,10 @@ def stored(folder: Path) -> StoredJudge:
 
 @pytest.mark.parametrize(
     ("plan", "samples"),
-    [pytest.param("lazy", 200, marks=pytest.mark.broad), ("lazy", 40), ("full", 30)],
+    [  # the lazy plan, also with such answers, is in the test of killed processes below
+        *(pytest.param("lazy", count, marks=pytest.mark.broad) for count in (40, 200)),
+        ("full", 30),
+    ],
 )
 def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: int) -> None:
     pairs = pairs_of(samples)

@@ -131,10 +131,10 @@ def test_a_required_framework_that_is_not_there_is_a_failure(nowhere: dict[str, 
     assert done.stdout.splitlines()[-1] == "required but not installed: deepeval, promptfoo"
 
 
-def test_an_unknown_framework_is_told(nowhere: dict[str, str]) -> None:
-    done = run("demo", "--require", "trulens", env=nowhere)
-    assert done.returncode == 2
-    assert done.stderr == (
+def test_an_unknown_framework_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    done = run_here(capsys, "demo", "--require", "trulens")
+    assert done.status == 2
+    assert done.err == (
         "error: --require: expected some of 'ragas', 'deepeval', 'langsmith', 'langfuse', "
         "'pydantic-evals', 'mlflow', 'promptfoo', got 'trulens'\n"
     )

@@ -119,7 +119,7 @@ def test_every_control_character_is_shown(
     assert [part for part in SEEN if part not in claim] == []
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+@pytest.mark.parametrize("encoding", ["cp1252", pytest.param("ascii", marks=pytest.mark.broad)])
 def test_an_encoding_without_our_characters(
     encoding: str, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -160,7 +160,14 @@ def piped(*arguments: str, stderr: bool = False) -> tuple[int, bytes]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
 @pytest.mark.parametrize(
-    "command", [["score"], ["score", "--json"], ["offenders"], ["store", "--help"], ["schema"]]
+    "command",
+    [
+        *(["score"], ["store", "--help"]),
+        *(
+            pytest.param(command, marks=pytest.mark.broad)
+            for command in (["score", "--json"], ["offenders"], ["schema"])
+        ),
+    ],
 )
 def test_a_reader_that_left(command: list[str], files: tuple[Path, Path]) -> None:
     """As `cat` and `grep`: 128 and the number of SIGPIPE, and not a word."""

@@ -75,7 +75,7 @@ def _mode(feedback: Any) -> Mode:
 
 @pytest.mark.usefixtures("tracking")
 class TestMLflow(AdapterTests):
-    tables = 8  # MLflow writes some twenty rows a second to its database
+    tables = 4  # MLflow writes some twenty rows a second to its database
 
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"

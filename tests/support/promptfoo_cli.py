@@ -132,6 +132,8 @@ def promptfoo_environment(commands: Path, folder: Path) -> dict[str, str]:
     return {
         **environment(),
         "PATH": os.pathsep.join([str(commands), os.environ.get("PATH", os.defpath)]),
+        # Reading its own code is most of what a short run of Promptfoo takes.
+        "NODE_COMPILE_CACHE": str(commands.parents[1] / "compile-cache"),
         "PROMPTFOO_PYTHON": sys.executable,
         "PROMPTFOO_CONFIG_DIR": str(folder / ".promptfoo"),
         "PROMPTFOO_DISABLE_TELEMETRY": "1",

@@ -179,7 +179,9 @@ def _spoiled(line: dict[str, Any], rng: random.Random) -> str:
     return text
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.broad) for seed in range(4, 8))]
+)
 @pytest.mark.usefixtures("many_parts")
 def test_the_same_errors_in_the_same_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
