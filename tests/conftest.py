@@ -28,6 +28,9 @@ for name, examples in (("few", 25), ("many", 50)):
     )
 settings.load_profile("few")
 
+# In each process pydantic looks for its plugins in all packages, which are hundreds here.
+os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+
 # Every client of a model makes a TLS context or two, which read all certificates: most of what
 # such a test took. Tests speak plain HTTP on loopback.
 ssl.create_default_context = functools.cache(ssl.create_default_context)

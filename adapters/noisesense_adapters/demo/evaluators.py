@@ -7,11 +7,10 @@ import datetime
 import os
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from noisesense_adapters.demo.compare import ExampleRun, Pair, Results, by_definition
 from noisesense_adapters.toolbox.extras import needs_extra
@@ -35,7 +34,15 @@ def _results(
     for group in by_definition(runs):
         pairs = evaluate(group, make(definition=group[0].definition))
         figures.update(zip((run.key for run in group), pairs, strict=True))
+    from importlib.metadata import version
+
     return Results(version(package), {place: figures})
+
+
+def _environment(variables: dict[str, str]) -> AbstractContextManager[object]:
+    from unittest.mock import patch  # every command imports this module
+
+    return patch.dict(os.environ, variables)
 
 
 def _output(run: ExampleRun) -> dict[str, Any]:
@@ -83,7 +90,7 @@ def run_langsmith(runs: Sequence[ExampleRun], recording: Path) -> Results:
         return noise_sensitivity(judge=recording, **options)
 
     untraced = dict.fromkeys(("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"), "false")
-    with patch.dict(os.environ, untraced):
+    with _environment(untraced):
         return _results("langsmith", LANGSMITH, runs, evaluate, make)
 
 
@@ -117,7 +124,7 @@ def run_langfuse(runs: Sequence[ExampleRun], recording: Path) -> Results:
     def make(**options: Any) -> Any:
         return noise_sensitivity(judge=recording, **options)
 
-    with patch.dict(os.environ, {"OTEL_SDK_DISABLED": "true", "LANGFUSE_BASE_URL": _NOWHERE}):
+    with _environment({"OTEL_SDK_DISABLED": "true", "LANGFUSE_BASE_URL": _NOWHERE}):
         return _results("langfuse", LANGFUSE, runs, evaluate, make)
 
 
@@ -155,7 +162,7 @@ def run_mlflow(runs: Sequence[ExampleRun], recording: Path) -> Results:
 
     ``evaluate`` itself writes every row to a database, for many seconds; the tests do that.
     """
-    with needs_extra("mlflow"), patch.dict(os.environ, {"MLFLOW_DISABLE_TELEMETRY": "true"}):
+    with needs_extra("mlflow"), _environment({"MLFLOW_DISABLE_TELEMETRY": "true"}):
         from noisesense_adapters.mlflow import NoiseSensitivity
 
         def evaluate(group: Sequence[ExampleRun], scorer: Any) -> Iterable[Pair]:
