@@ -21,7 +21,7 @@ from support.server import ScriptedServer
 from support.withheld import WAYS, SpoiledMind
 
 BOTH = pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-ROUNDS = 3
+ROUNDS = 5
 
 
 @pytest.fixture
