@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -400,3 +401,22 @@ def test_numbers_out_of_range(how: Resampling, where: str) -> None:
 def test_what_is_meant_without_a_word() -> None:
     assert Resampling() == (0.95, 2000, 0)
     assert Resampling(resamples=100).check() == (0.95, 100, 0)
+
+
+def test_the_interval_of_the_same_units_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    make = _interval.few_units_interval
+
+    def counted(*arguments: Any) -> Interval:
+        made.append(1)
+        return make(*arguments)
+
+    monkeypatch.setattr(_interval, "few_units_interval", counted)
+    units = Counter({(0.0, 1.0): 7, (0.125, 1.0): 2})
+    first, again = (bootstrap_interval(units, ratio, Resampling(seed=12)) for _ in range(2))
+    assert first == again
+    assert len(made) == 1
+    # Other limits or another seed are another interval.
+    assert bootstrap_interval(units, ratio, Resampling(seed=13)) != first
+    assert bootstrap_interval(units, ratio, Resampling(seed=12), limits=(-1.0, 1.0)) != first
+    assert len(made) == 3

@@ -89,7 +89,9 @@ def run_langsmith(runs: Sequence[ExampleRun], recording: Path) -> Results:
     def make(**options: Any) -> Any:
         return noise_sensitivity(judge=recording, **options)
 
-    untraced = dict.fromkeys(("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"), "false")
+    untraced: dict[str, str] = dict.fromkeys(
+        ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"), "false"
+    )
     with _environment(untraced):
         return _results("langsmith", LANGSMITH, runs, evaluate, make)
 
