@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from typing import Any
 
 import pytest
 from scipy import stats
@@ -268,6 +269,45 @@ def test_other_rates_give_the_band_they_would_have_alone() -> None:
             assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 
+def test_other_rates_and_open_verdicts_by_hand() -> None:
+    """Two claims of four are wrong, one is open. If a fifth of correct ones is called wrong, the
+    "yes" stands for 1 / 0.8, and so for −1/4 of a wrong claim; it alone scatters."""
+    table = Verdicts.from_matrices([False, False, True, None], [[False]] * 4, relevant=[True])
+    found = sensitivity_band(
+        [table],
+        direction="truth",
+        draws=[(0.0, 0.2)],
+        cells=["correct"],
+        definition="validmind",
+        confidence=0.8,
+    ).relevant
+    assert found is not None
+    assert found.moved_bounds == (2 / 4, 3 / 4)
+    reach = 1.28155 * (1.25**2 - 1.25) ** 0.5 / 4
+    expected = (2 - 0.25) / 4 - reach, (3 - 0.25) / 4 + reach
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-3)
+
+
+def test_at_most_forty_pairs_of_rates_on_a_hundred_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_sensitivity, "_NORMAL", [0.0])
+    sampled: list[int] = []
+
+    class Watched(random.Random):
+        def sample(self, population: Any, k: int, **_: Any) -> list[Any]:
+            sampled.append(k)
+            return super().sample(population, k)
+
+    table = Table.of(Verdicts.from_matrices([False], [[False]], relevant=[True]))
+    judge = _sensitivity._Judge((3, 150), 0.0, (), CELLS, 0.0, "claim")
+    for simulations, draws, samples in ((39, 39, 99), (41, 40, 101)):
+        rng = Watched(0)
+        _, means = _sensitivity._truth([table] * samples, judge, "validmind", simulations, rng)
+        assert len(means) == draws
+    assert sampled == [99, 100]
+
+
 def test_where_rates_are_known_all_samples_say_how_far_errors_scatter() -> None:
     """Beyond 100 samples too: so the seed, which chooses some of them, changes nothing."""
     rng = random.Random(10)
@@ -311,6 +351,15 @@ def test_rates_that_leave_no_meaning_leave_the_truth_open() -> None:
             assert band.moved_bounds == ((0.0, 1.0) if "false_yes" in options else band.bounds)
 
 
+def test_an_estimate_that_is_out_of_range_in_one_mode_leaves_both_open() -> None:
+    """All chunks are relevant: the irrelevant mode is 0, the other −(1 / 0.06)^160 or so."""
+    table = Verdicts.from_matrices([False], [[False] * 160], relevant=[True] * 160)
+    found = sensitivity_band([table], direction="truth", false_yes=0.94, cells=["response"])
+    for band in (found.relevant, found.irrelevant):
+        assert band is not None
+        assert band.moved_bounds == (band.low, band.high) == (0.0, 1.0)
+
+
 def test_a_claim_without_weight_adds_nothing_however_large() -> None:
     """A judge that never says a false "no" leaves correct claims correct. Sixty cells of a chunk
     stand for (1 / 0.06)^60, and eight chunks for a number that no float holds."""
@@ -338,7 +387,8 @@ def test_a_band_holds_its_share_of_the_means() -> None:
     beyond either end of a band of 80%."""
     means = [(i / 200, 0.5 + i / 200) for i in range(101)]
     random.Random(1).shuffle(means)
-    found = _sensitivity._band("relevant", 7, [(0.0, 0.5), (0.5, 0.5)], (0.25, 0.5), means, 0.8)
+    actual = [(0.0, 0.75), (0.5, 0.5), (0.25, 0.25)]
+    found = _sensitivity._band("relevant", 7, actual, (0.25, 0.5), means, 0.8)
     assert (found.low, found.high) == pytest.approx((0.05, 0.95))
     assert (found.undetermined, found.undefined, found.bounds) == (1, 7, (0.25, 0.5))
     assert found.mean is found.moved is found.shift is None
@@ -483,7 +533,7 @@ def test_scores_and_results_are_read_and_open_cells_counted() -> None:
     assert empty.bounds == (0.0, 0.0)
     none = sensitivity_band([Verdicts(response_claims=())], simulations=1).relevant
     assert none is not None
-    assert (none.undefined, none.bounds, none.low) == (1, None, None)
+    assert (none.undetermined, none.undefined, none.bounds, none.low) == (0, 1, None, None)
 
 
 def test_a_definition_without_irrelevant_mode() -> None:
@@ -499,6 +549,8 @@ def test_a_definition_without_irrelevant_mode() -> None:
     [
         ({"false_yes": 2}, "false_yes: expected a number from 0 to 1, got 2"),
         ({"false_no": -0.1}, "false_no"),
+        ({"correlation": 1.5}, "correlation"),
+        ({"confidence": 95}, "confidence"),
         ({"cells": ["chunks"]}, "cells"),
         ({"simulations": 0}, "simulations"),
     ],

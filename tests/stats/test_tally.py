@@ -89,6 +89,8 @@ def test_costs_add_up_without_rounding() -> None:
 
     assert of(0.1, 0.2, 0.3) == of(0.3, 0.2, 0.1) == fsum([0.1, 0.2, 0.3])
     assert of(1e16, 1.0, -1e16) == 1.0
+    half = tally([Result("a", error="no", usage=Usage(calls=3, cost=0.5))])
+    assert (half + half).summary().usage == Usage(calls=6, cost=1.0)
     assert of(None) is None
     assert of(None, 0.5, float("nan"), float("inf")) == 0.5  # nobody knows what those cost
 
@@ -126,6 +128,11 @@ def test_it_has_the_modes_of_its_definition(name: str) -> None:
     assert (one.summary().irrelevant is None) == (name == "validmind")
 
 
+def test_a_tally_starts_with_nothing() -> None:
+    with pytest.raises(TypeError):
+        Tally(0)  # type: ignore[call-arg]
+
+
 def test_two_definitions_do_not_merge_and_nothing_is_counted() -> None:
     verdicts = Verdicts.from_matrices([False, None], [[True], [True]], [[True]])
     ragas, paper, high = Tally(), Tally(), Tally()
@@ -153,6 +160,8 @@ def test_two_definitions_do_not_merge_and_nothing_is_counted() -> None:
         ({"samples": 9}, "a tally that adds up, got 9 samples, 3 scored, 1 failed"),
         ({"scored": -1}, "a position of 0 or more|0 or more"),
         ({"definition": None}, "adds up"),
+        ({"definition": None, "modes": {}}, "adds up"),
+        ({"in_clusters": 4}, "adds up"),
         ({"definition": "rags"}, "definition"),
         ({"rows": 1}, "only known fields, got the field 'rows'"),
         ({"cost": [1, 0]}, "cost"),
