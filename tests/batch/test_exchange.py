@@ -156,43 +156,39 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
 
 
 @pytest.mark.broad
-def test_three_files_and_the_few_calls_they_leave_open(folder: Path) -> None:
-    """The full plan asks in two rounds, so the third file holds what expired or was malformed in
-    the first two, and what waited for it. What goes wrong in the third is asked directly."""
+def test_three_files_are_enough_though_requests_fail(folder: Path) -> None:
+    """The full plan asks in two rounds, so the third file holds what failed in the first two, and
+    what waited for it. Of the first, copies; of the third, too. Each step is killed once."""
     pairs = run_pairs()
     written(folder / "data.jsonl", pairs)
+    made: list[Round] = []
     with (
         BatchServer(Mind(pairs), expired=0.02, malformed=0.02) as server,
         OpenAI(base_url=server.base_url, api_key="any") as client,
     ):
-        made = [export(folder, plan="full")]
-        for _ in range(3):
-            import_answers(
-                *server.run(client, Path(made[-1].files[0]), folder), store=folder / "judged.db"
-            )
-            made.append(export(folder, plan="full"))
-    assert min(server.counts.values()) >= 0.01 * len(server.seen)
-    assert made[3].requests > 0
-    llm = _Named(ScriptedLLM(Mind(pairs).answer))
-    with VerdictStore(folder / "judged.db") as store:
-        judge = LLMJudge(llm, store=store, plan="full")
-        score_dataset(folder / "data.jsonl", judge=judge, out=folder / "out.jsonl")
-    # After 1,600 answers: two texts, one reference and five chunks of each of 200 samples.
-    assert len(server.seen) >= 1600
-    assert judge.usage.calls == made[3].requests <= 16
+        for copies in (2, 1, 3):
+            options = {"plan": "full", "copies": copies}
+            for what in ("export", "naming"):
+                killed(folder, what, 0, **options)
+            made.append(export(folder, **options))
+            (file,) = made[-1].files
+            server.run(client, Path(file), folder)
+            killed(folder, "import", 0)
+            import_answers(*folder.glob("file-*.jsonl"), store=folder / "judged.db")
+            for each in folder.glob("file-*.jsonl"):
+                each.unlink()
+    # Two texts of each of 200 samples; then its reference and five chunks, but for the few of
+    # whose text both copies failed.
+    assert made[0].requests == 400
+    assert 1170 <= made[1].requests <= 1200
+    assert server.requests == 2 * 400 + made[1].requests + 3 * made[2].requests
+    assert min(server.counts.values()) >= 0.01 * server.requests
+    assert export(folder, plan="full").files == ()
+    score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
     found = scores(read_results(folder / "out.jsonl"))
     assert found == directly(pairs, Mind(pairs).answer, plan="full")
     lazy = directly(pairs, Mind(pairs).answer)
     assert [each[1] for each in found] == [each[1] for each in lazy]
-
-
-class _Named:
-    """A scripted model under the name and identity of the one that the files were made for."""
-
-    def __init__(self, llm: ScriptedLLM) -> None:
-        model = OpenAILLM("gpt-4.1-mini")
-        self.name, self.identity = model.name, model.identity
-        self.generate = llm.generate
 
 
 def test_votes_and_packs_are_asked_as_directly(folder: Path) -> None:
@@ -236,11 +232,13 @@ def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) 
 # Killed
 
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
 from noisesense_adapters.batch import export_batch, import_answers
 from noisesense.judging.store import VerdictStore
 folder, what, after = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+options = {"store": folder / "judged.db", "model": "gpt-4.1-mini", "out": folder / "round.jsonl",
+           **json.loads(sys.argv[4])}
 left = after
 def step(*_):
     global left
@@ -248,13 +246,11 @@ def step(*_):
     if left < 0:
         os.kill(os.getpid(), signal.SIGKILL)
 if what == "export":
-    export_batch(folder / "data.jsonl", store=folder / "judged.db", model="gpt-4.1-mini",
-                 out=folder / "round.jsonl", most_requests=40, on_done=step)
+    export_batch(folder / "data.jsonl", on_done=step, **options)
 elif what == "naming":
     replace = Path.replace
     Path.replace = lambda self, other: (step(), replace(self, other))
-    export_batch(folder / "data.jsonl", store=folder / "judged.db", model="gpt-4.1-mini",
-                 out=folder / "round.jsonl", most_requests=40)
+    export_batch(folder / "data.jsonl", **options)
 else:
     import noisesense_adapters.batch.answers as answers
     answers._AT_ONCE = 20
@@ -264,10 +260,9 @@ else:
 """
 
 
-def killed(folder: Path, what: str, after: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(folder), what, str(after)], capture_output=True
-    )
+def killed(folder: Path, what: str, after: int, **options: Any) -> None:
+    arguments = (str(folder), what, str(after), json.dumps(options))
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
     assert done.returncode == -9, done.stderr
 
 
@@ -281,9 +276,9 @@ def test_killed_between_any_two_steps_it_goes_on(folder: Path) -> None:
         for number in range(10):
             for what in ("export", "naming"):
                 for after in (0, 1) if number == 0 else ():
-                    killed(folder, what, after)
+                    killed(folder, what, after, most_requests=40)
             if number == 2:
-                killed(folder, "export", 17)
+                killed(folder, "export", 17, most_requests=40)
             made = export(folder, most_requests=40)
             if not made.files:
                 break
@@ -399,6 +394,57 @@ def test_failures_stay_open_and_are_named_by_their_reason(folder: Path) -> None:
     assert len(reasked) == 2
 
 
+def test_of_copies_the_first_usable_answer_is_taken(folder: Path) -> None:
+    pairs = pairs_of(3)
+    written(folder / "data.jsonl", pairs)
+    assert export(folder, copies=3).requests == 6
+    lines = [json.loads(line) for line in answered(folder, pairs).read_text().splitlines()]
+    assert len(lines) == 18
+    for line in lines:
+        line["response"]["body"]["usage"] = {"prompt_tokens": 10, "completion_tokens": 1}
+
+    def expired(n: int) -> None:
+        lines[n] |= {"response": None, "error": {"code": "batch_expired"}}
+
+    def cut(n: int) -> None:
+        message = lines[n]["response"]["body"]["choices"][0]["message"]
+        message["content"] = message["content"][:5]
+
+    for fault, n in ((expired, 0), (cut, 1), (cut, 3), (cut, 4), (cut, 5), (expired, 6)):
+        fault(n)
+    for n in (7, 8):
+        expired(n)
+    # The third is first among the lines: copies come in any order, and in several files.
+    for name, part in (("a.jsonl", lines[2:]), ("b.jsonl", lines[:2])):
+        (folder / name).write_text("".join(f"{json.dumps(line)}\n" for line in part))
+    files = [folder / "a.jsonl", folder / "b.jsonl"]
+    made = import_answers(*files, files[0], store=folder / "judged.db")
+    # One of three, none of three usable, none at all; and three of three.
+    assert (made.taken, made.unusable, made.known) == (5, 1, 16)
+    assert (made.open, made.left) == ({"batch_expired": 1}, 1)
+    with VerdictStore(folder / "judged.db") as store:
+        paid = [(call.usage.calls, call.usage.input_tokens) for call in store.calls()]
+    assert sorted(paid) == [(2, 20), *[(3, 30)] * 4]
+    again = import_answers(*files, store=folder / "judged.db")
+    assert (again.taken, again.known, again.left) == (0, 15, 1)
+
+
+def test_all_that_is_asked_again_stands_in_one_file(folder: Path) -> None:
+    (sample, _), *_ = pairs = run_pairs()
+    mind = Mind(pairs)
+    with VerdictStore(folder / "judged.db") as store:
+        judge = BatchJudge(NamedModel("a model"), store=store, plan="full")
+        first = next_requests(judge, store, [sample])
+        put_replies(store, [(each.key, mind.answer(each.prompt)) for each in first])
+        # The reference and five chunks.
+        second = next_requests(judge, store, [sample])
+        put_replies(store, [(each.key, "I cannot say.") for each in second])
+        third = next_requests(judge, store, [sample])
+        assert [len(second), len(third)] == [6, 6]
+        put_replies(store, [(each.key, mind.answer(each.prompt)) for each in third])
+        assert next_requests(judge, store, [sample]) == []
+
+
 def test_a_model_that_never_answers_ends(folder: Path) -> None:
     """1 + max_reasks files of useless replies, and the sample fails as it does directly."""
     written(folder / "data.jsonl", pairs_of(1))
@@ -452,6 +498,7 @@ def test_bad_arguments_before_anything_is_written(folder: Path) -> None:
             "requests of an earlier round, got a file that holds something else",
         ),
         ({"most_requests": 0}, "most_requests"),
+        ({"copies": 0}, "copies"),
         ({"model": ""}, "a model's name"),
         ({"plan": "lzy"}, "plan"),
     ):

@@ -98,10 +98,16 @@ def test_the_rest_is_asked_for_once_all_that_decides_is_known() -> None:
 
 
 def test_in_the_full_plan_correct_claims_and_a_labelled_chunks_reference_come_last() -> None:
-    unlabelled = judged([True, False, True], [False] * 3, [[], [], []], plan="full")
-    assert unlabelled == [ALL, [R2, G1, G2, G3, R1, R3], [R2, G1, G2, G3]]
-    labelled = judged([True, False, True], [False] * 3, [[], [], []], plan="full", label=True)
-    assert labelled == [ALL, [R2, R1, R3, G1, G2, G3], [R2]]
+    unlabelled = judged([True, False, True], [False] * 3, [[R1], [], []], plan="full")
+    assert unlabelled == [ALL, [R2, G1, G2, G3, R3], [R2, G1, G2, G3]]
+    labelled = judged([True, False, True], [False] * 3, [[R1], [], []], plan="full", label=True)
+    assert labelled == [ALL, [R2, R3, G1, G2, G3], [R2]]
+
+
+def test_after_a_reply_that_is_no_answer_everything_is_asked_as_before() -> None:
+    """Which claims come first matters to a model that answers some of them."""
+    asked = judged([True, False, True], [False] * 3, [[], [], []], plan="full")
+    assert asked == [ALL, ALL, [R2, G1, G2, G3]]
 
 
 PAIRS = list(

@@ -6,15 +6,15 @@
         client = OpenAI(base_url=server.base_url, api_key="any")
         output, errors = server.run(client, path)
 
-Of the requests it sees for the first time, in order, one in so many expires and another gets half
-of its reply. Answers come back in another order than they were asked in.
+Of the requests it sees for the first time, a share drawn at random, the same in each run, expires,
+and another gets half of its reply. Answers come back in another order than they were asked in.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,8 @@ class BatchServer:
         self, mind: Mind, *, expired: float = 0.0, malformed: float = 0.0, polls: int = 1
     ) -> None:
         self.mind, self.polls = mind, polls
-        self._every = [round(1 / share) if share else 0 for share in (expired, malformed)]
+        self._shares = {"expired": expired, "malformed": malformed}
+        self._random = random.Random(0)
         self.seen: dict[str, int] = {}
         self.requests = 0
         self.counts = {"expired": 0, "malformed": 0}
@@ -141,7 +142,7 @@ class BatchServer:
         fault = ""
         if key not in self.seen:
             self.seen[key] = len(self.seen) + 1
-            fault = next(self._faults(self.seen[key]), "")
+            fault = self._fault()
         answer = {"id": f"batch_req_{self.requests}", "custom_id": key, "response": None}
         if fault:
             self.counts[fault] += 1
@@ -155,10 +156,13 @@ class BatchServer:
         answer["response"] = {"status_code": 200, "request_id": "r", "body": reply}
         return {**answer, "error": None}
 
-    def _faults(self, number: int) -> Iterator[str]:
-        for fault, every, offset in zip(self.counts, self._every, (0, 7), strict=True):
-            if every and number % every == offset % every:
-                yield fault
+    def _fault(self) -> str:
+        drawn = self._random.random()
+        for fault, share in self._shares.items():
+            if drawn < share:
+                return fault
+            drawn -= share
+        return ""
 
 
 def _handler(server: BatchServer) -> type[BaseHTTPRequestHandler]:

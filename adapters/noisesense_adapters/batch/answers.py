@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -17,7 +17,7 @@ from noisesense.jsonl import as_path
 from noisesense.judging.batch import FORMS
 from noisesense.judging.records import StoredCall, StoredRequest
 from noisesense.scoring.records import Record
-from noisesense_adapters.batch.rounds import is_request
+from noisesense_adapters.batch.rounds import COPY, is_request
 from noisesense_adapters.datasets.files import jsonl_rows
 from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.replies import read_completion, read_reply
@@ -31,9 +31,10 @@ class Imported(Record):
     """What became of the answers.
 
     Attributes:
-        taken: answers that are in the store now.
+        taken: requests whose answers are in the store now. Of several copies of a request, the
+            first answer that can be used is taken; what the others cost is added.
         unusable: of them, those in which nothing can be used: the next round asks again.
-        known: answered before, and left as they were.
+        known: answers to requests that were answered before; they are left as they were.
         open: requests that failed or expired, by the provider's reason: the next round asks them
             as they are.
         foreign: answers to requests that this store did not make.
@@ -57,6 +58,11 @@ class _Answer(NamedTuple):
     reply: Any = None
     failure: str = ""
 
+    @property
+    def request(self) -> str:
+        """The key of what it answers, which several copies share."""
+        return self.key.partition(COPY)[0]
+
 
 def put_replies(store: VerdictStore, replies: Iterable[tuple[str, str | None]]) -> Imported:
     """Take the replies of any batch engine: each request's key, and the model's text.
@@ -69,7 +75,9 @@ def put_replies(store: VerdictStore, replies: Iterable[tuple[str, str | None]]) 
         StoreError: the store cannot be read or written.
     """
     answers = (_Answer(key, text, "" if text is not None else "no reply") for key, text in replies)
-    return _Import(store).take(answers)
+    taking = _Import(store)
+    taking.take(answers)
+    return taking.finish()
 
 
 def import_answers(
@@ -80,7 +88,8 @@ def import_answers(
     """Take the answers to exported requests: a batch's output files, and its error files.
 
     In the form of OpenAI's batches, which vLLM's ``run-batch`` and LiteLLM's proxy write as well,
-    in any order. What fails or expires stays open. Importing again, or going on after an
+    in any order; all files of a round together, if its requests have copies. What fails or expires
+    stays open. Importing again, or going on after an
     interrupt, takes what is new.
 
     Args:
@@ -99,7 +108,7 @@ def import_answers(
                 raise InputError("a readable file", "no such file", where=str(path))
             where = str(path)
             imported.take(_answers(where, jsonl_rows(path), imported, on_error), where)
-        return imported.counted()
+        return imported.finish()
 
 
 class _Import:
@@ -110,51 +119,69 @@ class _Import:
         self._requests = {request.key: request for request in store.requests()}
         self._counts: Counter[str] = Counter()
         self._open: Counter[str] = Counter()
+        self._copies: dict[str, dict[str, StoredCall | str]] = {}
+        """Of requests that were written several times: each copy's answer, or why it has none."""
 
     def broken(self) -> None:
         self._counts["broken"] += 1
 
-    def counted(self) -> Imported:
-        left = len(self._requests)
-        return Imported(**self._counts, open=dict(sorted(self._open.items())), left=left)
-
-    def take(self, answers: Iterable[_Answer], where: str = "replies") -> Imported:
-        before, rest = Counter(self._counts), iter(answers)
-        some_open = self._open.total()
+    def take(self, answers: Iterable[_Answer], where: str = "replies") -> None:
+        rest, own, foreign = iter(answers), 0, 0
         while some := list(islice(rest, _AT_ONCE)):
-            calls = run_blocking(self._calls(some))
+            ours = [answer for answer in some if self._is_ours(answer)]
+            own, foreign = own + len(ours), foreign + len(some) - len(ours)
             # An interrupt between two of these loses nothing: the next import goes on.
-            self._store.put_answers(calls)
-            for call in calls:
-                del self._requests[call.key]
-                self._counts["taken"] += 1
-                self._counts["unusable"] += call.reply is None
-        new = self._counts - before
-        if new["foreign"] and not (new["taken"] or new["known"] or self._open.total() > some_open):
+            self._put(run_blocking(self._calls(ours)))
+        self._counts["foreign"] += foreign
+        if foreign and not own:
             raise InputError(
                 "answers to requests of this store",
-                f"{new['foreign']:,} answers to others",
+                f"{foreign:,} answers to others",
                 where=where,
                 hint="is it the file of another round, or the store of another dataset?",
             )
-        return self.counted()
+
+    def finish(self) -> Imported:
+        """Take what the copies of each request came to."""
+        calls: list[StoredCall] = []
+        for copies in self._copies.values():
+            read = [each for each in copies.values() if isinstance(each, StoredCall)]
+            if read:
+                best = next((each for each in read if each.reply is not None), read[0])
+                calls.append(replace(best, usage=sum((each.usage for each in read), Usage())))
+            else:
+                self._open[str(next(iter(copies.values())))] += 1
+        self._put(calls)
+        left = len(self._requests)
+        return Imported(**self._counts, open=dict(sorted(self._open.items())), left=left)
+
+    def _put(self, calls: list[StoredCall]) -> None:
+        self._store.put_answers(calls)
+        for call in calls:
+            del self._requests[call.key]
+            self._counts["taken"] += 1
+            self._counts["unusable"] += call.reply is None
+
+    def _is_ours(self, answer: _Answer) -> bool:
+        key = answer.request
+        return key in self._requests or self._store.get(key, unanswered=True) is not None
 
     async def _calls(self, answers: Iterable[_Answer]) -> list[StoredCall]:
+        """The answers to take now; copies wait for each other."""
         calls: dict[str, StoredCall] = {}
         for answer in answers:
-            request = self._requests.get(answer.key)
-            if answer.key in calls or (request is None and self._is_known(answer.key)):
+            request = self._requests.get(answer.request)
+            copies = self._copies.get(answer.request, {})
+            if request is None or answer.key in calls or answer.key in copies:
                 self._counts["known"] += 1
-            elif request is None:
-                self._counts["foreign"] += 1
+            elif answer.key != answer.request:
+                copies[answer.key] = answer.failure or await _call(request, answer.reply)
+                self._copies[answer.request] = copies
             elif answer.failure:
                 self._open[answer.failure] += 1
             else:
                 calls[answer.key] = await _call(request, answer.reply)
         return list(calls.values())
-
-    def _is_known(self, key: str) -> bool:
-        return self._store.get(key, unanswered=True) is not None
 
 
 async def _call(request: StoredRequest, answer: Any) -> StoredCall:

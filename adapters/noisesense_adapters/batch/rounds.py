@@ -34,6 +34,8 @@ MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
 """In one file, as OpenAI takes it."""
 
 URL = "/v1/chat/completions"
+COPY = "."
+"""Between a request's key and the number of one of several copies. A key has none."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Round(Record):
 
     Attributes:
         files: with the requests, in order; none if nothing is left to ask.
-        requests: how many are in them.
+        requests: how many different ones are in them.
         asked_before: of these, those that an earlier file asked and that have no answer yet.
         samples: in the dataset.
         judged: of them, those that are judged to the end.
@@ -108,6 +110,7 @@ def export_batch(
     split_contexts: str | None = None,
     most_requests: int = MOST_REQUESTS,
     most_bytes: int = MOST_BYTES,
+    copies: int = 1,
     force: bool = False,
     on_done: Callable[[], object] = lambda: None,
     on_error: Callable[[NoiseSenseError], object] = lambda _: None,
@@ -131,6 +134,8 @@ def export_batch(
         split_contexts: likewise.
         most_requests: in one file.
         most_bytes: in one file.
+        copies: how often each request is written, and paid for; one answer is enough. Worth it
+            in a small file, where each request that fails would take another round.
         force: go on although requests about other samples, or by another judge, are still open.
             Their answers can be imported all the same.
         on_done: called after each sample.
@@ -144,6 +149,7 @@ def export_batch(
     """
     check_whole(most_requests, 1, "most_requests")
     check_whole(most_bytes, 1, "most_bytes")
+    check_whole(copies, 1, "copies")
     target = _check_target(as_path(out))
     name = model.removeprefix("openai:") if isinstance(model, str) else model
     params = {} if temperature is None else {"temperature": temperature}
@@ -176,7 +182,8 @@ def export_batch(
                     opened.put_requests(replace(each.stored, exchange=exchange) for each in new)
                     for request in new:
                         body = llm.request(request.prompt, request.schema)
-                        files.add(_line(request.key, body))
+                        for custom_id in _ids(request.key, copies):
+                            files.add(_line(custom_id, body))
                     if isinstance(outcome, NoiseSenseError):
                         counts["failed"] += 1
                         on_error(outcome)
@@ -215,8 +222,12 @@ def _still_open(store: VerdictStore, exchange: str, *, force: bool) -> set[str]:
     return {each.key for each in requests}
 
 
-def _line(key: str, body: Mapping[str, Any]) -> str:
-    return to_json({"custom_id": key, "method": "POST", "url": URL, "body": body})
+def _ids(key: str, copies: int) -> list[str]:
+    return [key] if copies == 1 else [f"{key}{COPY}{n}" for n in range(1, copies + 1)]
+
+
+def _line(custom_id: str, body: Mapping[str, Any]) -> str:
+    return to_json({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
 
 
 def is_request(line: Any) -> bool:

@@ -241,10 +241,12 @@ class Verifier:
         missing: Sequence[_Cell],
         attempt: int,
     ) -> ModelCall[_Reply, _Cells]:
-        """At first it asks for everything; then for what decides before the rest, and the last
-        time for nothing else."""
-        deciding = await batch.deciding(answers, missing) if attempt else set(missing)
+        """At first it asks for everything; after a reply that left some out, for what decides
+        before the rest, and the last time for nothing else."""
         last = attempt % (1 + self.max_reasks) == self.max_reasks
+        # What decides may hang on an answer that is still awaited.
+        waits = attempt and (answers or last)
+        deciding = await batch.deciding(answers, missing) if waits else set(missing)
         wanted = [cell for cell in missing if cell in deciding] if last else []
         cells = wanted or list(missing)
 
