@@ -202,6 +202,31 @@ def test_units_of_clusters() -> None:
     assert list(counted.claim_units(0, clustered=False)) == [(0, 10), (1, 10), (3, 10), (9, 9)]
 
 
+def test_a_sum_of_clusters_and_of_samples_without_claims_by_hand() -> None:
+    """Written in ascending order, whatever came first."""
+    noisy = score(Verdicts.from_matrices([False], [[True]], relevant=[True]))
+    clean = score(Verdicts.from_matrices([True], [[True]], relevant=[True]))
+    empty = score(Verdicts(response_claims=()))
+    one = tally([Result("1", noisy, cluster="b"), Result("2", empty, cluster="a")])
+    other = tally([Result("3", clean, cluster="b"), Result("4", noisy, cluster="a")])
+    mode = (one + other + one).to_dict()["modes"]["relevant"]
+    assert mode["undefined"] == 2
+    assert mode["times"] == [(0, 1, 1, 1), (1, 1, 1, 3)]
+    assert [*mode["clusters"].items()] == [
+        ("a", [(1, 1, 1, 1)]),
+        ("b", [(0, 1, 1, 1), (1, 1, 1, 2)]),
+    ]
+
+
+def test_cells_of_chunks_with_and_without_labels() -> None:
+    """Is the claim correct, does each chunk entail it, and does the one without a label entail
+    either claim of the reference? Open: a chunk of the first kind, and one of the second."""
+    verdicts = Verdicts.from_matrices(
+        [False], [[True, None]], [[True, None], [None, False]], [None, True]
+    )
+    assert cells_of(score(verdicts)) == (1 + 2 + 2, 1 + 1)
+
+
 def test_nothing_counted() -> None:
     assert sums(Counter()) == (0, 0, 0)
     assert ModeTally("relevant", "none").mean_bounds() is None
