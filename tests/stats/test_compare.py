@@ -415,9 +415,13 @@ def test_changes_of_one_size_come_by_their_claims_and_then_by_their_names() -> N
 
 def test_what_is_meant_without_a_word() -> None:
     rng = random.Random(4)
-    a, b = (run(*((rng.randint(0, 7), 7) for _ in range(20))) for _ in range(2))
+    a, b = (run(*((rng.randint(0, 97), 97) for _ in range(30))) for _ in range(2))
     said = {"min_paired": 0.9, "margin": 0.0, "confidence": 0.95, "seed": 0, "resamples": 2000}
     assert compare(a, b) == compare(a, b, **said)  # type: ignore[arg-type]
+    # Where 40% lie within, one sign pattern more moves an end.
+    wide = compare(a, b, confidence=0.4)
+    assert wide == compare(a, b, confidence=0.4, resamples=2000)
+    assert wide != compare(a, b, confidence=0.4, resamples=2001)
 
 
 def test_differences_that_only_rounding_tells_apart_are_one() -> None:
