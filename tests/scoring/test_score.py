@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from noisesense import Chunk, InputError, Sample, UndefinedScoreError, Verdicts, gate, score
-from noisesense.scoring.definitions import DEFINITIONS, MODES
+from noisesense.scoring.definitions import DEFINITIONS, MODES, modes_of
 
 NONE = Verdicts(response_claims=())
 # Claim 0 is correct, claim 1 comes from relevant chunk 0, claim 2 from irrelevant chunk 1, claim
@@ -75,6 +75,13 @@ def test_no_response_claims(definition: str) -> None:
     assert undefined.partition.share("correct") is None
     with pytest.raises(UndefinedScoreError, match="no claims"):
         score(NONE, definition=definition, empty="error")
+
+
+def test_which_modes_a_definition_has() -> None:
+    assert {name: modes_of(name) for name in DEFINITIONS} == {
+        **dict.fromkeys(("ragas", "paper", "promptfoo"), MODES),
+        "validmind": ("relevant",),
+    }
 
 
 def test_robustness_is_counted_not_subtracted() -> None:

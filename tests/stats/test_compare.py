@@ -389,6 +389,12 @@ def test_what_is_certain_to_have_changed() -> None:
         change = SampleChange("a", values, values, before, after, ())
         assert (change.changed("relevant"), change.largest) == (changed, largest)
         assert not change.changed("irrelevant")
+    # Of two modes, the one that moved further.
+    still: dict[Mode, tuple[float, float] | None] = {"relevant": (0, 0), "irrelevant": (0, 0)}
+    for ends in ((0.25, 0.5), (0.5, 0.25)):
+        moved: dict[Mode, tuple[float, float] | None]
+        moved = {"relevant": (ends[0], 1.0), "irrelevant": (ends[1], 1.0)}
+        assert SampleChange("a", values, values, still, moved, ()).largest == 0.5
     assert (change.difference("relevant"), change.difference("irrelevant")) == (0.0, None)
     for a, b in ((values, dict.fromkeys(values)), (dict.fromkeys(values), values)):
         assert SampleChange("a", a, b, nothing, nothing, ()).difference("relevant") is None
@@ -407,10 +413,60 @@ def test_changes_of_one_size_come_by_their_claims_and_then_by_their_names() -> N
     assert [change.id for change in compare(a, b).changes] == ["2", "1", "3"]
 
 
+def test_what_is_meant_without_a_word() -> None:
+    rng = random.Random(4)
+    a, b = (run(*((rng.randint(0, 97), 97) for _ in range(30))) for _ in range(2))
+    said = {"min_paired": 0.9, "margin": 0.0, "confidence": 0.95, "seed": 0, "resamples": 2000}
+    assert compare(a, b) == compare(a, b, **said)  # type: ignore[arg-type]
+    # Where 40% lie within, one sign pattern more moves an end.
+    wide = compare(a, b, confidence=0.4)
+    assert wide == compare(a, b, confidence=0.4, resamples=2000)
+    assert wide != compare(a, b, confidence=0.4, resamples=2001)
+
+
+def test_differences_that_only_rounding_tells_apart_are_one() -> None:
+    # 3/10 - 2/10 as floats is less than 1/10.
+    assert 0.3 - 0.2 < 0.1 - 0.0
+    rest: list[Draw] = [(5, 10)] * 5
+    clean: list[Draw] = [(0, 10)] * 5
+    two_ways = compare(run(*[(2, 10), (0, 10)] * 10, *rest), run(*[(3, 10), (1, 10)] * 10, *clean))
+    one_way = compare(run(*[(0, 10)] * 20, *rest), run(*[(1, 10)] * 20, *clean))
+    assert two_ways.relevant is not None
+    assert one_way.relevant is not None
+    assert two_ways.relevant.interval == one_way.relevant.interval
+
+
+def test_an_interval_of_what_is_all_open_reaches_to_both_sides() -> None:
+    # A is 0, B from 0 to 1: 20 differences of 0 can have missed 1 − 0.025^(1/20) either way.
+    clean = [Result(str(i), score(Verdicts.from_matrices([True], [[True]]))) for i in range(20)]
+    verdicts = Verdicts.from_matrices([None], [[True]], relevant=[True])
+    unclear = [Result(str(i), score(verdicts)) for i in range(20)]
+    reach = 1 - 0.025 ** (1 / 20)
+    for a, b, ends in ((clean, unclear, (-reach, 1.0)), (unclear, clean, (-1.0, reach))):
+        mode = compare(a, b).relevant
+        assert mode is not None
+        assert mode.interval is not None
+        assert mode.interval[:2] == pytest.approx(ends)
+        assert (mode.interval.method, mode.decision) == ("sign-flip-range", "undecided")
+
+
+def test_a_value_that_changed_though_no_claim_became_of_another_kind() -> None:
+    """By the paper's definition a claim from a relevant chunk counts in the other mode, too, as
+    soon as an irrelevant one entails it."""
+    tables = (
+        Verdicts.from_matrices([False], [[True, other]], None, [True, False])
+        for other in (False, True)
+    )
+    a, b = (Result("q", score(table, definition="paper")) for table in tables)
+    (change,) = compare([a], [b]).changes
+    assert (change.claims, change.largest) == ((), 1.0)
+    assert (change.difference("relevant"), change.difference("irrelevant")) == (0.0, 1.0)
+
+
 def test_clusters_where_some_are_missing() -> None:
     named = [result_of(i, (i % 2, 2), cluster=i % 3) for i in range(6)]
     mixed = [*named[:5], result_of(5, (1, 2))]
-    assert compare(named, named).clusters == 3
+    assert compare(named, named).clusters == compare(named, named, cluster=True).clusters == 3
     assert compare(named, named, cluster=False).clusters is None
     assert compare(mixed, mixed).clusters is None
     with pytest.raises(InputError, match="A, cluster: expected a cluster for every pair"):

@@ -244,6 +244,26 @@ def test_a_claim_that_some_chunk_entails_is_no_hallucination() -> None:
     assert ragchecker_aggregates([perhaps])["hallucination"] is None
 
 
+def test_aggregates_of_one_open_claim_by_hand() -> None:
+    """Precision is open with a claim's correctness; the share of hallucinations only where
+    no chunk is known to entail the claim."""
+    nowhere: list[bool | None] = [False, False]
+    for row, share in (
+        ([False, False], None),
+        ([False, None], None),
+        ([True, False], 0.0),
+        ([False, True], 0.0),
+    ):
+        aggregates = ragchecker_aggregates([one([True, None], [nowhere, row])])
+        assert (aggregates["precision"], aggregates["hallucination"]) == (None, share)
+    # Entailed by a chunk of which nobody knows whether it is relevant: no hallucination. The other
+    # incorrect claim is one for certain.
+    verdicts = Verdicts.from_matrices([True, False, False], [[False], [True], [False]], [[None]])
+    aggregates = ragchecker_aggregates([score(verdicts)])
+    assert (aggregates["precision"], aggregates["hallucination"]) == (33.3, 33.3)
+    assert aggregates["noise_sensitivity_in_relevant"] is None
+
+
 def test_what_a_summary_says_of_open_verdicts() -> None:
     half_open = [one([False, None], [[True, False]] * 2) for _ in range(2)]
     found = summarize([*half_open, *(one([True], [[True, False]]) for _ in range(38))])

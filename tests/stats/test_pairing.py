@@ -202,6 +202,11 @@ def unnamed(question: str, answer: str = "x") -> Result:
     return result(question, answer)
 
 
+def named(question: str) -> Result:
+    """With texts and an id."""
+    return result(question, "x", name="1")
+
+
 def bare(name: str) -> Result:
     """With an id, and no texts."""
     return Result(name, score(CLEAN))
@@ -222,9 +227,11 @@ def test_which_rule_a_run_gets() -> None:
     # No question is found again and not all have texts: by id.
     found = compare([unnamed("One?"), bare("2")], [unnamed("Two?"), bare("2")], min_paired=0)
     assert (found.paired_by, found.pairs) == ("id", 1)
+    # No question is found again though all are known, and one id was not given: nothing is.
+    with pytest.raises(PairingError, match=r"^paired by question: expected samples that"):
+        compare([unnamed("One?"), named("Two?")], [unnamed("Three?"), named("Four?")])
     # Nor is it another question where one side does not say which.
-    named = [result("One?", "x", name="1")]
-    found = compare(named, [bare("1")])
+    found = compare([named("One?")], [bare("1")])
     assert not any("another question" in each for each in found.warnings)
 
 
@@ -282,9 +289,14 @@ def test_labels_of_ids_alone_and_of_questions_alone() -> None:
     (error,) = found.errors["relevant"].samples
     assert (error.name, error.judge, error.human) == ("2", 0.0, 1.0)
     # By question: the judge's verdicts are kept, too.
-    found = agreement([unnamed("One?"), unnamed("Two?")], [result("Two?", "x", WRONG)])
-    (error,) = found.errors["relevant"].samples
-    assert (error.judge, error.human) == (0.0, 1.0)
+    for name in (None, "a label"):
+        labels = [result("Two?", "x", WRONG, name=name)]
+        found = agreement([unnamed("One?"), unnamed("Two?")], labels, resamples=100)
+        (error,) = found.errors["relevant"].samples
+        assert (error.judge, error.human) == (0.0, 1.0)
+    # Plain pairs have no ids that somebody gave.
+    sample = sample_of("One?", "x")
+    assert agreement([(sample, CLEAN)], [(sample, CLEAN)]).paired_by == "question"
     # A sample is called by its question; without one, by the digest of its texts.
     for question in ("", "Why?"):
         sample = sample_of(question, "a")

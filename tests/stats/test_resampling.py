@@ -97,6 +97,12 @@ def test_a_rare_part_is_drawn_by_inversion(share: float, count: int) -> None:
     assert drawn == np.maximum(stats.binom(count, share).ppf(numbers), 0).tolist()
 
 
+def test_a_number_at_the_edge_of_two_parts_is_the_lower_ones() -> None:
+    """``P(drawn ≤ k) ≥ u`` holds at 1/2, the probability of none of one."""
+    numbers = iter([0.5, 0.5000001])
+    assert [_resampling._binomial_of_rare(1, 0.5, numbers.__next__) for _ in range(2)] == [0, 1]
+
+
 def test_a_number_that_rounding_leaves_over_is_drawn_anew() -> None:
     numbers = iter([1.0, 0.5])
     assert _resampling._binomial_of_rare(5000, 0.001, numbers.__next__) == 5
@@ -130,13 +136,14 @@ def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
     for counts, many in (
         *(((1000, 1000), False), ((1001, 1000), True)),
         *(((10, 3990), False), ((11, 3989), True), ((3989, 11), True), ((3991, 9), False)),
+        ((1500, 1500), True),
     ):
         asked.clear()
         drawn = _resampling._Tree(counts).draw(random.Random(0))
         expected = (sum(counts), pytest.approx(min(counts) / sum(counts)))
         assert asked == ([expected] if many else [])
         assert sum(drawn) == sum(counts)
-        # The smaller part is drawn.
+        # The smaller part is drawn; of equal ones the left.
         assert (drawn[counts.index(min(counts))] == 7) == many
 
 
@@ -158,7 +165,10 @@ def test_shares_as_binary_digits(part: int, whole: int) -> None:
     assert digits is not None
     value = sum(Fraction(digit, 2 ** (i + 1)) for i, digit in enumerate(digits))
     assert abs(value - Fraction(part, whole)) < Fraction(1, 2**52)
-    assert len(digits) == 53 or digits[-1:] in ((), (1,))  # none that say nothing
+    # None that say nothing: of a power of two the last one is 1.
+    dyadic = {(0, 5): (), (1, 2): (1,), (3, 4): (1, 1)}
+    assert digits == dyadic.get((part, whole), digits)
+    assert (len(digits) == 53) == ((part, whole) not in dyadic)
 
 
 def test_a_resample_has_as_many_units_and_their_frequencies() -> None:

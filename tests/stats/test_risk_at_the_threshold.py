@@ -51,6 +51,24 @@ def test_a_distance_needs_both_figures(mean: float | None, median: float | None)
     assert gap.bounds == pytest.approx((0.0, 0.4))
 
 
+@pytest.mark.parametrize(
+    ("mean", "median"), [((0.2, 0.5), None), (None, (0.2, 0.5)), (None, None)]
+)
+def test_a_distance_needs_both_bounds(
+    mean: tuple[float, float] | None, median: tuple[float, float] | None
+) -> None:
+    _, gap, _ = risk_signs(
+        None,
+        ([], []),
+        mean=Figure(None, mean),
+        median=Figure(None, median),
+        stdev=Figure(None, None),
+        thresholds=RiskThresholds(),
+    )
+    assert gap.present is gap.figure is gap.bounds is None
+    assert gap.sentence == "mean far from median: undefined (distance, threshold 0.1)"
+
+
 def test_a_distance_has_no_sign() -> None:
     # Chosen figures beside bounds that leave more open.
     for mean, median in ((0.2, 0.5), (0.5, 0.2)):

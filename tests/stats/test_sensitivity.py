@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
 
 import pytest
 from scipy import stats
 
 from noisesense import InputError, Result, Score, Verdicts, score, sensitivity_band, summarize
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
+from noisesense.stats import judge_errors as _judge_errors
 from noisesense.stats import sensitivity as _sensitivity
 from noisesense.stats.cells import CellKind
 from noisesense.stats.judge_errors import (
@@ -210,6 +214,110 @@ def test_the_estimate_and_its_variance_have_the_right_expectation(
         assert variance[at] == pytest.approx(square[at] - mean[at] ** 2)
 
 
+def counted(
+    definition: DefinitionName, relevant: Sequence[bool], entails: Sequence[bool]
+) -> tuple[bool, bool]:
+    """Does each mode count an incorrect claim? In the definitions' words."""
+    sources = [r for r, e in zip(relevant, entails, strict=True) if e]
+    by_relevant, by_irrelevant = True in sources, False in sources
+    return {
+        "ragas": (by_relevant, by_irrelevant and not by_relevant),
+        "paper": (by_relevant, by_irrelevant),
+        "promptfoo": (True, sources[:1] == [False]),
+        "validmind": (True, False),
+    }[definition]
+
+
+def odds(numbers: Sequence[float], outcome: Sequence[bool]) -> float:
+    """Of independent cells; the numbers need not be probabilities."""
+    return math.prod(p if hit else 1 - p for p, hit in zip(numbers, outcome, strict=True))
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_rules_for_one_claim_and_for_two_by_every_outcome(definition: DefinitionName) -> None:
+    rng, rule = random.Random(7), _judge_errors._RULES[definition]
+    relevant, first, second = ([rng.uniform(-0.2, 1.2) for _ in range(3)] for _ in range(3))
+    one, two = [0.0, 0.0], [0.0, 0.0]
+    for outcome in product((False, True), repeat=9):
+        share = odds([*relevant, *first, *second], outcome)
+        x, y = (counted(definition, outcome[:3], outcome[k : k + 3]) for k in (3, 6))
+        for mode in (0, 1):
+            one[mode] += share * x[mode]
+            two[mode] += share * (x[mode] and y[mode])
+    pairs = [(r * x, (1 - r) * x) for r, x in zip(relevant, first, strict=True)]
+    assert rule.one(pairs) == pytest.approx(one)
+    assert rule.two(list(zip(relevant, first, second, strict=True))) == pytest.approx(two)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_open_cells_leave_what_every_completion_of_them_gives(definition: DefinitionName) -> None:
+    """One claim, two chunks and up to two claims of the reference, under a judge that errs."""
+    rng = random.Random(11)
+    here = Corrected.at((0.2, 0.15))
+    outcomes = {
+        (relevant, entails): counted(definition, relevant, entails)
+        for relevant in product((False, True), repeat=2)
+        for entails in product((False, True), repeat=2)
+    }
+
+    def numbers(cells: Sequence[bool | None]) -> list[tuple[float, ...]]:
+        by_cell = {None: (0.0, 1.0), False: (here.no,), True: (here.yes,)}
+        return [by_cell[cell] for cell in cells]
+
+    for _ in range(60):
+        rows = [rng.choices([True, False, None], k=2) for _ in range(1 + rng.randrange(3))]
+        correct = rng.choice([True, False, None])
+        labels = rng.choices([True, False, None], [1, 1, 3], k=2)
+        table = Table.of(Verdicts.from_matrices([correct], rows[:1], rows[1:], labels))
+        found = expected_score(table, (here,) * 3, definition)
+        relevance = [
+            [float(label)] if label is not None
+            else [1 - math.prod(1 - g for g in each)
+                  for each in product(*numbers([row[j] for row in rows[1:]]))]
+            if rows[1:] else [0.0, 1.0]
+            for j, label in enumerate(labels)
+        ]  # fmt: skip
+        values: list[list[float]] = [[], []]
+        for c, *rest in product(*numbers([correct, *rows[0]]), *relevance):
+            entails, relevant = rest[:2], rest[2:]
+            for mode in (0, 1):
+                value = sum(
+                    odds(relevant, r) * odds(entails, e) * hit[mode]
+                    for (r, e), hit in outcomes.items()
+                )
+                values[mode].append((1 - c) * value)
+        assert found is not None
+        for ours, every in zip(found, values, strict=True):
+            assert ours == pytest.approx((min(every), max(every)))
+
+
+def test_a_range_of_the_truth_begins_at_its_lower_end() -> None:
+    """One claim is noise. Of three the judge says that the chunk does not entail them, and nobody
+    knows whether it is relevant: each stands for −0.1 / 0.9 of a noisy claim if it is."""
+    noisy = Verdicts.from_matrices([False], [[True]], relevant=[True])
+    unlabeled = Verdicts.from_matrices([False], [[False]])
+    found = sensitivity_band(
+        [noisy, *[unlabeled] * 3], direction="truth", false_yes=0.1, cells=["response"]
+    ).relevant
+    assert found is not None
+    assert found.moved_bounds == pytest.approx(((1 - 3 / 9) / 4, 1 / 4))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.high
+
+
+def test_open_cells_do_not_scatter() -> None:
+    # A tenth of "no" becomes "yes": a claim called wrong counts 1 + 0.1 / 0.9 times.
+    kinds = (Corrected.at((0.1, 0.0)),) * 3
+    for cell, expected in ((None, 0.0), (True, (10 / 9) ** 2 - 10 / 9)):
+        table = Table.of(Verdicts.from_matrices([False], [[cell]], relevant=[True]))
+        assert error_variance(table, kinds, "ragas") == pytest.approx((expected, 0.0))
+    # And a number that no float holds is no end of a range.
+    huge = Verdicts.from_matrices([False], [[None, *[False] * 400]], relevant=[True] * 401)
+    with pytest.raises(OverflowError):
+        expected_score(Table.of(huge), (Corrected.at((0.94, 0.0)),) * 3, "ragas")
+
+
 def test_the_truth_by_hand() -> None:
     # Three claims in four are called wrong. With 10% of the correct ones called wrong and none
     # the other way, (1 − q) = (1 − π) + 0.1 π, so π = (1 − 0.75) / 0.9.
@@ -268,6 +376,45 @@ def test_other_rates_give_the_band_they_would_have_alone() -> None:
             assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 
+def test_other_rates_and_open_verdicts_by_hand() -> None:
+    """Two claims of four are wrong, one is open. If a fifth of correct ones is called wrong, the
+    "yes" stands for 1 / 0.8, and so for −1/4 of a wrong claim; it alone scatters."""
+    table = Verdicts.from_matrices([False, False, True, None], [[False]] * 4, relevant=[True])
+    found = sensitivity_band(
+        [table],
+        direction="truth",
+        draws=[(0.0, 0.2)],
+        cells=["correct"],
+        definition="validmind",
+        confidence=0.8,
+    ).relevant
+    assert found is not None
+    assert found.moved_bounds == (2 / 4, 3 / 4)
+    reach = 1.28155 * (1.25**2 - 1.25) ** 0.5 / 4
+    expected = (2 - 0.25) / 4 - reach, (3 - 0.25) / 4 + reach
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-3)
+
+
+def test_at_most_forty_pairs_of_rates_on_a_hundred_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_sensitivity, "_NORMAL", [0.0])
+    sampled: list[int] = []
+
+    class Watched(random.Random):
+        def sample(self, population: Any, k: int, **_: Any) -> list[Any]:
+            sampled.append(k)
+            return super().sample(population, k)
+
+    table = Table.of(Verdicts.from_matrices([False], [[False]], relevant=[True]))
+    judge = _sensitivity._Judge((3, 150), 0.0, (), CELLS, 0.0, "claim")
+    for simulations, draws, samples in ((39, 39, 99), (41, 40, 101)):
+        rng = Watched(0)
+        _, means = _sensitivity._truth([table] * samples, judge, "validmind", simulations, rng)
+        assert len(means) == draws
+    assert sampled == [99, 100]
+
+
 def test_where_rates_are_known_all_samples_say_how_far_errors_scatter() -> None:
     """Beyond 100 samples too: so the seed, which chooses some of them, changes nothing."""
     rng = random.Random(10)
@@ -311,6 +458,15 @@ def test_rates_that_leave_no_meaning_leave_the_truth_open() -> None:
             assert band.moved_bounds == ((0.0, 1.0) if "false_yes" in options else band.bounds)
 
 
+def test_an_estimate_that_is_out_of_range_in_one_mode_leaves_both_open() -> None:
+    """All chunks are relevant: the irrelevant mode is 0, the other −(1 / 0.06)^160 or so."""
+    table = Verdicts.from_matrices([False], [[False] * 160], relevant=[True] * 160)
+    found = sensitivity_band([table], direction="truth", false_yes=0.94, cells=["response"])
+    for band in (found.relevant, found.irrelevant):
+        assert band is not None
+        assert band.moved_bounds == (band.low, band.high) == (0.0, 1.0)
+
+
 def test_a_claim_without_weight_adds_nothing_however_large() -> None:
     """A judge that never says a false "no" leaves correct claims correct. Sixty cells of a chunk
     stand for (1 / 0.06)^60, and eight chunks for a number that no float holds."""
@@ -338,7 +494,8 @@ def test_a_band_holds_its_share_of_the_means() -> None:
     beyond either end of a band of 80%."""
     means = [(i / 200, 0.5 + i / 200) for i in range(101)]
     random.Random(1).shuffle(means)
-    found = _sensitivity._band("relevant", 7, [(0.0, 0.5), (0.5, 0.5)], (0.25, 0.5), means, 0.8)
+    actual = [(0.0, 0.75), (0.5, 0.5), (0.25, 0.25)]
+    found = _sensitivity._band("relevant", 7, actual, (0.25, 0.5), means, 0.8)
     assert (found.low, found.high) == pytest.approx((0.05, 0.95))
     assert (found.undetermined, found.undefined, found.bounds) == (1, 7, (0.25, 0.5))
     assert found.mean is found.moved is found.shift is None
@@ -391,6 +548,9 @@ def test_groups_of_two_claims_a_reference_and_two_chunks() -> None:
     assert groups_of(size, CELLS, "claim") == ((0, 2, 3), (1, 4, 5), (6, 7))
     assert groups_of(size, CELLS, "chunk") == ((0,), (2, 4, 6), (3, 5, 7), (1,))
     assert groups_of(size, ("reference",), "chunk") == ((6,), (7,))
+    # Of three chunks, too, none has anything in common with whether a claim is correct.
+    three = (0,), (2, 5, 8), (3, 6, 9), (4, 7, 10), (1,)
+    assert groups_of((2, 1, 3), CELLS, "chunk") == three
     assert groups_of(size, ("correct",), None) == ((0, 1),)
 
 
@@ -483,7 +643,7 @@ def test_scores_and_results_are_read_and_open_cells_counted() -> None:
     assert empty.bounds == (0.0, 0.0)
     none = sensitivity_band([Verdicts(response_claims=())], simulations=1).relevant
     assert none is not None
-    assert (none.undefined, none.bounds, none.low) == (1, None, None)
+    assert (none.undetermined, none.undefined, none.bounds, none.low) == (0, 1, None, None)
 
 
 def test_a_definition_without_irrelevant_mode() -> None:
@@ -499,6 +659,8 @@ def test_a_definition_without_irrelevant_mode() -> None:
     [
         ({"false_yes": 2}, "false_yes: expected a number from 0 to 1, got 2"),
         ({"false_no": -0.1}, "false_no"),
+        ({"correlation": 1.5}, "correlation"),
+        ({"confidence": 95}, "confidence"),
         ({"cells": ["chunks"]}, "cells"),
         ({"simulations": 0}, "simulations"),
     ],

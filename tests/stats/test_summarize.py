@@ -22,8 +22,10 @@ from noisesense import (
     summarize,
 )
 from noisesense.fixtures import ragchecker_examples
+from noisesense.stats import summarize as _summarize
 from noisesense.stats.ragchecker import ragchecker_aggregates
 from noisesense.stats.summary import ModeSummary, run_warnings
+from noisesense.stats.tally import ModeTally
 from support.simulated import POPULATIONS, result_of, score_of
 from support.tables import Shape, random_pairs
 
@@ -208,6 +210,36 @@ def test_clusters_of_some_samples_only() -> None:
     assert any("Only some samples name a cluster" in warning for warning in found.warnings)
     with pytest.raises(InputError, match="a cluster for every scored sample, got 1 of 2"):
         summarize(results, cluster=True)
+    # Who asks for single samples is not warned of them.
+    asked = summarize(results, cluster=False)
+    assert not any("Only some samples" in warning for warning in asked.warnings)
+
+
+def test_clusters_of_one_sample_and_of_none() -> None:
+    one = [result_of("a", (1, 2), "x")]
+    assert summarize(one).clusters == summarize(one, cluster=True).clusters == 1
+    for none in ([], [Result("a", error="no")], [Result("a", error="no", cluster="x")]):
+        assert summarize(none).clusters is summarize(none, cluster=True).clusters is None
+
+
+def test_single_figures_of_a_choice() -> None:
+    # From 1/3 to 2/3, and 0: the choice's end of the first, over two samples or four claims.
+    table = Verdicts.from_matrices([False, None, True], [[True]] * 3, [[True]])
+    for choice, part in (("none", None), ("low", 1), ("high", 2)):
+        first = score(table, undetermined=choice)  # type: ignore[arg-type]
+        clean = score(Verdicts.from_matrices([True], [[True]], [[True]]), undetermined=choice)  # type: ignore[arg-type]
+        found = relevant([first, clean], resamples=100)
+        assert found.mean == (None if part is None else pytest.approx(part / 6))
+        assert found.stdev == (None if part is None else pytest.approx(part / 3 / 2**0.5))
+        assert found.micro == (None if part is None else part / 4)
+
+
+def test_quantiles_from_the_lowest_to_the_highest() -> None:
+    scores = [score_of((1, 4)), score_of((1, 2)), score_of((1, 1))]
+    assert relevant(scores, quantiles=(0, 1), resamples=100).quantiles == {0: 0.25, 1: 1.0}
+    for p in (-0.01, 1.01):
+        with pytest.raises(InputError, match="quantiles: expected numbers from 0 to 1"):
+            summarize(scores, quantiles=[p])
 
 
 def test_a_warning_where_intervals_mean_little() -> None:
@@ -366,6 +398,34 @@ def test_when_an_interval_rests_on_few_samples() -> None:
     ]
 
 
+def test_how_far_open_verdicts_move_a_standard_deviation() -> None:
+    # Middles 0, 1/2 and 1: 1/2; moves of at most 1/6 of one of three: √(1/36 / 2).
+    third = score(Verdicts.from_matrices([False, None, True], [[True]] * 3, [[True]]))
+    scores = [score_of((0, 1)), third, score_of((1, 1))]
+    deviation = relevant(scores, resamples=100).signs[2]
+    reach = (1 / 72) ** 0.5
+    assert deviation.bounds == pytest.approx((0.5 - reach, 0.5 + reach))
+    # Two from 1/3 to 2/3: at most 1/3 apart, which is √(1/18); at least not at all.
+    deviation = relevant([third] * 2, resamples=100).signs[2]
+    assert deviation.bounds == pytest.approx((0.0, (1 / 18) ** 0.5))
+
+
+def test_the_end_at_which_fewer_samples_differ() -> None:
+    """Of the lowest values three of 40 differ from 0, of the highest 20 from 1/2."""
+    perhaps = score(Verdicts.from_matrices([None, True], [[True]] * 2, [[True]]))
+    found = summarize(
+        [score_of((0, 2))] * 20 + [perhaps] * 17 + [score_of((1, 2))] * 3, resamples=100
+    )
+    assert any(each.startswith("relevant: only 3 of 40 samples") for each in found.warnings)
+    # And the other way round: of the lowest 20, of the highest three.
+    surely = score(Verdicts.from_matrices([None, False], [[True]] * 2, [[True]]))
+    found = summarize(
+        [score_of((1, 1))] * 20 + [surely] * 17 + [score_of((1, 2))] * 3, resamples=100
+    )
+    assert any(each.startswith("relevant: only 3 of 40 samples") for each in found.warnings)
+    assert _summarize._differing(ModeTally("relevant", "none")) == 0
+
+
 def test_samples_whose_every_figure_is_open_have_no_value_in_common() -> None:
     # 0 to 1 in 30 samples, 0 to 1/2 in 30 more: lowest and highest value are both open.
     unknown = score(Verdicts.from_matrices([None], [[True]], [[True]]))
@@ -373,6 +433,11 @@ def test_samples_whose_every_figure_is_open_have_no_value_in_common() -> None:
     found = summarize([unknown] * 30 + [other] * 30)
     assert found.relevant is not None
     assert (found.relevant.minimum, found.relevant.maximum) == (None, None)
+    # All lowest values are 0, and so is the lower end of what covers the range.
+    for interval in (found.relevant.interval, found.relevant.micro_interval):
+        assert interval is not None
+        assert interval.low == 0.0
+        assert interval.high > 0.5
     both_open = [
         score(Verdicts.from_matrices([None, False], [[True]] * 2, [[True]])) for _ in range(60)
     ]

@@ -89,6 +89,8 @@ def test_costs_add_up_without_rounding() -> None:
 
     assert of(0.1, 0.2, 0.3) == of(0.3, 0.2, 0.1) == fsum([0.1, 0.2, 0.3])
     assert of(1e16, 1.0, -1e16) == 1.0
+    half = tally([Result("a", error="no", usage=Usage(calls=3, cost=0.5))])
+    assert (half + half).summary().usage == Usage(calls=6, cost=1.0)
     assert of(None) is None
     assert of(None, 0.5, float("nan"), float("inf")) == 0.5  # nobody knows what those cost
 
@@ -126,6 +128,11 @@ def test_it_has_the_modes_of_its_definition(name: str) -> None:
     assert (one.summary().irrelevant is None) == (name == "validmind")
 
 
+def test_a_tally_starts_with_nothing() -> None:
+    with pytest.raises(TypeError):
+        Tally(0)  # type: ignore[call-arg]
+
+
 def test_two_definitions_do_not_merge_and_nothing_is_counted() -> None:
     verdicts = Verdicts.from_matrices([False, None], [[True], [True]], [[True]])
     ragas, paper, high = Tally(), Tally(), Tally()
@@ -153,6 +160,8 @@ def test_two_definitions_do_not_merge_and_nothing_is_counted() -> None:
         ({"samples": 9}, "a tally that adds up, got 9 samples, 3 scored, 1 failed"),
         ({"scored": -1}, "a position of 0 or more|0 or more"),
         ({"definition": None}, "adds up"),
+        ({"definition": None, "modes": {}}, "adds up"),
+        ({"in_clusters": 4}, "adds up"),
         ({"definition": "rags"}, "definition"),
         ({"rows": 1}, "only known fields, got the field 'rows'"),
         ({"cost": [1, 0]}, "cost"),
@@ -191,6 +200,31 @@ def test_units_of_clusters() -> None:
     assert list(counted.mean_units(1, clustered=True).items()) == [((0.3, 3), 2), ((1, 1), 1)]
     assert list(counted.claim_units(1, clustered=True).items()) == [((3, 30), 2), ((9, 9), 1)]
     assert list(counted.claim_units(0, clustered=False)) == [(0, 10), (1, 10), (3, 10), (9, 9)]
+
+
+def test_a_sum_of_clusters_and_of_samples_without_claims_by_hand() -> None:
+    """Written in ascending order, whatever came first."""
+    noisy = score(Verdicts.from_matrices([False], [[True]], relevant=[True]))
+    clean = score(Verdicts.from_matrices([True], [[True]], relevant=[True]))
+    empty = score(Verdicts(response_claims=()))
+    one = tally([Result("1", noisy, cluster="b"), Result("2", empty, cluster="a")])
+    other = tally([Result("3", clean, cluster="b"), Result("4", noisy, cluster="a")])
+    mode = (one + other + one).to_dict()["modes"]["relevant"]
+    assert mode["undefined"] == 2
+    assert mode["times"] == [(0, 1, 1, 1), (1, 1, 1, 3)]
+    assert [*mode["clusters"].items()] == [
+        ("a", [(1, 1, 1, 1)]),
+        ("b", [(0, 1, 1, 1), (1, 1, 1, 2)]),
+    ]
+
+
+def test_cells_of_chunks_with_and_without_labels() -> None:
+    """Is the claim correct, does each chunk entail it, and does the one without a label entail
+    either claim of the reference? Open: a chunk of the first kind, and one of the second."""
+    verdicts = Verdicts.from_matrices(
+        [False], [[True, None]], [[True, None], [None, False]], [None, True]
+    )
+    assert cells_of(score(verdicts)) == (1 + 2 + 2, 1 + 1)
 
 
 def test_nothing_counted() -> None:

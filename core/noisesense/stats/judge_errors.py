@@ -227,23 +227,77 @@ def _in_relevant(_: object) -> Bounds:
     return 1.0, 0.0
 
 
+OpenChunks = Sequence[tuple[float | None, Bounds]]
+"""Of each chunk: does it entail the claim (None: open), and the ends of its relevance."""
+
+# A score is linear in each open cell, and so it is lowest and highest where each is 0 or 1; which,
+# depends on the other cells, as numbers below 0 or above 1 stand for some of them.
+
+
+def _span(values: Iterable[float]) -> tuple[float, ...]:
+    """The lowest and the highest; of none, none. Raises `OverflowError` where one is no number."""
+    known = list(values)
+    if not all(map(math.isfinite, known)):
+        raise OverflowError
+    return (min(known), max(known)) if known else ()
+
+
+def _range_ragas(chunks: OpenChunks) -> tuple[Bounds, Bounds]:
+    # That no relevant chunk entails the claim: where of the open ones none does, and where some
+    # do. In the first case, that no chunk at all does; in the second some chunk does for certain.
+    none_open: tuple[float, ...] = (1.0,)
+    some_open: tuple[float, ...] = ()
+    no_chunk = 1.0
+    for x, ends in chunks:
+        if x is None:
+            now = (each * (1 - r) for each in (*none_open, *some_open) for r in ends)
+            some_open = _span([*some_open, *now])
+            continue
+        no_chunk *= 1 - x
+        factors = [1 - r * x for r in ends]
+        none_open = _span(each * factor for each in none_open for factor in factors)
+        some_open = _span(each * factor for each in some_open for factor in factors)
+    relevant_low, relevant_high = _span(1 - each for each in (*none_open, *some_open))
+    low, high = _span([*(each - no_chunk for each in none_open), *some_open])
+    return (relevant_low, relevant_high), (low, high)
+
+
+def _range_paper(chunks: OpenChunks) -> tuple[Bounds, Bounds]:
+    turned = [(x, (1 - ends[0], 1 - ends[1])) for x, ends in chunks]
+    return _range_ragas(chunks)[0], _range_ragas(turned)[0]
+
+
+def _range_promptfoo(chunks: OpenChunks) -> tuple[Bounds, Bounds]:
+    low = high = 0.0
+    for x, ends in reversed(chunks):
+        here, after = (0.0, 1.0) if x is None else (x,), (low, high)
+        low, high = _span(e * (1 - r) + (1 - e) * f for e in here for r in ends for f in after)
+    return (1.0, 1.0), (low, high)
+
+
+def _range_in_relevant(_: object) -> tuple[Bounds, Bounds]:
+    return (1.0, 1.0), (0.0, 0.0)
+
+
 class _Rule(NamedTuple):
     """How a definition counts incorrect claims, in the relevant mode and in the irrelevant one.
 
     Attributes:
         one: does it count the claim?
         two: does it count both claims?
+        between: between what the first lies where cells are open.
     """
 
     one: Callable[[Pairs], Bounds]
     two: Callable[[Chunks], Bounds]
+    between: Callable[[OpenChunks], tuple[Bounds, Bounds]]
 
 
 _RULES: dict[DefinitionName, _Rule] = {
-    "ragas": _Rule(_ragas, _both_ragas),
-    "paper": _Rule(_paper, _both_paper),
-    "promptfoo": _Rule(_promptfoo, _both_promptfoo),
-    "validmind": _Rule(_in_relevant, _in_relevant),
+    "ragas": _Rule(_ragas, _both_ragas, _range_ragas),
+    "paper": _Rule(_paper, _both_paper, _range_paper),
+    "promptfoo": _Rule(_promptfoo, _both_promptfoo, _range_promptfoo),
+    "validmind": _Rule(_in_relevant, _in_relevant, _range_in_relevant),
 }
 
 
@@ -270,19 +324,18 @@ def expected_score(
 ) -> tuple[Bounds, Bounds] | None:
     """Both modes' values, each between two bounds; None without response claims.
 
-    With the cells `AS_THEY_ARE` these are the bounds of `noisesense.score`.
+    With the cells `AS_THEY_ARE` these are the bounds of `noisesense.score`. Raises `OverflowError`
+    where cells are open and others stand for numbers that are too large.
     """
-    rows, references, columns = table.size
+    rows, _, columns = table.size
     if not rows:
         return None
-    rule, (correct, (no, yes), reference) = _RULES[definition].one, kinds
-    # By the cell's state, where the relevant mode is highest and where it is lowest.
-    perhaps: list[Sequence[tuple[float, float]]] = []
-    surely: list[Sequence[tuple[float, float]]] = []
-    for low, high in _relevance(table, reference):
-        perhaps.append(((no * high, no * (1 - high)), (yes * high, yes * (1 - high)), (high, 0.0)))
-        surely.append(((no * low, no * (1 - low)), (yes * low, yes * (1 - low)), (0.0, 1 - low)))
-    decided = OPEN not in table.cells and (references or None not in table.labels)
+    rule, (correct, response, reference) = _RULES[definition], kinds
+    relevance = _relevance(table, reference)
+    known = all(low == high for low, high in relevance)
+    # By the cell's state.
+    pairs = [[(x * r, x * (1 - r)) for x in response] for r, _ in relevance]
+    numbers = (*response, None)
     lows, highs = [0.0, 0.0], [0.0, 0.0]
     part_correct, part_response, _ = table.parts
     cells = table.cells[part_response]
@@ -291,20 +344,22 @@ def expected_score(
         if not weight:
             continue
         row = cells[i * columns : (i + 1) * columns]
-        high_end = rule([by[cell] for by, cell in zip(perhaps, row, strict=True)])
-        low_end = high_end
-        if not decided:
-            low_end = rule([by[cell] for by, cell in zip(surely, row, strict=True)])
-        # The irrelevant mode is lowest where the relevant one is highest.
-        least, most = (low_end[0], high_end[1]), (high_end[0], low_end[1])
-        for mode in (0, 1):
-            if state == OPEN:
-                highs[mode] += most[mode]
-                continue
-            ends = weight * least[mode], weight * most[mode]
-            # A weight below zero turns the ends around.
-            lows[mode] += min(ends) if weight < 0 else ends[0]
-            highs[mode] += max(ends) if weight < 0 else ends[1]
+        if known and OPEN not in row:
+            value = rule.one([by[cell] for by, cell in zip(pairs, row, strict=True)])
+            ends = (value[0], value[0]), (value[1], value[1])
+        else:
+            ends = rule.between(
+                [(numbers[cell], each) for cell, each in zip(row, relevance, strict=True)]
+            )
+        for mode, (low, high) in enumerate(ends):
+            if state == OPEN:  # the claim counts, or it does not
+                low, high = min(low, 0.0), max(high, 0.0)
+            elif weight < 0:
+                low, high = weight * high, weight * low
+            else:
+                low, high = weight * low, weight * high
+            lows[mode] += low
+            highs[mode] += high
     return (lows[0] / rows, highs[0] / rows), (lows[1] / rows, highs[1] / rows)
 
 
@@ -322,7 +377,7 @@ def error_variance(table: Table, kinds: Kinds, definition: DefinitionName) -> Bo
     claims = [cells[i * columns : (i + 1) * columns] for i in range(rows)]
     # What a claim of weight 0 would add may be infinite, and 0 times that is NaN.
     weighted = [(weight, claim) for weight, claim in zip(weights, claims, strict=True) if weight]
-    count_one, count_two = _RULES[definition]
+    count_one, count_two, _ = _RULES[definition]
     means = [0.0, 0.0]
     squares = [0.0, 0.0]
     for i, (weight, claim) in enumerate(weighted):

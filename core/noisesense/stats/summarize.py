@@ -225,7 +225,6 @@ class Tally:
             mode: _mode_summary(tally, resampling, quantiles, risk, clustered=clustered)
             for mode, tally in self._modes.items()
         }
-        clusters = max((len(t.clusters) for t in self._modes.values()), default=0)
         warnings = run_warnings(
             samples=self.samples,
             failed=self.failed,
@@ -252,7 +251,7 @@ class Tally:
             usage=replace(self._usage, cost=None if self._cost is None else float(self._cost)),
             relevant=modes.get("relevant"),
             irrelevant=modes.get("irrelevant"),
-            clusters=clusters if clustered else None,
+            clusters=len(self._modes["relevant"].clusters) if clustered else None,
             confidence=confidence,
             warnings=tuple(warnings),
         )

@@ -195,7 +195,7 @@ class ModeTally:
         units: Counter[Unit] = Counter()
         for counts, times in every:
             if counts.total:
-                counted = counts.highest if end else counts.noisy
+                counted = (counts.noisy, counts.highest)[end]
                 units[float(counted), float(counts.total)] += times
         return _ascending(units)
 
@@ -275,7 +275,8 @@ class TallyForm(Model):
     @model_validator(mode="after")
     def _adds_up(self) -> TallyForm:
         modes = modes_of(self.definition) if self.definition else ()
-        if self.samples != self.scored + self.failed or set(self.modes) != set(modes):
+        adds_up = self.samples == self.scored + self.failed and self.in_clusters <= self.scored
+        if not adds_up or set(self.modes) != set(modes) or (self.scored and not modes):
             got = f"{self.samples} samples, {self.scored} scored, {self.failed} failed"
             raise InputError("a tally that adds up", f"{got}, modes {', '.join(self.modes)}")
         for mode, counted in self.modes.items():
