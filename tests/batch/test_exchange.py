@@ -273,6 +273,7 @@ def killed(folder: Path, what: str, after: int, **options: Any) -> None:
     assert done.returncode == -9, done.stderr
 
 
+@pytest.mark.broad
 def test_killed_between_any_two_steps_it_goes_on(folder: Path) -> None:
     pairs = pairs_of(30)
     written(folder / "data.jsonl", pairs)

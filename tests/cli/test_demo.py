@@ -73,6 +73,7 @@ def expected(*, frameworks: Callable[[str, str, str], list[str]]) -> Any:
     }
 
 
+@pytest.mark.broad
 def test_every_python_framework_agrees_offline_and_leaves_nothing_behind(
     tmp_path: Path, nowhere: dict[str, str]
 ) -> None:

@@ -113,6 +113,7 @@ def test_interrupted_in_the_second_judging_it_goes_on(tmp_path: Path, capsys: Ca
         assert not kept & set(texts)
 
 
+@pytest.mark.broad
 def test_ctrl_c_in_the_second_judging(tmp_path: Path) -> None:
     given(tmp_path)
     second = tmp_path / "judged-2.jsonl"

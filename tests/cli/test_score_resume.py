@@ -21,6 +21,8 @@ from support.mind import Mind
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
 
+pytestmark = pytest.mark.broad  # four runs of 60 samples, in processes of their own
+
 SAMPLES, AT_ONCE = 60, 8
 # Labelled chunks and few claims: at most 4 calls a sample (two to decompose and check, one a
 # chunk), mostly 1 to 3.

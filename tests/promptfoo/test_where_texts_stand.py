@@ -233,6 +233,7 @@ def evaluation(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Eval
 
 
 @pytest.mark.parametrize("name", ["transform", "templates"])
+@pytest.mark.broad
 def test_in_promptfoo(evaluation: Evaluation, name: str) -> None:
     graded = evaluation.only(name)
     assert graded.figures == (0.0, 0.5), graded.reason

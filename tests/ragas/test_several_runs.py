@@ -83,6 +83,7 @@ asyncio.run(cell())
 """
 
 
+@pytest.mark.broad
 def test_evaluate_inside_a_running_loop_as_in_a_notebook() -> None:
     """There ragas patches asyncio for good, so this too runs in a process of its own."""
     done = subprocess.run(

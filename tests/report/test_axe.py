@@ -18,6 +18,8 @@ from support.sizes import by_turns, named
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.broad
+
 _VIOLATIONS = """async () => {
   const { violations, passes } = await axe.run(document);
   const found = violations.flatMap(({ id, help, nodes }) =>

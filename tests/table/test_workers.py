@@ -95,7 +95,9 @@ def test_an_interrupt_ends_them_all(lines: Path) -> None:
         assert ended(process) == (130, "", "")
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGTERM, marks=pytest.mark.broad), signal.SIGKILL]
+)
 def test_they_end_with_the_first(lines: Path, how: signal.Signals) -> None:
     with waiting(lines) as (process, numbers):
         process.send_signal(how)
@@ -123,6 +125,7 @@ def test_a_broken_pipe_of_windows_is_the_same_error() -> None:
         raise OSError(errno.EINVAL, "Invalid argument")
 
 
+@pytest.mark.broad
 def test_nothing_is_lost_while_they_are_stopped(lines: Path) -> None:
     with waiting(lines) as (process, numbers):
         for number in numbers:

@@ -104,7 +104,11 @@ asyncio.run(LLMJudge(llm).judge(pairs()[0][0]))
 
 
 @pytest.mark.parametrize(
-    "bridge", ["openai", pytest.param("langchain", marks=pytest.mark.broad), "threads"]
+    "bridge",
+    [
+        "openai",
+        *(pytest.param(each, marks=pytest.mark.broad) for each in ("langchain", "threads")),
+    ],
 )
 def test_ctrl_c_ends_the_process(bridge: str) -> None:
     with ScriptedServer(mind(), script=bad.always(bad.HANG)) as server:
