@@ -154,6 +154,8 @@ def main() -> int:
 
     from fuzz.targets import TARGETS, run
 
+    if unknown := set(arguments.targets) - TARGETS.keys():
+        parser.error(f"no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
     names = arguments.targets or list(TARGETS)
     if arguments.input:
         run(names[0], arguments.input.read_bytes())
