@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+import time
+from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
@@ -61,19 +63,38 @@ def pair(n: int) -> tuple[Sample, Verdicts]:
     return sample, verdicts
 
 
+PART = 100_000
+"""Samples in a file of several: Ray Data holds a file of three gigabytes in memory."""
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def samples(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("samples"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, samples: int) -> Path:
+    """``whole.jsonl``, and the same for the examples: a file, or a folder of several."""
     results = [
         Result(sample.key, score(verdicts.beside(sample)), sample=sample, unanswered=n % 2)
         for n, (sample, verdicts) in enumerate(map(pair, range(500)))
     ]
     lines = [each.to_json() for each in results]
     lines[77] = lines[77][:50]  # and one line that cannot be read
-    (tmp_path / "verdicts.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    given = tmp_path / "verdicts.jsonl"
+    if samples > PART:
+        given.mkdir()
+    with (tmp_path / "whole.jsonl").open("w", encoding="utf-8") as whole:
+        for start in range(0, samples, PART):
+            count = min(PART, samples - start)
+            some = "".join(f"{line}\n" for line in islice(cycle(lines), count))
+            whole.write(some)
+            part = given / f"{start}.jsonl" if given.is_dir() else given
+            part.write_text(some, "utf-8")
     return tmp_path
 
 
-def run(folder: Path, name: str, more: str = "", **env: str) -> str:
+def run(folder: Path, name: str, more: str = "", timeout: float = 300, **env: str) -> str:
     (folder / f"run_{name}").write_text(EXAMPLES[name] + more, "utf-8")
     variables = {
         **os.environ,
@@ -88,19 +109,27 @@ def run(folder: Path, name: str, more: str = "", **env: str) -> str:
         env=variables,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=timeout,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", ["spark.py", "ray.py"])
-def test_the_summary_of_a_cluster_is_that_of_one_process(folder: Path, name: str) -> None:
-    printed = run(folder, name, "\nimport json" + ASKED).splitlines()
-    whole: Summary = score_dataset(folder / "verdicts.jsonl")
-    assert whole.failed == 1
+def test_the_summary_of_a_cluster_is_that_of_one_process(
+    folder: Path, samples: int, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = time.monotonic()
+    printed = run(folder, name, "\nimport json" + ASKED, timeout=3000).splitlines()
+    cluster = time.monotonic() - start
+    whole: Summary = score_dataset(folder / "whole.jsonl")
+    one = time.monotonic() - start - cluster
+    assert (whole.samples, whole.failed) == (samples, samples // 500)
     assert json.loads(printed[-1]) == json.loads(json.dumps(whole.to_dict()))
     assert printed[-2] == str(whole.relevant and whole.relevant.mean)
+    with capsys.disabled():
+        print(f"\n{name}: {samples:,} samples, {cluster:.0f} s, one process {one:.0f} s: the same")
 
 
 def test_a_cluster_judges_as_one_process_does(folder: Path) -> None:
