@@ -89,8 +89,7 @@ def import_answers(
 
     In the form of OpenAI's batches, which vLLM's ``run-batch`` and LiteLLM's proxy write as well,
     in any order; all files of a round together, if its requests have copies. What fails or expires
-    stays open. Importing again, or going on after an
-    interrupt, takes what is new.
+    stays open. Importing again, or going on after an interrupt, takes what is new.
 
     Args:
         paths: the files.
