@@ -192,7 +192,10 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no file": (("none.jsonl",), ("none.jsonl", "no such file")),
     "empty": (("empty.jsonl",), ("empty.jsonl", "at least one row")),
     "another encoding": (("utf16.csv",), ("utf16.csv", "UTF-8", "UTF-16")),
-    "another schema": (("other.jsonl",), ("other.jsonl", "ragas", "--map response=COLUMN")),
+    "another schema": (
+        ("other.jsonl",),
+        ("other.jsonl", "one of 'response'", "--map response=COLUMN"),
+    ),
     "a missing column": (("texts.jsonl", "--map", "reference=gold"), ("texts.jsonl", "'gold'")),
     "no verdicts": (("texts.jsonl",), ("texts.jsonl", "--verdicts", "--judge")),
     "no such field": (("texts.jsonl", "--map", "answer=gold"), ("'answer'", "response")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ from typing import Any
 import pytest
 
 from noisesense import Sample, score
+from noisesense.errors import InputError
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DefinitionName
-from noisesense.errors import InputError
 from noisesense_adapters.datasets.read import count_rows, read_rows
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
@@ -103,7 +102,6 @@ def test_a_pipe_is_refused_as_it_can_be_read_only_once(tmp_path: Path) -> None:
     os.mkfifo(pipe := tmp_path / "pipe.jsonl")
     with pytest.raises(InputError, match="a readable file, got something else"):
         read_rows(pipe)
-    feeder.join()
 
 
 def test_ids_and_clusters_of_known_columns(tmp_path: Path) -> None:
