@@ -92,9 +92,6 @@ BAD_CONFIG: dict[str, tuple[Any, tuple[str, ...]]] = {
     "chunks as a number": (
         {"contextChunks": 5, "verdicts": GOOD_VERDICTS}, ("config.contextChunks", "5")
     ),
-    "an empty list of chunks": (
-        {"contextChunks": [], "verdicts": GOOD_VERDICTS}, ("at least one item",)
-    ),
     "a label that is no label": (
         {"contextChunks": [{"text": "a", "relevant": "perhaps"}], "verdicts": GOOD_VERDICTS},
         ("chunk 0, relevant", "true or false", "'perhaps'"),

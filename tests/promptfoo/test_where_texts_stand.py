@@ -171,6 +171,23 @@ def test_a_path_that_leads_nowhere() -> None:
     assert "only ['answer']" in reason
 
 
+@pytest.mark.parametrize("retrieved", [[], [""], [{"text": " "}], '[""]'], ids=str)
+@pytest.mark.parametrize("mode", ["relevant", "irrelevant"])
+@pytest.mark.parametrize("definition", ["ragas", "paper", "promptfoo"])
+def test_nothing_retrieved_never_passes(retrieved: Any, mode: str, definition: str) -> None:
+    """With verdicts that entail nothing, so that a count would be 0; no place is an error."""
+    verdicts = {"response_claims": [{"text": "a", "correct": False, "entailed_by": []}]}
+    config = {"mode": mode, "definition": definition}
+    result = assess(config, contextChunks=retrieved, verdicts=verdicts)
+    assert result["pass"] is False
+    if definition != "promptfoo" or mode == "irrelevant":
+        assert result["metadata"]["status"] == "undefined"
+        assert "nothing was retrieved" in result["reason"]
+    for place in ("", {}, 5, None):
+        given = {"contextChunks": place, "verdicts": None}
+        assert assess(config, **given)["metadata"]["status"] == "error"
+
+
 SELF_GRADED = {
     "answer": "a", "verdicts": CLEAN, "recording": "/dev/zero", "reference": "a", "query": "a"
 }  # fmt: skip

@@ -48,10 +48,10 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
 
     ``config`` takes, all optional: ``mode``, the value that passes or fails (both are always
     computed); ``maxNoise``, the highest value that passes, default 0.2; ``definition``, ``empty``
-    and ``undetermined`` (see `noisesense.score`; ``empty`` is ``zero`` by default for definition
-    ``promptfoo``, as there); ``name``, the start of the named scores' names; ``verdicts``;
-    ``judge``; and ``noiseContext``, appended to a context given as one text. The page beside this
-    file has a table of them, and of what ``judge`` takes.
+    and ``undetermined`` (see `noisesense.score`; an answer without claims is ``zero`` by default
+    for definition ``promptfoo``, as there); ``name``, the start of the named scores' names;
+    ``verdicts``; ``judge``; and ``noiseContext``, appended to a context given as one text. The
+    page beside this file has a table of them, and of what ``judge`` takes.
 
     Returns:
         ``pass``: is the value at most ``maxNoise``, in every completion of what is undetermined?
@@ -79,7 +79,7 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         inputs = Inputs(output, context, settings.config)
         verdicts, judgement = given_verdicts(inputs), None
         if verdicts is None and settings.definition == "promptfoo" and not inputs.response.strip():
-            # As in the interface this definition comes from; a sample would have to say something.
+            # A sample would have to say something.
             verdicts = given_verdicts(inputs, {"response_claims": []})
         if verdicts is None:
             # Loaded only when a model must be asked: SQLite, the client.
@@ -87,10 +87,12 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
 
             judgement = judge(inputs.sample, settings.config, context, metric=settings.metric)
             verdicts = judgement.verdicts
+        # The interface that definition comes from passes an answer that claims nothing.
+        claimless = settings.definition == "promptfoo" and not verdicts.response_claims
         scored = score(
             verdicts,
             definition=settings.definition,
-            empty=settings.empty,
+            empty=settings.empty or ("zero" if claimless else "undefined"),
             undetermined=settings.undetermined,
         )
         result = as_result(scored, settings.mode, settings.max_noise, settings.name, judgement)
@@ -106,7 +108,7 @@ class _Settings(NamedTuple):
     mode: Mode
     definition: DefinitionName
     max_noise: float
-    empty: Empty
+    empty: Empty | None
     undetermined: Undetermined
     name: str
 
@@ -146,8 +148,7 @@ def _settings(context: Any) -> _Settings:
             check_mode(config.get("mode", "relevant")),
             definition,
             _max_noise(config),
-            # The interface this definition comes from passes an answer that claims nothing.
-            check_empty(config.get("empty", "zero" if definition == "promptfoo" else "undefined")),
+            check_empty(config["empty"]) if "empty" in config else None,
             check_undetermined(config.get("undetermined", "none")),
             name,
         )
