@@ -41,11 +41,7 @@ class VerdictsInRows:
 
     async def judge(self, sample: Sample) -> Verdicts:
         """Called only for a row that carries none. Raises `InputError`."""
-        raise InputError(
-            f"verdicts in {_place(_VERDICTS)}",
-            "none",
-            hint="put them there with rubrics(verdicts=…), or give the metric a judge or llm",
-        )
+        raise InputError("verdicts in the row's rubrics", "none", hint="rubrics(verdicts=…)")
 
 
 def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
@@ -56,33 +52,38 @@ def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
         sample = _labeled(sample, entries[_LABELS])
     if _VERDICTS not in entries:
         return sample, None
-    return sample, read_verdicts(entries[_VERDICTS], sample, _place(_VERDICTS))
+    return sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]")
 
 
 def _labeled(sample: Sample, text: str) -> Sample:
     contexts = sample.retrieved_contexts
-    wanted = f"a JSON list of true, false or null, one for each of {len(contexts)} contexts"
     try:
-        read: object = json.loads(text)
+        labels: Any = json.loads(text)
+        if not isinstance(labels, list) or not {*map(type, labels)} <= {bool, type(None)}:
+            raise ValueError
+        chunks = [
+            Chunk(text=chunk.text, id=chunk.id, relevant=chunk.relevant if own is None else own)
+            for chunk, own in zip(contexts, cast("list[bool | None]", labels), strict=True)
+        ]
     except ValueError:
-        read = None
-    labels = cast("list[object]", read) if isinstance(read, list) else []
-    if len(labels) != len(contexts):
-        raise InputError(wanted, describe(text), where=_place(_LABELS))
-    chunks: list[Chunk] = []
-    for j, (chunk, label) in enumerate(zip(contexts, labels, strict=True)):
-        if label is not None and not isinstance(label, bool):
-            raise InputError(wanted, describe(label), where=f"{_place(_LABELS)}, chunk {j}")
-        known = chunk.relevant if label is None else label
-        chunks.append(Chunk(text=chunk.text, relevant=known, id=chunk.id))
+        expected = f"a JSON list of true, false or null, one for each of {len(contexts)} contexts"
+        where = f"rubrics[{_LABELS!r}]"
+        raise InputError(expected, describe(text), where=where) from None
     return sample.model_copy(update={"retrieved_contexts": tuple(chunks)})
 
 
-def _place(name: str) -> str:
-    return f"rubrics[{name!r}]"
+def row_trace(group: Any) -> Any:
+    """What ragas has traced of the row of its row group; None outside ``evaluate()``."""
+    # The last tracer: a list of callbacks that is handed to several runs keeps all of them.
+    for handler in reversed(getattr(group, "handlers", ())):
+        trace = getattr(handler, "traces", {}).get(str(getattr(group, "parent_run_id", None)))
+        if trace is not None and "row_index" in trace.metadata:
+            return trace
+    return None
 
 
-def row_place(row: Mapping[str, Any], number: int | None = None) -> str:
+def row_place(row: Mapping[str, Any], group: Any = None) -> str:
     """The row as errors name it: by its number, if known, and its question or its response."""
     words = describe(row.get("user_input") or row.get("response"))
-    return f"row {words}" if number is None else f"row {number} ({words})"
+    trace = row_trace(group)
+    return f"row {words}" if trace is None else f"row {trace.metadata['row_index']} ({words})"
