@@ -95,7 +95,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
         if first is not None and not isinstance(first, str):
             # The order of ragas' collections: llm, name, mode.
             name, llm = (llm, None) if isinstance(llm, str) else (name, llm)
-            mode, judge = (judge, None) if isinstance(judge, str) else (mode, judge)
+            if isinstance(judge, str):
+                mode, judge = _one("mode", mode, judge), None
             first, llm = None, _one("llm", first, llm)
         if focus is not None:
             warnings.warn(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, cast
+
+from langchain_core.callbacks import BaseCallbackHandler
 
 from noisesense.errors import InputError
 from noisesense.judging.protocol import Judgement
@@ -87,51 +88,46 @@ class ScoredFloat(float):
 
 def _no_number_in_ragas(score: Score) -> bool:
     """Does the relevance of a chunk depend on a reference that makes no claims?"""
-    verdicts, as_ragas = (
-        score.verdicts,
-        (score.definition, score.undetermined) == ("ragas", "none"),
-    )
+    verdicts, choices = score.verdicts, (score.definition, score.undetermined)
     depends = not verdicts.reference_claims and None in score.chunk_relevance
-    return as_ragas and bool(verdicts.response_claims) and depends
+    return choices == ("ragas", "none") and bool(verdicts.response_claims) and depends
 
 
-class _Run:
-    """The numbers of one ``evaluate()``, by column. It goes with ragas' groups of the rows, and
-    then logs what ragas' own mean hides."""
+class _OpenRows(BaseCallbackHandler):
+    """Logs what ragas' own mean hides. It hears of the end of rows, which ragas ends once all of a
+    run are scored."""
 
-    def __init__(self, a_row: Any) -> None:
+    def __init__(self) -> None:
         self.columns: dict[str, list[ScoredFloat]] = {}
-        weakref.finalize(self, _log_open, self.columns, a_row).atexit = False
 
-
-_runs: weakref.WeakValueDictionary[Any, _Run] = weakref.WeakValueDictionary()
-_run_of_row: weakref.WeakKeyDictionary[Any, _Run] = weakref.WeakKeyDictionary()
+    def on_chain_end(self, outputs: Any, **_: Any) -> None:
+        columns, self.columns = self.columns, {}
+        lines = [line for each in columns.items() for line in _open_rows(*each)]
+        if lines:
+            hint = "ragas' own mean leaves rows without a number out; use summarize(result)."
+            _log.warning(" ".join([*lines, hint]))
 
 
 def count_row(value: ScoredFloat, column: str, group: Any) -> None:
-    """Count a number for the log line at the end of its run."""
-    if (trace := row_trace(group)) is not None:
-        run = _run_of_row[group] = _runs.setdefault(trace.parent_run_id, _Run(trace))
-        run.columns.setdefault(column, []).append(value)
+    """Count a number for the log line of the run that ragas' group of a row belongs to."""
+    if row_trace(group) is not None:
+        handlers: list[Any] = group.parent_run_manager.handlers  # of all rows of the run
+        rows = next((each for each in handlers if isinstance(each, _OpenRows)), None)
+        if rows is None:
+            handlers.append(rows := _OpenRows())
+        rows.columns.setdefault(column, []).append(value)
 
 
-def _log_open(columns: Mapping[str, list[ScoredFloat]], a_row: Any) -> None:
-    lines: list[str] = []
-    for column, values in columns.items():
-        for status in ("undetermined", "undefined"):
-            rows = [value for value in values if value.status == status]
-            if rows:
-                count = f"{len(rows)} of {len(values)} rows"
-                lines.append(f"{column}: {count} {status}; the first: {rows[0].reason}")
-            if rows and status == "undetermined":
-                mode = summarize_results(value.score for value in values).mode(rows[0].mode)
-                low, high = (mode and mode.bounds) or (0.0, 1.0)
-                lines.append(f"The mean lies between {low:.4g} and {high:.4g}.")
-    if lines and a_row.outputs:  # a run that has raised says enough
-        hint = (
-            "ragas' own mean leaves such rows out; noisesense_adapters.ragas.summarize does not."
-        )
-        _log.warning(" ".join([*lines, hint]))
+def _open_rows(column: str, values: list[ScoredFloat]) -> Iterator[str]:
+    for status in ("undetermined", "undefined"):
+        rows = [value for value in values if value.status == status]
+        if rows:
+            count = f"{len(rows)} of {len(values)} rows"
+            yield f"{column}: {count} {status}; the first: {rows[0].reason}"
+        if rows and status == "undetermined":
+            mode = summarize_results(value.score for value in values).mode(rows[0].mode)
+            low, high = (mode and mode.bounds) or (0.0, 1.0)
+            yield f"The mean lies between {low:.4g} and {high:.4g}."
 
 
 def summarize(result: Any, *, name: str | None = None, **options: Any) -> Summary:
