@@ -69,11 +69,11 @@ def test_a_row_without_verdicts_and_nobody_to_ask() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "names"),
     [
-        ("noisesense_labels", "[true]", ("each of 2 contexts", "[true]")),
-        ("noisesense_labels", "true", ("JSON list",)),
-        ("noisesense_labels", "[tru", ("JSON list",)),
-        ("noisesense_labels", '[true, "no"]', ("JSON list", "no")),
-        ("noisesense_labels", "[true, 0]", ("JSON list", "[true, 0]")),
+        ("noisesense_labels", "[true]", ("chunk_labels", "each of 2 chunks", "[true]")),
+        ("noisesense_labels", "true", ("chunk_labels",)),
+        ("noisesense_labels", "[tru", ("JSON",)),
+        ("noisesense_labels", '[true, "no"]', ("chunk 1", "'no'")),
+        ("noisesense_labels", "[true, 0]", ("chunk 1", "0")),
         ("noisesense_verdicts", "{", ("valid JSON",)),
         ("noisesense_verdicts", "[]", ("an object",)),
         ("noisesense_verdicts", '{"response_claims": 1}', ("response_claims", "a list")),
@@ -83,8 +83,8 @@ def test_bad_rubrics(name: str, text: str, names: tuple[str, ...]) -> None:
     row = {**GOOD_SAMPLE, "rubrics": {name: text}}
     with pytest.raises(InputError) as caught:
         evaluated([row], [NoiseSensitivity(judge=VerdictsInRows())], raise_exceptions=True)
-    place = (f"row 0 ('What is the capital of France?'), rubrics['{name}']",)
-    assert all(each in str(caught.value) for each in (*place, *names))
+    place = "row 0 ('What is the capital of France?'), "
+    assert all(each in str(caught.value) for each in (place, *names))
 
 
 def _by_ascore(bad: BadInput, folder: Path) -> Any:
@@ -107,7 +107,9 @@ def test_bad_inputs_by_ascore(bad: BadInput, tmp_path: Path) -> None:
     # A recording calls its "Verdicts" by the name of the field.
     missing = bad.kind == "sample" and len(bad.data) < len(GOOD_SAMPLE)  # it is then None
     message = str(caught.value).lower()
-    names = bad.names[:1] if by_python else [bad.names[0].strip("'")] if missing else bad.names
+    first = missing or "context" in bad.name  # those are read as in every host
+    names = bad.names[:1] if by_python or first else bad.names
+    names = [name.strip("'") for name in names]
     assert [name for name in names if name.lower() not in message] == []
 
 

@@ -10,9 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from noisesense.errors import InputError, describe
-from noisesense.verdicts.sample import Chunk, Sample
+from noisesense.errors import InputError, describe, located
+from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
+from noisesense_adapters.toolbox.given import chunks_of
 from noisesense_adapters.toolbox.judges import read_verdicts
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
@@ -47,29 +48,13 @@ class VerdictsInRows:
 def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
     """The row's sample, and its verdicts if it carries any. Raises `InputError`."""
     entries = cast("Mapping[str, str]", row.get("rubrics") or {})
-    sample = Sample.model_validate({name: row.get(name) for name in FIELDS})
-    if _LABELS in entries:
-        sample = _labeled(sample, entries[_LABELS])
+    with located("retrieved_contexts"):
+        chunks = chunks_of(row.get("retrieved_contexts"), labels=entries.get(_LABELS))
+    texts = {name: row.get(name) for name in FIELDS}
+    sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
     if _VERDICTS not in entries:
         return sample, None
     return sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]")
-
-
-def _labeled(sample: Sample, text: str) -> Sample:
-    contexts = sample.retrieved_contexts
-    try:
-        labels: Any = json.loads(text)
-        if not isinstance(labels, list) or not {*map(type, labels)} <= {bool, type(None)}:
-            raise ValueError
-        chunks = [
-            Chunk(text=chunk.text, id=chunk.id, relevant=chunk.relevant if own is None else own)
-            for chunk, own in zip(contexts, cast("list[bool | None]", labels), strict=True)
-        ]
-    except ValueError:
-        expected = f"a JSON list of true, false or null, one for each of {len(contexts)} contexts"
-        where = f"rubrics[{_LABELS!r}]"
-        raise InputError(expected, describe(text), where=where) from None
-    return sample.model_copy(update={"retrieved_contexts": tuple(chunks)})
 
 
 def row_trace(group: Any) -> Any:
