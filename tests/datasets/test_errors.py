@@ -199,7 +199,7 @@ WHOLE: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
     "rows are no list": (_file("d.json", b'{"data": 1}'), ("d.json", "a list of rows", "1")),
     "numbers": (_file("d.json", b"[1, 2]"), ("d.json", "an object", "1")),
     "not Parquet": (_file("d.parquet", b"hello " * 9), ("d.parquet", "a Parquet file")),
-    "not Arrow": (_file("d.arrow", b"hello " * 9), ("d.arrow", "an Arrow file")),
+    "not Arrow": (_file("d.arrow", b"hello " * 9), ("d.arrow", "an end-of-stream mark")),
     "another folder": (_folder("readme.md"), ("set", "a dataset's folder", "state.json")),
     "an empty folder": (_folder(), ("set", "a dataset's folder")),
     "several splits from the Hub": (
