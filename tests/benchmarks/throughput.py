@@ -93,13 +93,6 @@ def at_once(path: Path) -> Means:
     return _means(score_dataset(path))
 
 
-def by_two(path: Path) -> Means:
-    """As ``noisesense score --workers 2`` does it."""
-    from noisesense_adapters.datasets import score_dataset
-
-    return _means(score_dataset(path, workers=2))
-
-
 def _means(found: Any) -> Means:
     for mode in (found.relevant, found.irrelevant):
         print(

@@ -6,9 +6,9 @@ import asyncio
 import json
 import math
 import os
-import threading
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
@@ -200,7 +200,7 @@ def _read(given: list[list[float | None]], reply: Probabilities) -> Probabilitie
 
 
 class _Request(NamedTuple):
-    premises: list[str]
+    premise: str
     claims: list[str]
     done: Future[list[float | None]]
 
@@ -213,47 +213,29 @@ class _Bridge:
         name: object = getattr(classifier, "name", None)
         self.name = name if isinstance(name, str) and name else type(classifier).__name__
         self.identity = identity_of(cast("StructuredLLM", classifier))
-        self._lock = threading.Lock()
-        self._waiting: list[_Request] = []
-        self._working = False
+        self._waiting: deque[_Request] = deque()
+        self._thread = ThreadPoolExecutor(1, "noisesense-local")
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         premise, claims = json.loads(prompt)
-        request = _Request([premise] * len(claims), claims, Future())
-        with self._lock:
-            self._waiting.append(request)
-            if not self._working:
-                self._working = True
-                threading.Thread(target=self._work, name="noisesense-local", daemon=True).start()
+        request = _Request(premise, claims, Future())
+        self._waiting.append(request)
+        self._thread.submit(self._work)
         found = await asyncio.wrap_future(request.done)
         return schema(probabilities=found), Usage(calls=1)
 
     def _work(self) -> None:
-        while True:
-            with self._lock:
-                taken = self._next()
-                if not taken:
-                    self._working = False
-                    return
-            self._answer([each for each in taken if each.done.set_running_or_notify_cancel()])
-
-    def _next(self) -> list[_Request]:
-        """As many as fill a few batches: an interrupt loses no more than these."""
-        most, pairs, count = 4 * getattr(self._classifier, "batch_size", 16), 0, 0
-        while count < len(self._waiting) and pairs < most:
-            pairs += len(self._waiting[count].claims)
-            count += 1
-        taken, self._waiting = self._waiting[:count], self._waiting[count:]
-        return taken
+        """Some of those that wait, as many as fill a few batches: an interrupt loses no more."""
+        most, taken = 4 * getattr(self._classifier, "batch_size", 16), list[_Request]()
+        while self._waiting and sum(len(each.claims) for each in taken) < most:
+            taken.append(self._waiting.popleft())
+        self._answer([each for each in taken if each.done.set_running_or_notify_cancel()])
 
     def _answer(self, requests: list[_Request]) -> None:
         """Where all together fail, each by itself: one bad text spoils no other's answer."""
-        if not requests:
-            return
-        premises = [premise for each in requests for premise in each.premises]
-        claims = [claim for each in requests for claim in each.claims]
+        pairs = [(each.premise, claim) for each in requests for claim in each.claims]
         try:
-            found = iter(self._asked(premises, claims))
+            found = iter(self._asked(pairs))
         except Exception as error:  # noqa: BLE001 - it is raised where it is awaited
             if len(requests) == 1:
                 requests[0].done.set_exception(error)
@@ -264,29 +246,27 @@ class _Bridge:
         for each in requests:
             each.done.set_result([next(found) for _ in each.claims])
 
-    def _asked(self, premises: list[str], claims: list[str]) -> list[float | None]:
-        failure: JudgeError
+    def _asked(self, pairs: list[tuple[str, str]]) -> list[float | None]:
+        if not pairs:
+            return []
         try:
-            found: Any = list(self._classifier.entails(premises, claims))
+            found = list(self._classifier.entails(*map(list, zip(*pairs, strict=True))))
         except JudgeError:
             raise
         except Exception as error:  # noqa: BLE001 - it may quote the texts: only its kind is told
-            failure = JudgeError(f"the classifier {self.name} failed ({type(error).__name__})")
+            problem = type(error).__name__
         else:
-            return [_checked(each, self.name) for each in _of_length(found, claims, self.name)]
-        raise failure
+            if len(found) == len(pairs):
+                return [self._checked(each) for each in found]
+            given = f"{len(found)} probabilities for {len(pairs)} pairs"
+            raise JudgeError(f"{self.name} gave {given}")
+        raise JudgeError(f"the classifier {self.name} failed ({problem})")
 
-
-def _of_length(found: list[Any], claims: list[str], name: str) -> list[Any]:
-    if len(found) != len(claims):
-        raise JudgeError(f"{name} gave {len(found)} probabilities for {len(claims)} pairs")
-    return found
-
-
-def _checked(value: Any, name: str) -> float | None:
-    number = math.nan if value is None else float(value)
-    if not math.isfinite(number):
-        return None
-    if not -1e-6 <= number <= 1 + 1e-6:
-        raise JudgeError(f"{name} gave {number:g} where a probability from 0 to 1 is expected")
-    return min(max(number, 0.0), 1.0)
+    def _checked(self, value: Any) -> float | None:
+        number = math.nan if value is None else float(value)
+        if not math.isfinite(number):
+            return None
+        if not -1e-6 <= number <= 1 + 1e-6:
+            expected = "where a probability from 0 to 1 is expected"
+            raise JudgeError(f"{self.name} gave {number:g} {expected}")
+        return min(max(number, 0.0), 1.0)
