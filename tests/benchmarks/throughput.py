@@ -138,7 +138,6 @@ def _numpy_means(samples: Iterator[dict[str, Any]]) -> Means:
 
 ROWS: dict[str, tuple[str, Callable[[Path], Means]]] = {
     "at once": ("noisesense score", at_once),
-    "by two": ("noisesense score --workers 2", by_two),
     "one by one": ("noisesense, line by line", one_by_one),
     "beside": ("noisesense score, {}", at_once),
     "streamed": ("RAGChecker's formula, streamed", numpy_streamed),

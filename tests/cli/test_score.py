@@ -210,10 +210,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no such choice": (("texts.jsonl", "--empty", "nan"), ("'undefined'", "'nan'")),
     "no such mode": (("texts.jsonl", "--mode", "both"), ("'relevant'", "'both'")),
     "no such limit": (("texts.jsonl", "--fail-above", "20"), ("--fail-above", "20.0")),
-    "a store without a judge": (
-        ("texts.jsonl", "--store", "s.db"),
-        ("--judge as well, got only --store",),
-    ),
+    "a store that is not there": (("texts.jsonl", "--store", "s.db"), ("no such file",)),
     "other aggregates": (
         ("texts.jsonl", "--ragchecker-aggregates", "--definition", "paper"),
         ("--ragchecker-aggregates", "'paper'"),

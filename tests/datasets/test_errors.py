@@ -48,7 +48,6 @@ JSON_LINES: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "a null reference": (_with(reference=None), ("reference", "a string", "None")),
     "an empty response": (_with(response=" "), ("response", "non-empty")),
     "a number": (_with(response=42), ("response", "a string", "42")),
-    "no chunks": (_with(retrieved_contexts=[]), ("retrieved_contexts", "at least one")),
     "chunks are no list": (_with(retrieved_contexts={"a": 1}), ("retrieved_contexts", "a list")),
     "a text in place of chunks": (_with(retrieved_contexts="a b"), ("retrieved_contexts", "JSON")),
     "a chunk without text": (

@@ -116,7 +116,6 @@ def score(
         raise InputError("--out or --json", got, where="--repeats", hint=hint)
     if judge is None:
         given = {**asking.of_model, **local.given}
-        given |= {"store": asking.store} if asking.store else {}
         given |= {"repeats": repeats} if repeats > 1 else {}
         for name in given:
             raise InputError("--judge as well", f"only --{name.replace('_', '-')}", where="score")
@@ -124,7 +123,7 @@ def score(
 
     def judge_of(repeat: int) -> Judge | None:
         if judge is None:
-            return None
+            return None if store is None else _stored(store)
         return model_judge(
             judge,
             plan=plan,
@@ -186,12 +185,20 @@ def score(
     statuses = [options.SOME_FAILED if each.failed else 0 for each in summaries]
     for number, each in enumerate(summaries, start=1):
         name = f" of judging {number}" if agreed else ""
-        statuses.append(gate.status(each, name, judged=judge is not None))
+        statuses.append(gate.status(each, name, judged=bool(judge or store)))
     raise typer.Exit(options.worst(*statuses))
 
 
 def _numbered(out: Path, repeats: int) -> list[Path | None]:
     return [out.with_name(f"{out.stem}-{i}{out.suffix}") for i in range(1, repeats + 1)]
+
+
+def _stored(path: Path) -> Judge:
+    from noisesense import VerdictStore
+    from noisesense.judging.batch import StoredJudge
+
+    with VerdictStore(path, must_exist=True) as store:
+        return StoredJudge(store)
 
 
 def _interrupted(done: int, store: Path | None) -> str:

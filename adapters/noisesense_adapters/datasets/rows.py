@@ -101,12 +101,14 @@ def chunks_of(value: Any, separator: str = "") -> list[Any]:
     """Retrieved contexts as a sample takes them.
 
     Args:
-        value: a list (of texts or objects), or the text of one.
+        value: a list (of texts or objects), or the text of one; empty where nothing was retrieved.
         separator: between chunks in a text that is not a list; if empty, such a text is an error.
 
     Raises:
         InputError: not a list.
     """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return []
     if isinstance(value, str):
         if separator and not value.lstrip().startswith("["):
             value = value.split(separator)
@@ -138,11 +140,13 @@ def _chunk(item: Any) -> Any:
     if not isinstance(item, Mapping):
         return item
     chunk = cast("Mapping[str, Any]", item)
-    text = next((name for name in _TEXTS if chunk.get(name) is not None), None)
+    known = [name for name in _TEXTS if chunk.get(name) is not None]
+    # Of several fields, the first that is not blank.
+    text = next((name for name in known if str(chunk[name]).strip()), known[0] if known else None)
     if text is None:
-        known = ", ".join(map(repr, _TEXTS))
+        fields = ", ".join(map(repr, _TEXTS))
         raise InputError(
-            f"a chunk's text as one of {known}", f"only {', '.join(islice(chunk, _MOST_NAMES))}"
+            f"a chunk's text as one of {fields}", f"only {', '.join(islice(chunk, _MOST_NAMES))}"
         )
     name = next((chunk[name] for name in _IDS if chunk.get(name) is not None), None)
     return {
