@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import consistent
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage
 
 S = TypeVar("S", bound=BaseModel)
 _Json = dict[str, Any]
@@ -68,9 +69,9 @@ _ENDS = ("<|return|>", "<|end|>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "
          "<turn|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>")  # fmt: skip
 # A line that announces an answer and says nothing else.
 _ANNOUNCED = re.compile(
-    r"(?i)(?:(?:sure|certainly|of course|okay)[!,.]\s+)?here(?: is|'s| are) (?:the|your)"
-    r"(?: requested| final)? (?:json|answer|reply|response|output|result|verdicts|claims)"
-    r"(?: object| list)?(?: in json(?: format)?)?:\s+(?=[`{<])"
+    r"(?i)(?:(?:sure|certainly|of course|okay)[!,.]\s+)?here(?: you (?:are|go)|(?: is|'s| are)"
+    r" (?:the|your)(?: requested| final)? (?:json|answer|reply|response|output|result|verdicts"
+    r"|claims)(?: object| list)?(?: in json(?: format)?)?):\s+(?=[`{<])"
 )
 # A comma before a closing bracket; whole strings are matched so that it is looked for outside.
 _TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
@@ -158,16 +159,20 @@ async def read_completion(completion: object, schema: type[S]) -> tuple[S, Usage
         ReplyError: it is none, or its text is refused, cut short, or does not fit.
     """
     usage = usage_of(completion)
-    choices: object = getattr(completion, "choices", None)
-    listed = cast("list[object]", choices) if isinstance(choices, list) else []
-    choice: Any = listed[0] if listed else None
-    message: Any = getattr(choice, "message", None)
-    if message is None:
-        raise ReplyError("the reply is not a chat completion", usage)
+    choice = _first_choice(completion, usage)
+    message: Any = choice.message
     check_complete(
         usage, getattr(choice, "finish_reason", None), refusal=getattr(message, "refusal", None)
     )
     return read_reply(text_of(message), schema, usage), usage
+
+
+def _first_choice(completion: object, usage: Usage) -> Any:
+    choices: object = getattr(completion, "choices", None)
+    listed = cast("list[object]", choices) if isinstance(choices, list) else []
+    if not listed or getattr(listed[0], "message", None) is None:
+        raise ReplyError("the reply is not a chat completion", usage)
+    return listed[0]
 
 
 def text_of(message: object) -> str:
@@ -218,6 +223,30 @@ def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
     except _NoReplyError as error:
         problem = str(error)
     raise ReplyError(f"the reply is no answer: {problem}", usage)
+
+
+def read_choice(completion: object, words: Sequence[str]) -> tuple[Choice, Usage]:
+    """A chat completion of an OpenAI-compatible endpoint as one of the words.
+
+    Raises:
+        ReplyError: it is none, or it says none of the words.
+    """
+    usage = usage_of(completion)
+    choice = _first_choice(completion, usage)
+    message: Any = choice.message
+    # A word is there before a short limit is reached.
+    if str(getattr(choice, "finish_reason", None)).lower() not in ("length", "max_tokens"):
+        check_complete(usage, getattr(choice, "finish_reason", None))
+    check_complete(usage, refusal=getattr(message, "refusal", None))
+    word = read_word(text_of(message), words, usage)
+    tokens: Any = getattr(getattr(choice, "logprobs", None), "content", None) or []
+    said = {token.casefold().strip(): 0.0 for token in words}
+    for token in getattr(tokens[0], "top_logprobs", None) or [] if tokens else []:
+        name = token.token.casefold().strip()
+        if name in said:
+            said[name] += math.exp(min(token.logprob, 0.0))
+    whole = sum(said.values())
+    return Choice(word, said[words[0].casefold()] / whole if whole else None), usage
 
 
 def fitted(value: object, schema: type[S], usage: Usage) -> S:
