@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
@@ -15,13 +15,14 @@ from deepeval.models import DeepEvalBaseLLM
 from pydantic import BaseModel
 
 from noisesense import Judge, JudgeError, ReplyError, Usage
+from noisesense.judging.protocol import Choice
 from noisesense_adapters.toolbox.failures import call_model
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.replies import (
     NOT_JSON,
+    choice_in,
     fitted,
-    read,
     read_reply,
     spelled_out,
     usage_of,
@@ -83,9 +84,18 @@ class DeepEvalLLM:
         text = prompt if self._enforces_schema else spelled_out(prompt, schema)
         return await call_model(self._reply(text, schema), self.name, self._explain)
 
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The length of the reply is left to the model."""
+        work = self._choice(prompt, words)
+        return await call_model(work, self.name, self._explain)
+
+    async def _choice(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        content, usage = _paid(await self._call(prompt))
+        return choice_in(content if isinstance(content, str) else "", words, usage)
+
     async def _reply(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         form = _reading(schema) if self._enforces_schema else schema
-        return await _read(await self._ask(prompt, form), schema)
+        return _read(await self._ask(prompt, form), schema)
 
     def _explain(self, error: BaseException) -> JudgeError | None:
         if any(_INVALID_JSON in str(each) for each in (error, error.__cause__)):
@@ -138,7 +148,7 @@ def _reading(schema: type[S]) -> type[S]:
     return cast("type[S]", type(schema.__name__, (schema,), members))
 
 
-async def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
+def _paid(returned: object) -> tuple[object, Usage]:
     """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
     content, usage = returned, Usage(calls=1)
     if isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2:
@@ -148,10 +158,15 @@ async def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
         usage = replace(
             usage_of(cost), cost=float(price) if isinstance(price, (int, float)) else None
         )
+    return content, usage
+
+
+def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
+    content, usage = _paid(returned)
     if isinstance(content, schema):
         return content, usage
     if content is None or isinstance(content, str):
-        return await read(content or "", schema, usage), usage
+        return read_reply(content or "", schema, usage), usage
     if isinstance(content, BaseModel):
         content = content.model_dump()
     if isinstance(content, Mapping):

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import logging
 import weakref
+from collections.abc import Sequence
 from contextvars import ContextVar
 from functools import partial
 from types import MethodType
@@ -23,15 +24,16 @@ from ragas.llms.base import (
 )
 
 from noisesense.errors import InputError, ReplyError
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.langchain.llm import innermost
 from noisesense_adapters.toolbox.failures import call_model, completion_in
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     check_complete,
-    read,
+    choice_in,
     read_completion,
+    read_reply,
     spelled_out,
     usage_of,
 )
@@ -78,6 +80,8 @@ class RagasLLM:
         check_llm(llm)
         self._llm = _asking_once(llm) if hasattr(llm, "model_args") else llm
         self.name = _name_of(llm)
+        if not isinstance(llm, InstructorBaseRagasLLM):  # which knows forms alone
+            self.choose = self._choose
         self.identity = identity(model=llm)
 
     def __repr__(self) -> str:
@@ -109,12 +113,21 @@ class RagasLLM:
         cached = raw is None and getattr(self._llm, "cache", None) is not None
         return reply, Usage(cached_calls=1) if cached else usage_of(raw)
 
+    async def _choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The length of the reply is left to the model."""
+        text, usage = await call_model(self._said(prompt), self.name or "the model")
+        return choice_in(text, words, usage)
+
     async def _text(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        value = StringPromptValue(text=spelled_out(prompt, schema))
+        text, usage = await self._said(spelled_out(prompt, schema))
+        return read_reply(text, schema, usage), usage
+
+    async def _said(self, prompt: str) -> tuple[str, Usage]:
+        value = StringPromptValue(text=prompt)
         generation, usage = _first(await _generated(self._llm, value, row_group.get()))
         extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
         check_complete(usage, refusal=extra.get("refusal") if extra else None)
-        return await read(str(generation.text), schema, usage), usage
+        return str(generation.text), usage
 
 
 async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
