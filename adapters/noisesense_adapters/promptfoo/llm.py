@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -22,7 +22,7 @@ from noisesense_adapters.toolbox.identity import check_address
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.running import run_blocking
 
-_OF_THE_JUDGE = ("check", "plan", "votes", "max_concurrency", "max_reasks")
+_OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 
 
 class _Settings(Model):
@@ -37,11 +37,11 @@ class _Settings(Model):
     timeout: float = Field(60.0, ge=0)
     max_retries: int = Field(2, ge=0)
     store: str | None = None
-    check: str | None = None
-    plan: str | None = None
-    votes: int | None = None
-    max_concurrency: int | None = None
-    max_reasks: int | None = None
+    check: Literal["list", "each", "auto"] | None = None
+    plan: Literal["lazy", "full"] | None = None
+    votes: int | None = Field(None, ge=1)
+    max_concurrency: int | None = Field(None, ge=1)
+    max_reasks: int | None = Field(None, ge=0)
 
 
 def judge(
@@ -84,15 +84,11 @@ def judge(
     )
     params = {} if settings.temperature is None else {"temperature": settings.temperature}
     bridge = partial(OpenAILLM, model, client=client, params=params)
-    options = {name: getattr(settings, name) for name in _OF_THE_JUDGE}
-    options = {name: value for name, value in options.items() if value is not None}
-    try:
+    options = settings.model_dump(include=_OF_THE_JUDGE, exclude_none=True)
+    with located("config.judge"):
         judge = judge_over(
             "promptfoo", bridge, (settings, address, key), store=settings.store, options=options
         )
-    except InputError as error:
-        where = f"config.judge, {to_camel(error.where) if error.where in options else error.where}"
-        raise InputError(error.expected, error.got, where=where, hint=error.hint) from None
     return run_blocking(judge_once(judge, sample, metric=metric))
 
 

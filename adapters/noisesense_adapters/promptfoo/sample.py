@@ -6,11 +6,13 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from noisesense.errors import InputError, RecordingError, describe
+from noisesense.errors import InputError, RecordingError, describe, located
 from noisesense_adapters.toolbox.documents import as_list, as_object
+from noisesense_adapters.toolbox.given import chunks_of
 
 if TYPE_CHECKING:
     from noisesense.verdicts.sample import Sample
@@ -29,8 +31,14 @@ _RESPONSE = ("response", "answer", "output")
 _AUTHORED = ("config", "vars")  # where Promptfoo may have left templates unfilled
 _TEMPLATE = re.compile(r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}")
 _MOST_NESTED = 8
-_TEXT = ("text", "content", "page_content", "pageContent")
-_ID = ("id", "doc_id", "source")
+_SPLIT = (
+    "Promptfoo makes a test of each text in a list: write the chunks as `- text: …`, or set"
+    " options.disableVarExpansion; one text is a 'context'"
+)
+_UNFILLED = (
+    "{{name}} is filled from vars here, but no filters and no blocks: put the finished text into"
+    " a variable, or leave it to the provider's metadata"
+)
 # As CSV columns hold them.
 _LABELS = {
     **dict.fromkeys(("true", "yes", "1"), True),
@@ -53,17 +61,14 @@ class Inputs:
         self._config = config
         self._vars = as_object(context.get("vars"))
         metadata = as_object(provider.get("metadata"))
-        self._places = {
-            "config": config,
-            "vars": self._vars,
-            "the provider's metadata": metadata,
+        self._places = {"config": config, "vars": self._vars, "the provider's metadata": metadata}
+        given = {
+            "output": output,
+            "the provider's output": provider.get("providerTransformedOutput"),
+            "the provider's untransformed output": provider.get("output"),
         }
-        self._outputs = {
-            "output": as_object(_parsed(output)),
-            "the provider's output": as_object(_parsed(provider.get("providerTransformedOutput"))),
-            "the provider's untransformed output": as_object(_parsed(provider.get("output"))),
-        }
-        self._roots = {"output": list(self._outputs.values()), "metadata": [metadata]}
+        self._outputs = {place: as_object(_parsed(value)) for place, value in given.items()}
+        self._roots = {"output": [*self._outputs.values()], "metadata": [metadata]}
 
     @property
     def response(self) -> str:
@@ -80,23 +85,17 @@ class Inputs:
     def contexts(self) -> tuple[str, list[Any] | None]:
         """The chunks' place, and the chunks as a sample takes them; None if nobody gave any."""
         where, value = self._first("retrieved_contexts") or ("", None)
-        if isinstance(value, str):
-            place, _, name = where.partition(".")
-            if place in _AUTHORED and name != _ONE_TEXT:
-                raise InputError(
-                    "a list of chunks",
-                    "one text",
-                    where=where,
-                    hint="Promptfoo makes a test of each text in a list: write the chunks as"
-                    " `- text: …`, or set options.disableVarExpansion; one text is a 'context'",
-                )
-            return where, [self._one_chunk(value)]
         if value is None:
             return where, None
-        if not isinstance(value, list):
-            raise InputError("a list of chunks, or a text", describe(value), where=where)
-        items = as_list(cast("object", value))
-        return where, [_chunk(item, f"{where}, chunk {j}") for j, item in enumerate(items)]
+        with located(where):
+            place, _, name = where.partition(".")
+            if isinstance(value, str) and place in _AUTHORED and name != _ONE_TEXT:
+                raise InputError("a list of chunks", "one text", hint=_SPLIT)
+            if isinstance(value, str):
+                return where, [self._one_chunk(value)]
+            if not isinstance(value, list):
+                raise InputError("a list of chunks, or a text", describe(value))
+            return where, chunks_of([_labeled(item) for item in cast("list[Any]", value)])
 
     def _one_chunk(self, text: str) -> Any:
         """A text is one chunk, with the noise appended, as in Promptfoo's unmerged assertion.
@@ -120,39 +119,32 @@ class Inputs:
     def sample(self) -> Sample:
         """Raises `InputError`, with the author's names, if something is missing or wrong."""
         query = self._first("user_input") or ("vars.query", "")
-        reference = self._needed("the correct answer", "reference")
-        where, contexts = self.contexts
-        if contexts is None:
-            self._needed("the retrieved chunks", "retrieved_contexts")
-        return _validated(
-            {
-                "user_input": query,
-                "response": ("output", self.response),
-                "reference": reference,
-                "retrieved_contexts": (where, contexts),
-            }
-        )
+        reference = self._needed("reference", "the correct answer")
+        self._needed("retrieved_contexts", "the retrieved chunks")
+        response = ("output", self.response)
+        return _validated(self.contexts, user_input=query, response=response, reference=reference)
 
-    def _needed(self, what: str, field: str) -> tuple[str, Any]:
+    def _needed(self, field: str, what: str) -> tuple[str, Any]:
         first = self._first(field)
         if first is None:
             *names, last = map(repr, NAMES[field])
-            hint = (
-                f"in config, {names[0][1:-1]}: '{{{{output.…}}}}' or '{{{{metadata.…}}}}' names"
-                " another place"
-            )
             expected = f"{what} as {', '.join(names)} or {last}"
-            raise InputError(expected, self._variables(), where="vars", hint=hint)
+            hint = (
+                f"elsewhere: config, {NAMES[field][0]}: '{{{{metadata.…}}}}' or '{{{{output.…}}}}'"
+            )
+            raise InputError(expected, _only(self._vars), where="vars", hint=hint)
         return first
 
     def _first(self, field: str) -> tuple[str, Any] | None:
         is_chunks = field == "retrieved_contexts"
-        read = _parsed if is_chunks or field == "verdicts" else _as_it_is
+        is_text = field in ("user_input", "reference")
         for place, values in (self._places | (self._outputs if is_chunks else {})).items():
             for name in NAMES[field]:
-                where, value = f"{place}.{name}", read(values.get(name))
+                where, value = f"{place}.{name}", values.get(name)
+                value = value if is_text else _parsed(value)
                 if place in _AUTHORED and (is_chunks or isinstance(value, str)):
-                    value = read(self._filled(value, where))
+                    value = self._filled(value, where)
+                    value = value if is_text else _parsed(value)
                 if value is not None:
                     return where, value
         return None
@@ -172,9 +164,13 @@ class Inputs:
             return {key: self._filled(item, where, depth) for key, item in fields.items()}
         if not isinstance(value, str):
             return value
-        lone = _TEMPLATE.fullmatch(value.strip())
-        if lone and depth < _MOST_NESTED:
+        if lone := _TEMPLATE.fullmatch(value.strip()):
             return self._value_at(lone[1], where, depth)
+        left = _TEMPLATE.sub("", value)
+        if "{{" in left or "{%" in left:
+            raise InputError(
+                "a text without templates", describe(value), where=where, hint=_UNFILLED
+            )
 
         def text_of(template: re.Match[str]) -> str:
             filled = self._value_at(template[1], where, depth)
@@ -182,37 +178,25 @@ class Inputs:
                 raise InputError("a text in the variable", describe(filled), where=where)
             return str(filled)
 
-        left = value if depth == _MOST_NESTED else _TEMPLATE.sub("", value)
-        if "{{" in left or "{%" in left:
-            raise InputError(
-                "a text without templates",
-                describe(value),
-                where=where,
-                hint="{{name}} is filled from vars here, but no filters and no blocks: put the"
-                " finished text into a variable, or leave it to the provider's metadata",
-            )
         return _TEMPLATE.sub(text_of, value)
 
     def _value_at(self, path: str, where: str, depth: int) -> Any:
         """A variable with its own templates filled, or what the provider gave, as it is."""
-        value = _at(self._vars, path)
-        if value is not None:
+        if depth == _MOST_NESTED:
+            raise InputError("templates that end", f"{path!r} in itself", where=where)
+        if (value := _at(self._vars, path)) is not None:
             return self._filled(value, where, depth + 1)
-        root, _, rest = path.partition(".")
-        for holder in self._roots.get(root, []) if rest else []:
-            if (value := _at(holder, rest)) is not None:
-                return value
-        got = self._variables()
-        if root in self._roots:
-            got = f"only {sorted({key for each in self._roots[root] for key in each})}"
-        raise InputError(f"the variable {path!r}", got, where=where)
-
-    def _variables(self) -> str:
-        return f"only {', '.join(map(repr, self._vars))}" if self._vars else "no variables"
+        root, dot, rest = path.partition(".")
+        holders = self._roots.get(root, []) if dot else []
+        found = [value for holder in holders if (value := _at(holder, rest)) is not None]
+        if not found:
+            names = {name: None for holder in holders or [self._vars] for name in holder}
+            raise InputError(f"the variable {path!r}", _only(names), where=where)
+        return found[0]
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
+def _only(names: Iterable[str]) -> str:
+    return f"only {', '.join(map(repr, names))}" if names else "no variables"
 
 
 def _parsed(value: Any) -> Any:
@@ -236,49 +220,40 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _chunk(item: Any, where: str) -> Any:
-    """A chunk as a sample takes it."""
-    if not isinstance(item, dict):
-        return item
-    fields = cast("dict[str, Any]", item)
-    texts = [fields[name] for name in _TEXT if fields.get(name) is not None]
-    if not texts:
-        known = ", ".join(map(repr, _TEXT))
-        raise InputError(f"a chunk's text as one of {known}", f"only {[*fields]}", where=where)
+def _labeled(item: Any) -> Any:
+    """A chunk whose label is read as CSV columns hold it."""
+    fields = as_object(item)
     for name in fields:
         if name != "relevant" and re.fullmatch("relev.{3}", name.lower()):
-            raise InputError("the label 'relevant'", repr(name), where=where)
+            raise InputError("the label 'relevant'", repr(name))
     label = fields.get("relevant")
     if isinstance(label, (str, int)):
-        label = _LABELS.get(str(label).strip().lower(), label)
-    text = next((text for text in texts if str(text).strip()), texts[0])
-    names = (name for key in _ID if isinstance(name := fields.get(key), str))
-    return {"text": text, "relevant": label, "id": next(names, None)}
+        return {**fields, "relevant": _LABELS.get(str(label).strip().lower(), label)}
+    return item
 
 
-def _validated(given: dict[str, tuple[str, Any]]) -> Sample:
+def _validated(contexts: tuple[str, Any], **texts: tuple[str, str]) -> Sample:
     """A sample of places and values. Errors name the places."""
     from noisesense.verdicts.sample import Sample
 
+    fields = {field: value for field, (_, value) in texts.items()}
     try:
-        return Sample.model_validate({field: value for field, (_, value) in given.items()})
+        return Sample.model_validate({**fields, "retrieved_contexts": contexts[1]})
     except InputError as error:
-        field, _, rest = error.where.partition(", ")
-        if field not in given:
-            field, rest = "retrieved_contexts", error.where
-        where = f"{given[field][0]}, {rest}" if rest else given[field][0]
+        where, own = error.where, texts.get(error.where)
+        where = own[0] if own else f"{contexts[0]}, {where}"
         raise type(error)(error.expected, error.got, where=where, hint=error.hint) from None
 
 
-def given_verdicts(inputs: Inputs, data: Any = None) -> Verdicts | None:
+def given_verdicts(inputs: Inputs) -> Verdicts | None:
     """The verdicts beside the sample, as data or in a recording; None if there are none.
 
     Raises `InputError` if they do not fit the chunks, `RecordingError` if the recording cannot be
     read or does not hold the sample.
     """
-    where, value = ("verdicts", data) if data is not None else inputs.verdicts or ("", None)
-    if value is None:
+    if inputs.verdicts is None:
         return None
+    where, value = inputs.verdicts
     if isinstance(value, str):
         if value.lstrip().startswith("{"):
             raise InputError("valid JSON", describe(value), where=where)
@@ -287,14 +262,11 @@ def given_verdicts(inputs: Inputs, data: Any = None) -> Verdicts | None:
         return RecordedJudge(_located(value, where)).lookup(inputs.sample)
     from noisesense_adapters.toolbox.judges import read_verdicts
 
-    place, contexts = inputs.contexts
+    contexts = inputs.contexts
     # Only the chunks matter here: who gives verdicts need not give the texts.
-    texts = {
-        "response": ("", "-"),
-        "reference": ("", "-"),
-        "retrieved_contexts": (place, contexts),
-    }
-    return read_verdicts(value, None if contexts is None else _validated(texts), where)
+    none = contexts[1] is None
+    sample = None if none else _validated(contexts, response=("", "-"), reference=("", "-"))
+    return read_verdicts(value, sample, where)
 
 
 def _located(text: str, where: str) -> Path:

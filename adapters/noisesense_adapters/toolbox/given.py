@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from noisesense.errors import InputError, describe, located
 
-_TEXTS = ("page_content", "text", "content", "context")
+_TEXTS = ("page_content", "pageContent", "text", "content", "context")
 """Where objects keep a chunk's text; the first that is not blank is taken, never metadata."""
 _IDS = ("id", "doc_id", "source", "doc_uri", "chunk_id")
 _MARKED = re.compile(r"deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
@@ -78,9 +78,9 @@ def chunks_of(value: Any, separator: str = "", *, labels: Any = None) -> list[An
     """Retrieved contexts as a sample takes them.
 
     A chunk is a text, or an object (a document of LangChain, Haystack or MLflow, a dict) with one
-    in ``page_content``, ``text``, ``content`` or ``context``: the first that is not blank. Its id
-    and its label ``relevant`` are its own, else those in its ``metadata``; no text is taken from
-    there.
+    in ``page_content`` (``pageContent``), ``text``, ``content`` or ``context``: the first that is
+    not blank. Its id and its label ``relevant`` are its own, else those in its ``metadata``; no
+    text is taken from there.
 
     Args:
         value: a list, or the text of one: JSON, or Python's notation.
