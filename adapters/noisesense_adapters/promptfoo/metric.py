@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
+from noisesense.verdicts.light import LightVerdicts
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import NAMES, Inputs, given_verdicts
 from noisesense_adapters.toolbox.documents import as_list, as_object
@@ -69,18 +70,17 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
             would pass; an exception fails.
     """
     try:
+        context = as_object(context)
         settings = _settings(context)
         inputs = Inputs(output, context, settings.config)
         verdicts, judgement = given_verdicts(inputs), None
         if verdicts is None and settings.definition == "promptfoo" and not inputs.response.strip():
-            from noisesense.verdicts.verdicts import Verdicts
-
-            verdicts = Verdicts(response_claims=())  # a sample would have to say something
+            verdicts = LightVerdicts(())  # a sample would have to say something
         if verdicts is None:
             # Loaded only when a model must be asked: SQLite, the client.
             from noisesense_adapters.promptfoo.llm import judge
 
-            judgement = judge(inputs.sample, settings.config, context, metric=settings.metric)
+            judgement = judge(inputs.sample, settings.config, context, metric=settings[1:])
             verdicts = judgement.verdicts
         # The interface that definition comes from passes an answer that claims nothing.
         passes_empty = settings.definition == "promptfoo" and not verdicts.response_claims
@@ -107,18 +107,9 @@ class _Settings(NamedTuple):
     undetermined: Undetermined
     name: str
 
-    @property
-    def metric(self) -> tuple[object, ...]:
-        """What tells this assertion from another on the same sample, see `judge_once`."""
-        return ("promptfoo", *self[1:])
 
-
-def _settings(context: Any) -> _Settings:
-    if not isinstance(context, dict):
-        hint = "call get_assert(output, context) with what Promptfoo gives"
-        raise InputError("Promptfoo's context object", type(context).__name__, hint=hint)
-    context = cast("dict[str, Any]", context)
-    config = {} if context.get("config") is None else context["config"]
+def _settings(context: dict[str, Any]) -> _Settings:
+    config: Any = {} if context.get("config") is None else context["config"]
     if not isinstance(config, dict):
         raise InputError("an object", describe(config), where="config")
     config = cast("dict[str, Any]", config)
@@ -157,13 +148,13 @@ def _max_noise(config: dict[str, Any]) -> float:
     return value
 
 
-def _keep_from_passing(result: dict[str, Any], context: Any) -> None:
+def _keep_from_passing(result: dict[str, Any], context: dict[str, Any]) -> None:
     """See to it that Promptfoo makes no pass of a result without a value.
 
     It passes a set, or a test, whose mean score reaches its threshold, and what ``not-python``
     does not: an exception fails there.
     """
-    found = _candidates(as_object(context))
+    found = _candidates(context)
     if any(each["type"] != "python" and not limited for each, limited in found):
         raise NoiseSenseError(result["reason"])
     if not result["score"] and not result["pass"] and any(limited for _, limited in found):

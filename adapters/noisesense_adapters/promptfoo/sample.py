@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe, located
+from noisesense.verdicts.light import light_lookup, light_verdicts
 from noisesense_adapters.toolbox.documents import as_list, as_object
 from noisesense_adapters.toolbox.given import chunks_of
 
 if TYPE_CHECKING:
+    from noisesense.verdicts.form import VerdictsForm
     from noisesense.verdicts.sample import Sample
-    from noisesense.verdicts.verdicts import Verdicts
 
+_CHUNKS = "retrieved_contexts"
 NAMES = {
     "user_input": ("query", "user_input", "question"),
     "reference": ("reference", "ground_truth", "groundTruth", "expected"),
-    "retrieved_contexts": ("contextChunks", "retrieved_contexts", "contexts", "context"),
+    _CHUNKS: ("contextChunks", _CHUNKS, "contexts", "context"),
     "verdicts": ("verdicts", "recording"),
 }
 """What is looked for under which names, the first of them Promptfoo's."""
@@ -31,20 +33,14 @@ _RESPONSE = ("response", "answer", "output")
 _AUTHORED = ("config", "vars")  # where Promptfoo may have left templates unfilled
 _TEMPLATE = re.compile(r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}")
 _MOST_NESTED = 8
-_SPLIT = (
-    "Promptfoo makes a test of each text in a list: write the chunks as `- text: …`, or set"
-    " options.disableVarExpansion; one text is a 'context'"
-)
+_SPLIT = "Promptfoo makes a test of each text in a list: write `- text: …`, or one 'context'"
 _UNFILLED = (
     "{{name}} is filled from vars here, but no filters and no blocks: put the finished text into"
     " a variable, or leave it to the provider's metadata"
 )
 # As CSV columns hold them.
-_LABELS = {
-    **dict.fromkeys(("true", "yes", "1"), True),
-    **dict.fromkeys(("false", "no", "0"), False),
-    **dict.fromkeys(("", "null", "none"), None),
-}
+_LABELS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_NO_LABEL = ("", "null", "none")
 
 
 class Inputs:
@@ -58,7 +54,6 @@ class Inputs:
     def __init__(self, output: Any, context: dict[str, Any], config: dict[str, Any]) -> None:
         provider = as_object(context.get("providerResponse"))
         self._output = output
-        self._config = config
         self._vars = as_object(context.get("vars"))
         metadata = as_object(provider.get("metadata"))
         self._places = {"config": config, "vars": self._vars, "the provider's metadata": metadata}
@@ -84,7 +79,7 @@ class Inputs:
     @property
     def contexts(self) -> tuple[str, list[Any] | None]:
         """The chunks' place, and the chunks as a sample takes them; None if nobody gave any."""
-        where, value = self._first("retrieved_contexts") or ("", None)
+        where, value = self._first(_CHUNKS) or ("", None)
         if value is None:
             return where, None
         with located(where):
@@ -95,7 +90,7 @@ class Inputs:
                 return where, [self._one_chunk(value)]
             if not isinstance(value, list):
                 raise InputError("a list of chunks, or a text", describe(value))
-            return where, chunks_of([_labeled(item) for item in cast("list[Any]", value)])
+            return where, chunks_of([_labeled(item) for item in as_list(cast("object", value))])
 
     def _one_chunk(self, text: str) -> Any:
         """A text is one chunk, with the noise appended, as in Promptfoo's unmerged assertion.
@@ -103,11 +98,11 @@ class Inputs:
         That chunk was relevant there, and is so here under its definition; under the others the
         reference decides, as it does everywhere else.
         """
-        noise = self._config.get("noiseContext")
+        noise = self._places["config"].get("noiseContext")
         if noise is not None and not isinstance(noise, str):
             raise InputError("a text", describe(noise), where="config.noiseContext")
         text = f"{text}\n\n{noise}" if noise else text
-        assumed = self._config.get("definition") == "promptfoo"
+        assumed = self._places["config"].get("definition") == "promptfoo"
         return {"text": text, "relevant": True} if assumed else text
 
     @property
@@ -116,13 +111,20 @@ class Inputs:
         return self._first("verdicts")
 
     @property
+    def fields(self) -> dict[str, tuple[str, Any]]:
+        """A sample's fields: their places and values. Raises `InputError` if one is missing."""
+        self._needed(_CHUNKS, "the retrieved chunks")
+        return {
+            "user_input": self._first("user_input") or ("vars.query", ""),
+            "response": ("output", self.response),
+            "reference": self._needed("reference", "the correct answer"),
+            _CHUNKS: self.contexts,
+        }
+
+    @property
     def sample(self) -> Sample:
         """Raises `InputError`, with the author's names, if something is missing or wrong."""
-        query = self._first("user_input") or ("vars.query", "")
-        reference = self._needed("reference", "the correct answer")
-        self._needed("retrieved_contexts", "the retrieved chunks")
-        response = ("output", self.response)
-        return _validated(self.contexts, user_input=query, response=response, reference=reference)
+        return _validated(self.fields)
 
     def _needed(self, field: str, what: str) -> tuple[str, Any]:
         first = self._first(field)
@@ -136,7 +138,7 @@ class Inputs:
         return first
 
     def _first(self, field: str) -> tuple[str, Any] | None:
-        is_chunks = field == "retrieved_contexts"
+        is_chunks = field == _CHUNKS
         is_text = field in ("user_input", "reference")
         for place, values in (self._places | (self._outputs if is_chunks else {})).items():
             for name in NAMES[field]:
@@ -168,14 +170,12 @@ class Inputs:
             return self._value_at(lone[1], where, depth)
         left = _TEMPLATE.sub("", value)
         if "{{" in left or "{%" in left:
-            raise InputError(
-                "a text without templates", describe(value), where=where, hint=_UNFILLED
-            )
+            raise InputError("no templates", describe(value), where=where, hint=_UNFILLED)
 
         def text_of(template: re.Match[str]) -> str:
             filled = self._value_at(template[1], where, depth)
-            if filled is None or isinstance(filled, (list, dict)):
-                raise InputError("a text in the variable", describe(filled), where=where)
+            if not isinstance(filled, (str, int, float)):
+                raise InputError("a text in the variable", type(filled).__name__, where=where)
             return str(filled)
 
         return _TEMPLATE.sub(text_of, value)
@@ -212,61 +212,61 @@ def _parsed(value: Any) -> Any:
 def _at(value: Any, path: str) -> Any:
     """The value at a path such as ``docs[0].text``; None if there is none."""
     for name in re.findall(r"\w+", path):
-        if isinstance(value, list) and name.isdigit():
-            items = as_list(cast("object", value))
-            value = items[int(name)] if int(name) < len(items) else None
-        else:
-            value = as_object(value).get(name)
+        items = {str(j): item for j, item in enumerate(as_list(value))}
+        value = (items or as_object(value)).get(name)
     return value
 
 
 def _labeled(item: Any) -> Any:
     """A chunk whose label is read as CSV columns hold it."""
     fields = as_object(item)
-    for name in fields:
-        if name != "relevant" and re.fullmatch("relev.{3}", name.lower()):
-            raise InputError("the label 'relevant'", repr(name))
     label = fields.get("relevant")
     if isinstance(label, (str, int)):
-        return {**fields, "relevant": _LABELS.get(str(label).strip().lower(), label)}
+        word = str(label).strip().lower()
+        return {**fields, "relevant": None if word in _NO_LABEL else _LABELS.get(word, label)}
     return item
 
 
-def _validated(contexts: tuple[str, Any], **texts: tuple[str, str]) -> Sample:
+def _validated(fields: dict[str, tuple[str, Any]]) -> Sample:
     """A sample of places and values. Errors name the places."""
     from noisesense.verdicts.sample import Sample
 
-    fields = {field: value for field, (_, value) in texts.items()}
     try:
-        return Sample.model_validate({**fields, "retrieved_contexts": contexts[1]})
+        return Sample.model_validate({field: value for field, (_, value) in fields.items()})
     except InputError as error:
-        where, own = error.where, texts.get(error.where)
-        where = own[0] if own else f"{contexts[0]}, {where}"
+        where = error.where  # a field, or "chunk 3, relevant"
+        where = fields[where][0] if where in fields else f"{fields[_CHUNKS][0]}, {where}"
         raise type(error)(error.expected, error.got, where=where, hint=error.hint) from None
 
 
-def given_verdicts(inputs: Inputs) -> Verdicts | None:
+def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     """The verdicts beside the sample, as data or in a recording; None if there are none.
 
-    Raises `InputError` if they do not fit the chunks, `RecordingError` if the recording cannot be
-    read or does not hold the sample.
+    What is plainly valid is read without the models, whose import takes longer than all the rest.
+
+    Raises:
+        InputError: they do not fit the chunks, or something is missing.
+        RecordingError: the recording cannot be read, or does not hold the sample.
     """
     if inputs.verdicts is None:
         return None
     where, value = inputs.verdicts
     if isinstance(value, str):
-        if value.lstrip().startswith("{"):
-            raise InputError("valid JSON", describe(value), where=where)
+        path, fields = _located(value, where), inputs.fields
+        plain = {field: value for field, (_, value) in fields.items()}
+        if (found := light_lookup(path.read_bytes(), plain)) is not None:
+            return found
         from noisesense.verdicts.recording import RecordedJudge
 
-        return RecordedJudge(_located(value, where)).lookup(inputs.sample)
+        return RecordedJudge(path).lookup(_validated(fields))
+    contexts = inputs.contexts
+    if (found := light_verdicts(value, contexts[1])) is not None:
+        return found
     from noisesense_adapters.toolbox.judges import read_verdicts
 
-    contexts = inputs.contexts
     # Only the chunks matter here: who gives verdicts need not give the texts.
-    none = contexts[1] is None
-    sample = None if none else _validated(contexts, response=("", "-"), reference=("", "-"))
-    return read_verdicts(value, sample, where)
+    fields = {"response": ("", "-"), "reference": ("", "-"), _CHUNKS: contexts}
+    return read_verdicts(value, None if contexts[1] is None else _validated(fields), where)
 
 
 def _located(text: str, where: str) -> Path:
@@ -276,7 +276,8 @@ def _located(text: str, where: str) -> Path:
     above = (each for each in script.parents if each.is_relative_to(here))
     folders = list(dict.fromkeys((here, script, *above)))
     for folder in folders:
-        if os.path.isfile(folder / name):  # noqa: PTH113 - False for what cannot be a name, too
+        # False also for what cannot be a name.
+        if os.path.isfile(folder / name) and os.access(folder / name, os.R_OK):  # noqa: PTH113
             return folder / name
     hint = f"looked in {', '.join(map(str, folders))}"
     raise RecordingError("a readable file", f"No such file: {name}", where=where, hint=hint)
