@@ -14,7 +14,7 @@ from noisesense.stats.offenders import GroupBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
-from noisesense_adapters.cli.output import one_line, short
+from noisesense_adapters.cli.output import one_line
 
 _WIDTH = 60
 
@@ -36,7 +36,7 @@ def offenders(
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
-    reading, open_claims, wrong = Reading(), 0, 0
+    reading, heads, open_claims, wrong = Reading(), output.Heads(), 0, 0
 
     def counting() -> Iterator[Result]:
         nonlocal open_claims, wrong
@@ -44,13 +44,15 @@ def offenders(
             if result.score is not None:
                 open_claims += sum(map(_is_open, result.score.claims))
                 wrong += result.score.partition.relevant + result.score.partition.irrelevant
+                if result.score.partition.correct < result.score.partition.total:
+                    heads.note(result)
             yield result
 
     ranking = rank_offenders(counting(), group_by=cast("GroupBy", by), top=top, examples=examples)
     if as_json:
         output.show_json([offender.to_dict() for offender in ranking])
     elif ranking:
-        _show(output.console(), ranking, wrong)
+        _show(output.console(), ranking, wrong, heads)
         if open_claims:
             output.show_lines(
                 output.console(),
@@ -59,11 +61,13 @@ def offenders(
                 'supports it or which documents entail it; "open" counts it for each of those',
             )
     else:
-        output.show_lines(output.console(), "no claim comes from a retrieved document alone")
+        output.show_lines(
+            output.console(), "no claim comes from a retrieved chunk and not from the reference"
+        )
     raise typer.Exit(reading.status)
 
 
-def _show(out: Console, ranking: tuple[Offender, ...], wrong: int) -> None:
+def _show(out: Console, ranking: tuple[Offender, ...], wrong: int, heads: output.Heads) -> None:
     first = ranking[0]
     if first.claims:
         output.show_lines(
@@ -92,7 +96,7 @@ def _show(out: Console, ranking: tuple[Offender, ...], wrong: int) -> None:
         if each.offences:
             output.show_lines(out, "", f"{_name(each)}:")
             for offence in each.offences:
-                output.show_lines(out, f'  "{one_line(offence.claim)}" ({short(offence.sample)})')
+                output.show_lines(out, f'  "{one_line(offence.claim)}" ({heads[offence.sample]})')
 
 
 def _is_open(claim: ClaimOutcome) -> bool:
