@@ -14,6 +14,7 @@ from deepeval.models.utils import EvaluationCost
 from pydantic import BaseModel
 
 from noisesense import JudgeError, ReplyError, Usage
+from noisesense.judging.protocol import WordLLM
 from noisesense_adapters.deepeval import DeepEvalLLM
 
 SECRET = "the-prompt-holds-a-secret"
@@ -74,12 +75,11 @@ def ask(model: Any, **options: Any) -> tuple[Answer, Usage]:
         Other(text="a"),
         {"text": "a"},
         '{"text": "a"}',
-        'Sure:\n```json\n{"text": "a"}\n```',
-        '{"text": "a"}\n{"text": "a"}',
+        'Here is the JSON:\n```json\n{"text": "a"}\n```',
         (Answer(text="a"), None),
         ('{"text": "a"}', 0.5),
     ],
-    ids=["schema", "model", "dict", "text", "fenced", "twice", "tuple", "text and cost"],
+    ids=["schema", "model", "dict", "text", "fenced", "tuple", "text and cost"],
 )
 @pytest.mark.parametrize("kind", [Custom, TakesSchema])
 @pytest.mark.parametrize("blocking", [False, True])
@@ -115,15 +115,15 @@ def test_cost_and_tokens_are_those_deepeval_reports(cost: Any, usage: Usage) -> 
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        ("", "the reply is empty"),
-        (None, "the reply is empty"),
-        ((None, EvaluationCost(0.25, 10, 2)), "the reply is empty"),
-        ("I cannot help with that.", "no complete JSON object"),
-        ('{"text": ', "no complete JSON object"),
+        ("", "empty"),
+        (None, "empty"),
+        ((None, EvaluationCost(0.25, 10, 2)), "empty"),
+        ("I cannot help with that.", "no Answer"),
+        ('{"text": ', "no Answer"),
         ('{"text": 7}', "does not fit"),
         ({"texts": "a"}, "does not fit"),
         (7, "does not fit"),
-        ('{"text": "a"} {"text": "b"}', "2 different objects"),
+        ('{"text": "a"} {"text": "b"}', "something follows"),
         (json.JSONDecodeError("bad", "doc", 0), "not JSON"),
         (ValueError("Evaluation LLM outputted an invalid JSON. Please …"), "not JSON"),
     ],
@@ -230,3 +230,24 @@ def _keyless() -> LocalModel:
 def test_the_name_is_the_models_own() -> None:
     assert DeepEvalLLM(Custom("")).name == "custom"
     assert repr(DeepEvalLLM(Custom(""))) == "DeepEvalLLM('custom')"
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+@pytest.mark.parametrize("kind", [Custom, TakesSchema])
+@pytest.mark.parametrize("reply", ["Yes.", ("yes", EvaluationCost(0.25, 10, 2))])
+def test_a_word_is_chosen_in_plain_text(kind: type[Custom], blocking: bool, reply: object) -> None:
+    model = kind(reply)
+    llm = DeepEvalLLM(model, blocking=blocking)
+    assert isinstance(llm, WordLLM)
+    choice, usage = asyncio.run(llm.choose("Is it so?", ["yes", "no"]))
+    assert choice == ("yes", None)
+    assert usage.calls == 1
+    assert usage.cost == (0.25 if isinstance(reply, tuple) else None)
+    assert model.calls[0]["prompt"] == "Is it so?"
+    assert model.calls[0].get("schema") is None
+
+
+def test_a_reply_that_is_none_of_the_words() -> None:
+    for reply in ("perhaps", "yes and no", None):
+        with pytest.raises(ReplyError):
+            asyncio.run(DeepEvalLLM(Custom(reply)).choose("Is it so?", ["yes", "no"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
@@ -14,14 +15,15 @@ from deepeval.models import DeepEvalBaseLLM
 from pydantic import BaseModel
 
 from noisesense import Judge, JudgeError, ReplyError, Usage
+from noisesense.judging.protocol import Choice
 from noisesense_adapters.toolbox.failures import call_model
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.replies import (
     NOT_JSON,
     fitted,
-    read,
     read_reply,
+    read_word,
     spelled_out,
     usage_of,
 )
@@ -78,12 +80,31 @@ class DeepEvalLLM:
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        text = prompt if self._enforces_schema else spelled_out(prompt, schema)
-        return await call_model(self._reply(text, schema), self.name, self._explain)
+        enforced = self._enforces_schema
+        text = prompt if enforced else spelled_out(prompt, schema)
+        content, usage = await self._reply(text, _reading(schema) if enforced else schema)
+        if isinstance(content, schema):
+            return content, usage
+        if content is None or isinstance(content, str):
+            return read_reply(content or "", schema, usage), usage
+        content = content.model_dump() if isinstance(content, BaseModel) else content
+        return fitted(content, schema, usage), usage
 
-    async def _reply(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        form = _reading(schema) if self._enforces_schema else schema
-        return await _read(await self._ask(prompt, form), schema)
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The reply's length is the model's own affair."""
+        content, usage = await self._reply(prompt, None)
+        return Choice(read_word(str(content or ""), words, usage)), usage
+
+    async def _reply(self, prompt: str, schema: type[BaseModel] | None) -> tuple[Any, Usage]:
+        """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
+        returned = await call_model(self._ask(prompt, schema), self.name, self._explain)
+        if not (isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2):
+            return returned, Usage(calls=1)
+        content, cost = cast("tuple[object, object]", returned)
+        # An EvaluationCost is a float; its value is None where the price is unknown.
+        price = getattr(cost, "value", cost)
+        price = float(price) if isinstance(price, (int, float)) else None
+        return content, replace(usage_of(cost), cost=price)
 
     def _explain(self, error: BaseException) -> JudgeError | None:
         if any(_INVALID_JSON in str(each) for each in (error, error.__cause__)):
@@ -114,25 +135,6 @@ def _reading(schema: type[S]) -> type[S]:
 
     members = {"model_validate_json": classmethod(validate)}
     return cast("type[S]", type(schema.__name__, (schema,), members))
-
-
-async def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
-    """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
-    content, usage = returned, Usage(calls=1)
-    if isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2:
-        content, cost = cast("tuple[object, object]", returned)
-        # An EvaluationCost is a float; its value is None where the price is unknown.
-        price = getattr(cost, "value", cost)
-        usage = replace(
-            usage_of(cost), cost=float(price) if isinstance(price, (int, float)) else None
-        )
-    if isinstance(content, schema):
-        return content, usage
-    if content is None or isinstance(content, str):
-        return await read(content or "", schema, usage), usage
-    if isinstance(content, BaseModel):
-        content = content.model_dump()
-    return fitted(content, schema, usage), usage
 
 
 def judge_of(metric: Any) -> Judge:
