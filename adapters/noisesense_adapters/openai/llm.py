@@ -136,29 +136,37 @@ def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
 
 def _http_client() -> Any:
     """The openai package's own, but a small reply does not expand to more than memory holds."""
-    from httpx import AsyncByteStream, Response
     from openai import DefaultAsyncHttpxClient
 
-    class Bounded(AsyncByteStream):
-        def __init__(self, stream: Any, most: int) -> None:
-            self.stream, self.most = stream, most
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for piece in self.stream:
-                self.most -= len(piece)
-                if self.most < 0:
-                    raise JudgeError(TOO_LARGE)
-                yield piece
-
-        async def aclose(self) -> None:
-            await self.stream.aclose()
-
-    async def bound(response: Response) -> None:
+    async def bound(response: Any) -> None:
         encoding = response.headers.get("content-encoding", "identity")
-        response.stream = Bounded(response.stream, _MOST_BYTES.get(encoding, 0))
+        # Of httpx or its successor, as the package has it.
+        kinds: tuple[type[Any], ...] = type(response.stream).__mro__
+        kind = next(each for each in kinds if each.__name__ == "AsyncByteStream")
+        members = {"__aiter__": _Bounded.__aiter__, "aclose": _Bounded.aclose}
+        bounded = type("Bounded", (kind,), members)()
+        bounded.stream, bounded.most = response.stream, _MOST_BYTES.get(encoding, 0)
+        response.stream = bounded
 
     asks = {"Accept-Encoding": "identity"}  # which an endpoint may ignore
     return DefaultAsyncHttpxClient(headers=asks, event_hooks={"response": [bound]})
+
+
+class _Bounded:
+    """A reply's body, of at most so many bytes."""
+
+    stream: Any
+    most: int
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self.stream:
+            self.most -= len(piece)
+            if self.most < 0:
+                raise JudgeError(TOO_LARGE)
+            yield piece
+
+    async def aclose(self) -> None:
+        await self.stream.aclose()
 
 
 S = TypeVar("S", bound=BaseModel)
