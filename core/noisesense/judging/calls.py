@@ -1,4 +1,4 @@
-"""Calls to the model: at most so many at once, kept in the store, counted."""
+"""Calls to the model: at most so many at once, none that is in the store, all of them counted."""
 
 from __future__ import annotations
 
@@ -6,50 +6,34 @@ import asyncio
 import hashlib
 import json
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError, StoreError
-from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense.judging.records import StoredCall
+from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
+from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
+from noisesense.judging.protocol import Choice, StructuredLLM, Usage, WordLLM
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
 
 T = TypeVar("T")
+S = TypeVar("S", bound=BaseModel)
+A = TypeVar("A")
+
+_FORM = 3
+"""Part of every key; raised when a stored reply could no longer be read."""
+
+_POLL = (0.02, 0.5)
+_GOING_SECONDS = 5.0
 
 
 class AwaitingAnswerError(NoiseSenseError):
     """What was asked in a batch file has no answer yet: the sample goes on when it has."""
-
-
-class LoopLimit:
-    """At most so many at once in each event loop.
-
-    A semaphore belongs to the loop that first waits on it, and a judge may serve several loops:
-    each gets its own when it first asks.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._lock = threading.Lock()
-        self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
-
-    def slot(self) -> asyncio.Semaphore:
-        """The running loop's semaphore, to be used with ``async with``."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            slots = self._slots.get(loop)
-            if slots is None:
-                # Weak keys would not do: a semaphore that was waited on holds its loop.
-                for closed in [each for each in self._slots if each.is_closed()]:
-                    del self._slots[closed]
-                slots = self._slots[loop] = asyncio.Semaphore(self.limit)
-            return slots
 
 
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -73,6 +57,64 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
             task.cancel()
         # Waits for the cancelled, and marks further errors as seen: asyncio would report them.
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, T], late: Exception) -> T:
+    """The result of the work, if it comes in time; else ``late``, and the work is cancelled."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        if not task.done():
+            raise late
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=_GOING_SECONDS)
+        if task.done() and not task.cancelled():
+            task.exception()  # seen: asyncio would report it
+
+
+class Once(Generic[T]):
+    """Work that is done once, whoever asks for it: across tasks, threads and event loops.
+
+    If whoever does it fails or is cancelled, the next who asks, or waits, does it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._future: Future[T] | None = None
+
+    @property
+    def result(self) -> T | None:
+        """What came of it, if it is done."""
+        future = self._future
+        return future.result() if future is not None and future.done() else None
+
+    async def get(self, work: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            with self._lock:
+                theirs = self._future
+                if theirs is None:
+                    own = self._future = Future[T]()
+                    own.set_running_or_notify_cancel()
+                    break
+            # A waiter's cancellation ends nobody else's waiting.
+            with suppress(_LeftError):
+                return await asyncio.wrap_future(theirs)
+        try:
+            result = await work()
+        except BaseException as error:
+            with self._lock:
+                self._future = None
+            own.set_exception(error if isinstance(error, Exception) else _LeftError())
+            raise
+        own.set_result(result)
+        return result
+
+
+class _LeftError(Exception):
+    """Whoever did the work was cancelled."""
 
 
 @dataclass(frozen=True)
@@ -100,218 +142,211 @@ class Totals:
         )
 
 
-class RunningTotals:
-    """`Totals` that several threads add to; ``now`` holds them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.now = Totals()
-
-    def add(self, more: Totals) -> None:
-        with self._lock:
-            self.now += more
-
-
-S = TypeVar("S", bound=BaseModel)
-A = TypeVar("A")
-
-_FORM = 2
-"""Part of every key; raised when a stored reply could no longer be read."""
-
-_POLL = (0.02, 0.5)
-
-
 @dataclass
 class SampleRun:
-    """One sample being judged: what its calls are filed under, and what they cost so far.
+    """What judging one sample has cost so far, and what was wrong with its last bad reply."""
 
-    Attributes:
-        problem: what was wrong with the last unusable reply, if the model's bridge says it.
-    """
-
-    sample_key: str
-    label: str
-    identity: str = ""
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class ModelCall(Generic[S, A]):
-    """One call to be made.
+class Calls:
+    """Makes the calls of one judge.
 
-    Attributes:
-        read: what the reply answers; None if nothing, and then the reply is not used again.
-        attempt: above 0, it asks for what earlier replies left out.
+    Args:
+        llm: the model.
+        model: its name.
+        version: of the prompts.
+        store: of replies.
+        most: calls at once in each event loop.
+        timeout: seconds that a whole call may take.
     """
 
-    step: str
-    prompt: str
-    schema: type[S]
-    read: Callable[[S], A | None]
-    vote: int = 0
-    attempt: int = 0
+    def __init__(
+        self,
+        llm: StructuredLLM,
+        model: str,
+        version: str,
+        store: VerdictStore | None,
+        most: int,
+        timeout: float = 600.0,
+    ) -> None:
+        self.llm, self.model, self.version, self.store = llm, model, version, store
+        self.totals = Totals()
+        self._lock = threading.Lock()
+        # A semaphore belongs to the loop that first waits on it, and a judge may serve several.
+        self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+        self._most, self._timeout = most, timeout
 
+    def add(self, more: Totals) -> None:
+        """Add to the totals; several threads may."""
+        with self._lock:
+            self.totals += more
 
-@dataclass(frozen=True)
-class CallResult(Generic[A]):
-    """An answer, if there is a usable one; to which attempt, and whether the model gave it now."""
+    def slot(self) -> asyncio.Semaphore:
+        """The running loop's semaphore, to be used with ``async with``."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            slot = self._slots.get(loop)
+            if slot is None:
+                # Weak keys would not do: a semaphore that was waited on holds its loop.
+                for closed in [each for each in self._slots if each.is_closed()]:
+                    del self._slots[closed]
+                slot = self._slots[loop] = asyncio.Semaphore(self._most)
+            return slot
 
-    answer: A | None
-    attempt: int
-    from_model: bool
-
-
-@dataclass(frozen=True)
-class CallRunner:
-    """Makes calls: at most so many at once, and none that is in the store."""
-
-    llm: StructuredLLM
-    model: str
-    version: str
-    store: VerdictStore | None
-    limit: LoopLimit
-    totals: RunningTotals
-
-    async def call(
+    async def ask(
         self,
         run: SampleRun,
-        attempts: range,
-        model_call: Callable[[int], Awaitable[ModelCall[S, A]]],
-    ) -> CallResult[A]:
-        """Make the first of the attempts once.
+        prompts: Sequence[str],
+        schema: type[S],
+        read: Callable[[S], A | None],
+        *,
+        vote: int = 0,
+        attempt: int = 0,
+    ) -> tuple[A | None, int]:
+        """What the reply to the first prompt answers; None if nothing, and nothing is kept of it.
 
-        The store may hold a reply to it that answered nothing, and one to a later attempt that
-        did. Then the later one is taken: what an earlier run repaired is not paid for again.
-
-        Args:
-            model_call: the call of an attempt, as long as those before it have brought nothing.
+        The other prompts are those of later attempts. If the store has an answer to one of them,
+        that is taken: what an earlier run repaired is not paid for again. Given back is also the
+        attempt that the answer is to.
 
         Raises:
-            JudgeError: the model could not be asked.
+            JudgeError: the model could not be asked, or gave no reply in time.
             StoreError: the store cannot be read or written.
         """
-        first = await model_call(attempts[0])
-        if self.store is not None:
-            return await self._through(self.store, run, first, attempts[1:], model_call)
-        async with self.limit.slot():
-            reply, _ = await self._ask(run, first)
-        answer = None if reply is None else first.read(reply)
-        return CallResult(answer, first.attempt, from_model=True)
-
-    def key(self, run: SampleRun, call: ModelCall[S, A]) -> str:
-        """What a call is found by in the store: everything its reply depends on."""
-        form = [_FORM, call.schema.__name__, call.vote]
-        parts = [*form, self.version, self.model, run.identity, call.prompt]
-        content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+        if self.store is None:
+            async with self.slot():
+                reply, _ = await self._reply(run, prompts[0], schema, attempt)
+            return (None if reply is None else read(reply)), attempt
+        return await self._through(self.store, run, prompts, schema, read, vote, attempt)
 
     async def _through(
         self,
         store: VerdictStore,
         run: SampleRun,
-        first: ModelCall[S, A],
-        later: range,
-        model_call: Callable[[int], Awaitable[ModelCall[S, A]]],
-    ) -> CallResult[A]:
-        key = self.key(run, first)
+        prompts: Sequence[str],
+        schema: type[S],
+        read: Callable[[S], A | None],
+        vote: int,
+        attempt: int,
+    ) -> tuple[A | None, int]:
+        keys = [self._key(prompt, schema, vote) for prompt in prompts]
         pause, longest = _POLL
         while True:
-            stored = store.get(key, unanswered=True)
-            result = self._stored(store, run, first, stored)
-            if stored is not None and result is None:
-                if stored.answered:
-                    store.mark_unanswered([key])  # else nobody could claim it
-                for attempt in later:
-                    again = await model_call(attempt)
-                    result = self._stored(store, run, again, store.get(self.key(run, again)))
-                    if result is not None:
-                        break
-            if result is not None:
-                return result
+            unread = None
+            for later, key in enumerate(keys):
+                stored = await store.get(key)
+                answer = None if stored is None else self._answer(schema, read, stored)
+                if answer is not None:
+                    self._count(run, Usage(cached_calls=1))
+                    return answer, attempt + later
+                unread = stored if not later else unread
+            if (defer := getattr(self.llm, "defer", None)) is not None:
+                self._deferred(run, unread, attempt, defer, keys[0], prompts[0], schema)
+                return None, attempt
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
-            async with self.limit.slot():
-                if store.claim(key):
-                    return await self._ask_and_store(store, key, run, first)
+            async with self.slot():
+                if await store.claim(keys[0], over=unread):
+                    return await self._asked(
+                        store, keys[0], run, prompts[0], schema, read, attempt
+                    )
             # Another task or process is making this very call.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
 
-    def _stored(
-        self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A], stored: StoredCall | None
-    ) -> CallResult[A] | None:
-        """What the stored reply answers; None if there is no usable one."""
-        if stored is None or not stored.answered:
-            return None
-        answer = read_stored(store, call, stored)
-        if answer is None:
-            return None
-        self._count(run, Usage(cached_calls=1))
-        return CallResult(answer, call.attempt, from_model=False)
-
-    async def _ask_and_store(
-        self, store: VerdictStore, key: str, run: SampleRun, call: ModelCall[S, A]
-    ) -> CallResult[A]:
+    async def _asked(
+        self,
+        store: VerdictStore,
+        key: str,
+        run: SampleRun,
+        prompt: str,
+        schema: type[S],
+        read: Callable[[S], A | None],
+        attempt: int,
+    ) -> A | None:
         """The claim ends with it, whatever comes of it."""
+        kept = False
         try:
-            reply, usage = await self._ask(run, call)
-            answer = None if reply is None else call.read(reply)
-            # Not as pydantic writes it, which half of a surrogate pair would stop.
-            data = None if reply is None else reply.model_dump(mode="json")
-            store.put(
-                StoredCall(
-                    key=key,
-                    model=self.model,
-                    version=self.version,
-                    step=call.step,
-                    vote=call.vote,
-                    sample_key=run.sample_key,
-                    label=run.label,
-                    reply=None if reply is None else json.dumps(data, ensure_ascii=False),
-                    usage=usage,
-                    unanswered=answer is None,
-                    identity=digest(run.identity),
-                )
-            )
-        except BaseException:
-            with suppress(StoreError):  # else it runs out
+            reply, usage = await self._reply(run, prompt, schema, attempt)
+            answer = None if reply is None else read(reply)
+            if reply is not None and answer is not None:
+                # Not as pydantic writes it, which half of a surrogate pair would stop.
+                data = json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
+                await store.put(key, data, self.model, self.version, usage)
+                kept = True
+            return answer
+        finally:
+            if not kept:
                 store.release(key)
-            raise
-        return CallResult(answer, call.attempt, from_model=True)
 
-    async def _ask(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[S | None, Usage]:
-        reply: S | None = None
-        spent: object
+    def _answer(self, schema: type[S], read: Callable[[S], A | None], stored: str) -> A | None:
         try:
-            reply, spent = await self.llm.generate(call.prompt, call.schema)
+            return read(schema.model_validate_json(stored))
+        except (ValueError, RecursionError):
+            return None
+
+    def _deferred(
+        self, run: SampleRun, unread: str | None, attempt: int, defer: Any, *request: object
+    ) -> None:
+        """An answer of a batch file that is of no use, if it has come; else it is asked for."""
+        if unread is None:
+            defer(*request, self.version)
+            raise AwaitingAnswerError("a batch file has no answer to this yet")
+        self._count(run, Usage(cached_calls=1, reasks=int(attempt > 0)))
+
+    def _key(self, prompt: str, schema: type[BaseModel], vote: int) -> str:
+        parts = [_FORM, schema.__name__, vote, self.version, self.model, identity_of(self.llm)]
+        content = json.dumps([*parts, prompt], ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+    async def _reply(
+        self, run: SampleRun, prompt: str, schema: type[S], attempt: int
+    ) -> tuple[S | None, Usage]:
+        reply, spent = None, None
+        late = JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
+        try:
+            work = self._generate(prompt, schema)
+            reply, spent = await _within(self._timeout, work, late)
         except ReplyError as error:
-            spent = error.usage
-            run.problem = str(error)
+            spent, run.problem = error.usage, str(error)
+        except JudgeError as error:
+            if error is late:
+                self._count(run, Usage(calls=1, reasks=int(attempt > 0)))
+            raise
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
             usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
-        if call.attempt:
-            usage = replace(usage, reasks=usage.reasks + 1)
+        usage = replace(usage, reasks=usage.reasks + (attempt > 0))
         self._count(run, usage)
-        if reply is not None and not isinstance(reply, call.schema):
+        if reply is not None and not isinstance(reply, schema):
             raise JudgeError(
                 f"generate() of {type(self.llm).__name__} gave a {type(reply).__name__}"
-                f" where a {call.schema.__name__} was asked for"
+                f" where a {schema.__name__} was asked for"
             )
         return reply, usage
 
+    async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
+        if schema is not ChosenAnswer:
+            return await self.llm.generate(prompt, schema)
+        if not isinstance(self.llm, WordLLM):
+            reply, usage = await self.llm.generate(prompt, Answer)
+            return (ChosenAnswer(**vars(reply)) if type(reply) is Answer else reply), usage
+        choice, usage = await self.llm.choose(prompt, YES_NO)
+        if choice.word not in YES_NO:
+            raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
+        return _chosen(choice), usage
+
     def _count(self, run: SampleRun, usage: Usage) -> None:
         run.usage += usage
-        self.totals.add(Totals(usage))
+        self.add(Totals(usage))
 
 
-def read_stored(store: VerdictStore, call: ModelCall[S, A], stored: StoredCall) -> A | None:
-    """What the stored reply answers; None if nothing. Raises `StoreError`."""
-    try:
-        reply = call.schema.model_validate_json(stored.reply or "")
-    except (ValidationError, RecursionError):
-        raise store.damaged(f"a {stored.step} reply that cannot be read") from None
-    return call.read(reply)
+def _chosen(choice: Choice) -> ChosenAnswer:
+    probability = choice.probability
+    if probability is not None and not 0 <= probability <= 1:
+        probability = None
+    return ChosenAnswer.model_validate({"answer": choice.word, "probability": probability})
 
 
 def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
@@ -342,5 +377,5 @@ def identity_of(llm: StructuredLLM) -> str:
 
 
 def digest(identity: str) -> str:
-    """As a store shows it: should an option hold a secret after all, it stays out."""
+    """To be shown: should an option hold a secret after all, it stays out."""
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
