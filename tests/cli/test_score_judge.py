@@ -109,7 +109,7 @@ def test_what_stayed_unanswered_is_asked_again(
 ) -> None:
     """Into another file or the same: neither a store nor results serve a gap again."""
     store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / name
-    silent = when(lambda prompt: '"text"' not in prompt, says('{"verdicts": []}'))
+    silent = when(lambda prompt: "Statements:" in prompt, says("{}"))
     with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
         command = [texts(tmp_path), *options(server), "--store", store, "--out"]
         server.script = silent

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError, describe
-from noisesense.judging.calls import Calls, SampleRun, Totals, digest, identity_of
+from noisesense.judging.calls import Calls, ModelCall, SampleRun, Totals, digest, identity_of
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan
 from noisesense.judging.protocol import StructuredLLM, Usage
@@ -115,7 +115,7 @@ class LocalJudge(PlannedJudge):
             return []
         given: list[list[float | None]] = [[None] * len(claims)]
         prompt = json.dumps([text, list(claims)], ensure_ascii=False)
-        await self._calls.ask(run, [prompt], Probabilities, partial(_read, given))
+        await self._calls.ask(run, ModelCall([prompt], Probabilities, partial(_read, given)))
         return [Finding(None if p is None else p >= self.threshold, p) for p in given[-1]]
 
 

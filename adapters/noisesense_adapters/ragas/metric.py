@@ -91,7 +91,6 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
         judge_options: further arguments of `noisesense.LLMJudge`.
         claim_decomposition_prompt: an instruction of your own, see ``get_prompts()``.
         claim_verification_prompt: likewise.
-        chunk_comparison_prompt: likewise, for ``judge_options={"chunks_per_call": …}``.
         max_retries: how often a reply is asked for again where it leaves something out:
             ``max_reasks`` of `noisesense.LLMJudge`.
         focus: deprecated name of ``mode``.
@@ -114,7 +113,6 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
     judge_options: dict[str, Any] = field(default_factory=dict[str, Any])
     claim_decomposition_prompt: PydanticPrompt[Any, Any] | None = None
     claim_verification_prompt: PydanticPrompt[Any, Any] | None = None
-    chunk_comparison_prompt: PydanticPrompt[Any, Any] | None = None
     output_type: MetricOutputType | None = field(default=None, init=False)
     allowed_values: Any = field(default=(0.0, 1.0), init=False)
     _required_columns: dict[MetricType, set[str]] = field(
@@ -138,7 +136,6 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
         judge_options: Mapping[str, Any] | None = None,
         claim_decomposition_prompt: PydanticPrompt[Any, Any] | None = None,
         claim_verification_prompt: PydanticPrompt[Any, Any] | None = None,
-        chunk_comparison_prompt: PydanticPrompt[Any, Any] | None = None,
         max_retries: int | None = None,
         focus: Mode | None = None,
         **of_ragas: Any,
@@ -169,7 +166,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
         check_judge(judge, judge_options or None, llm=self.llm, store=store)
         options = dict(judge_options or {})
         self.judge_options = options
-        given = claim_decomposition_prompt, claim_verification_prompt, chunk_comparison_prompt
+        given = claim_decomposition_prompt, claim_verification_prompt
         if judge is None:
             for form, prompt in zip(FORMS, given, strict=True):
                 setattr(self, form.name, prompt or form.of(options.get("prompts")))

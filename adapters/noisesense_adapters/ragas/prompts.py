@@ -124,15 +124,7 @@ class ClaimVerificationPrompt(_JudgePrompt):
     input_model, output_model = PremiseAndClaims, VerdictList
 
 
-class ChunkComparisonPrompt(_JudgePrompt):
-    """The same for several chunks in one call (``chunks_per_call``)."""
-
-    name = "chunk_comparison_prompt"
-    field = "verify_several"
-    input_model, output_model = PremisesAndClaims, PremiseVerdictList
-
-
-FORMS = (ClaimDecompositionPrompt, ClaimVerificationPrompt, ChunkComparisonPrompt)
+FORMS = (ClaimDecompositionPrompt, ClaimVerificationPrompt)
 
 
 def prompts_of(forms: Sequence[Any], given: Prompts | None) -> Prompts | None:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
 from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
-from noisesense.judging.protocol import Choice, StructuredLLM, Usage, WordLLM
+from noisesense.judging.protocol import StructuredLLM, Usage, WordLLM
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
@@ -150,6 +150,25 @@ class SampleRun:
     problem: str = ""
 
 
+@dataclass(frozen=True)
+class ModelCall(Generic[S, A]):
+    """One call to be made.
+
+    Attributes:
+        prompts: its own, and those of later attempts, as long as nothing is answered.
+        schema: the form of the reply.
+        read: what the reply answers; None if nothing, and then it is not kept.
+        vote: calls that differ in it alone are separate calls.
+        attempt: above 0, it asks for what earlier replies left out.
+    """
+
+    prompts: Sequence[str]
+    schema: type[S]
+    read: Callable[[S], A | None]
+    vote: int = 0
+    attempt: int = 0
+
+
 class Calls:
     """Makes the calls of one judge.
 
@@ -195,81 +214,59 @@ class Calls:
                 slot = self._slots[loop] = asyncio.Semaphore(self._most)
             return slot
 
-    async def ask(
-        self,
-        run: SampleRun,
-        prompts: Sequence[str],
-        schema: type[S],
-        read: Callable[[S], A | None],
-        *,
-        vote: int = 0,
-        attempt: int = 0,
-    ) -> tuple[A | None, int]:
-        """What the reply to the first prompt answers; None if nothing, and nothing is kept of it.
+    async def ask(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[A | None, int]:
+        """What the reply answers, and to which attempt; None if nothing.
 
-        The other prompts are those of later attempts. If the store has an answer to one of them,
-        that is taken: what an earlier run repaired is not paid for again. Given back is also the
-        attempt that the answer is to.
+        If the store has an answer to a later attempt, that is taken: what an earlier run repaired
+        is not paid for again.
 
         Raises:
             JudgeError: the model could not be asked, or gave no reply in time.
             StoreError: the store cannot be read or written.
         """
-        if self.store is None:
-            async with self.slot():
-                reply, _ = await self._reply(run, prompts[0], schema, attempt)
-            return (None if reply is None else read(reply)), attempt
-        return await self._through(self.store, run, prompts, schema, read, vote, attempt)
+        if self.store is not None:
+            return await self._through(self.store, run, call)
+        async with self.slot():
+            reply, _ = await self._reply(run, call)
+        return (None if reply is None else call.read(reply)), call.attempt
 
     async def _through(
-        self,
-        store: VerdictStore,
-        run: SampleRun,
-        prompts: Sequence[str],
-        schema: type[S],
-        read: Callable[[S], A | None],
-        vote: int,
-        attempt: int,
+        self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A]
     ) -> tuple[A | None, int]:
-        keys = [self._key(prompt, schema, vote) for prompt in prompts]
+        keys = [self._key(prompt, call) for prompt in call.prompts]
         pause, longest = _POLL
         while True:
             unread = None
             for later, key in enumerate(keys):
                 stored = await store.get(key)
-                answer = None if stored is None else self._answer(schema, read, stored)
+                answer = None if stored is None else _read(call, stored)
                 if answer is not None:
                     self._count(run, Usage(cached_calls=1))
-                    return answer, attempt + later
+                    return answer, call.attempt + later
                 unread = stored if not later else unread
             if (defer := getattr(self.llm, "defer", None)) is not None:
-                self._deferred(run, unread, attempt, defer, keys[0], prompts[0], schema)
-                return None, attempt
+                if unread is None:
+                    defer(keys[0], call.prompts[0], call.schema, self.version)
+                    raise AwaitingAnswerError("a batch file has no answer to this yet")
+                # It has come, and is of no use.
+                self._count(run, Usage(cached_calls=1, reasks=int(call.attempt > 0)))
+                return None, call.attempt
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
             async with self.slot():
                 if await store.claim(keys[0], over=unread):
-                    return await self._asked(
-                        store, keys[0], run, prompts[0], schema, read, attempt
-                    )
+                    return await self._kept(store, keys[0], run, call), call.attempt
             # Another task or process is making this very call.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
 
-    async def _asked(
-        self,
-        store: VerdictStore,
-        key: str,
-        run: SampleRun,
-        prompt: str,
-        schema: type[S],
-        read: Callable[[S], A | None],
-        attempt: int,
+    async def _kept(
+        self, store: VerdictStore, key: str, run: SampleRun, call: ModelCall[S, A]
     ) -> A | None:
-        """The claim ends with it, whatever comes of it."""
+        """Make the call and keep its reply. The claim ends with it, whatever comes of it."""
         kept = False
         try:
-            reply, usage = await self._reply(run, prompt, schema, attempt)
-            answer = None if reply is None else read(reply)
+            reply, usage = await self._reply(run, call)
+            answer = None if reply is None else call.read(reply)
             if reply is not None and answer is not None:
                 # Not as pydantic writes it, which half of a surrogate pair would stop.
                 data = json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
@@ -280,49 +277,34 @@ class Calls:
             if not kept:
                 store.release(key)
 
-    def _answer(self, schema: type[S], read: Callable[[S], A | None], stored: str) -> A | None:
-        try:
-            return read(schema.model_validate_json(stored))
-        except (ValueError, RecursionError):
-            return None
-
-    def _deferred(
-        self, run: SampleRun, unread: str | None, attempt: int, defer: Any, *request: object
-    ) -> None:
-        """An answer of a batch file that is of no use, if it has come; else it is asked for."""
-        if unread is None:
-            defer(*request, self.version)
-            raise AwaitingAnswerError("a batch file has no answer to this yet")
-        self._count(run, Usage(cached_calls=1, reasks=int(attempt > 0)))
-
-    def _key(self, prompt: str, schema: type[BaseModel], vote: int) -> str:
-        parts = [_FORM, schema.__name__, vote, self.version, self.model, identity_of(self.llm)]
-        content = json.dumps([*parts, prompt], ensure_ascii=False, separators=(",", ":"))
+    def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
+        form = [_FORM, call.schema.__name__, call.vote]
+        parts = [*form, self.version, self.model, identity_of(self.llm), prompt]
+        content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
-    async def _reply(
-        self, run: SampleRun, prompt: str, schema: type[S], attempt: int
-    ) -> tuple[S | None, Usage]:
+    async def _reply(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[S | None, Usage]:
         reply, spent = None, None
         late = JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
+        again = int(call.attempt > 0)
         try:
-            work = self._generate(prompt, schema)
+            work = self._generate(call.prompts[0], call.schema)
             reply, spent = await _within(self._timeout, work, late)
         except ReplyError as error:
             spent, run.problem = error.usage, str(error)
         except JudgeError as error:
             if error is late:
-                self._count(run, Usage(calls=1, reasks=int(attempt > 0)))
+                self._count(run, Usage(calls=1, reasks=again))
             raise
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
             usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
-        usage = replace(usage, reasks=usage.reasks + (attempt > 0))
+        usage = replace(usage, reasks=usage.reasks + again)
         self._count(run, usage)
-        if reply is not None and not isinstance(reply, schema):
+        if reply is not None and not isinstance(reply, call.schema):
             raise JudgeError(
                 f"generate() of {type(self.llm).__name__} gave a {type(reply).__name__}"
-                f" where a {schema.__name__} was asked for"
+                f" where a {call.schema.__name__} was asked for"
             )
         return reply, usage
 
@@ -331,22 +313,26 @@ class Calls:
             return await self.llm.generate(prompt, schema)
         if not isinstance(self.llm, WordLLM):
             reply, usage = await self.llm.generate(prompt, Answer)
-            return (ChosenAnswer(**vars(reply)) if type(reply) is Answer else reply), usage
+            return (ChosenAnswer(answer=reply.answer) if type(reply) is Answer else reply), usage
         choice, usage = await self.llm.choose(prompt, YES_NO)
         if choice.word not in YES_NO:
             raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
-        return _chosen(choice), usage
+        known = choice.probability is not None and 0 <= choice.probability <= 1
+        return ChosenAnswer.model_validate(
+            {"answer": choice.word, "probability": choice.probability if known else None}
+        ), usage
 
     def _count(self, run: SampleRun, usage: Usage) -> None:
         run.usage += usage
         self.add(Totals(usage))
 
 
-def _chosen(choice: Choice) -> ChosenAnswer:
-    probability = choice.probability
-    if probability is not None and not 0 <= probability <= 1:
-        probability = None
-    return ChosenAnswer.model_validate({"answer": choice.word, "probability": probability})
+def _read(call: ModelCall[S, A], stored: str) -> A | None:
+    """What a stored reply answers; None if nothing, as what has stood there in another form."""
+    try:
+        return call.read(call.schema.model_validate_json(stored))
+    except (ValueError, RecursionError):
+        return None
 
 
 def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:

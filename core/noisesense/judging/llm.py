@@ -16,7 +16,7 @@ from noisesense.errors import (
     check_whole,
     describe,
 )
-from noisesense.judging.calls import Calls, Once, SampleRun, gather_all, model_name
+from noisesense.judging.calls import Calls, ModelCall, Once, SampleRun, gather_all, model_name
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan
 from noisesense.judging.probe import Probe, probe
 from noisesense.judging.prompts import (
@@ -160,8 +160,8 @@ class LLMJudge(PlannedJudge):
                 self._prompts.decomposition(text, question, attempt=n)
                 for n in range(attempt, attempt + 1 if empty else most)
             ]
-            read = partial(_claims, text)
-            claims, at = await self._calls.ask(run, prompts, Claims, read, attempt=attempt)
+            call = ModelCall(prompts, Claims, partial(_claims, text), attempt=attempt)
+            claims, at = await self._calls.ask(run, call)
             if claims or (claims is not None and empty):
                 return claims
             attempt = at + 1
@@ -225,7 +225,7 @@ class LLMJudge(PlannedJudge):
                 for n in range(attempt, self._most)
             ]
             schema, read = answers_form(len(missing)), partial(_answers, numbered)
-            found, _ = await self._calls.ask(run, prompts, schema, read, vote=vote, attempt=attempt)
+            found, _ = await self._calls.ask(run, ModelCall(prompts, schema, read, vote, attempt))
             answers |= {missing[n - 1]: Finding(cell) for n, cell in (found or {}).items()}
         return answers
 
@@ -239,9 +239,8 @@ class LLMJudge(PlannedJudge):
             self._prompts.single(text, claim, form=form, attempt=n) for n in range(self._most)
         ]
         for attempt in range(self._most):
-            found, _ = await self._calls.ask(
-                run, prompts[attempt:], ChosenAnswer, _answer, vote=vote, attempt=attempt
-            )
+            call = ModelCall(prompts[attempt:], ChosenAnswer, _answer, vote, attempt)
+            found, _ = await self._calls.ask(run, call)
             if found is not None:
                 return {number: found}
         return {}
@@ -269,7 +268,7 @@ def _claims(text: str, reply: Claims) -> list[str] | None:
     return claims if claims or not reply.claims else None
 
 
-def _answer(reply: ChosenAnswer) -> Finding:
+def _answer(reply: ChosenAnswer) -> Finding | None:
     return Finding(reply.answer == "yes", reply.probability)
 
 

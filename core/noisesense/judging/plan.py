@@ -115,13 +115,13 @@ class PlannedJudge:
             StoreError: the store cannot be read or written.
         """
         run = SampleRun()
-        distinct = list(dict.fromkeys(claims))
+        asked = {text: list(dict.fromkeys(claims)) for text in texts}
         try:
-            asked = await self._checked(run, {text: distinct for text in texts})
+            found = await self._checked(run, asked)
         except BaseException:
             self._calls.add(Totals(failed=1))
             raise
-        table = [[_finding(asked, text, claim) for text in texts] for claim in claims]
+        table = [[_finding(found, text, claim) for text in texts] for claim in claims]
         unanswered = sum(each.cell is None for row in table for each in row)
         self._calls.add(Totals(samples=1, unanswered=unanswered))
         known = [[each.probability for each in row] for row in table]

@@ -104,6 +104,8 @@ class VerdictStore:
             raise StoreError("a verdict store", "no such file", where=str(self.path))
         self._mode = "rw" if must_exist else "rwc"
         self._inherited: list[object] = []
+        self._connection: sqlite3.Connection | None = None
+        self._renewer: threading.Thread | None = None
         self._begin_process()
         self._patiently(lambda connection: None)
         self._mode = "rw"
@@ -228,11 +230,11 @@ class VerdictStore:
             ).fetchall(),
             write=False,
         )
-        return {
-            key: StoredRequest(key, *owner.removeprefix(_BATCH).split(" ", 1), model, version)
-            for key, owner, model, version in rows
-            if owner.count(" ") == 2
-        }
+        found: dict[str, StoredRequest] = {}
+        for key, owner, model, version in rows:
+            exchange, _, form = owner.removeprefix(_BATCH).partition(" ")
+            found[key] = StoredRequest(key, exchange, form, model, version)
+        return found
 
     def put_requests(self, requests: Iterable[StoredRequest]) -> None:
         """Note what is out, where there is no answer."""
@@ -254,7 +256,12 @@ class VerdictStore:
             (request.key, encodable(reply or _UNUSABLE), "", *request[3:], usage)
             for request, reply, usage in answers
         ]
-        self._patiently(lambda connection: [_put(connection, *row) for row in rows])
+
+        def kept(connection: sqlite3.Connection) -> None:
+            for row in rows:
+                _put(connection, *row)
+
+        self._patiently(kept)
 
     def is_answered(self, key: str) -> bool:
         """Has that call a reply, useful or not?"""
@@ -268,9 +275,8 @@ class VerdictStore:
         Raises:
             StoreError: the file is damaged.
         """
-        sums = ", ".join(
-            f"total(json_extract(usage, '$.{name}'))" for name in asdict(Usage()) if name != "cost"
-        )
+        names = [name for name in asdict(Usage()) if name != "cost"]
+        sums = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in names)
 
         def counted(connection: sqlite3.Connection) -> list[Any]:
             sound = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -284,7 +290,7 @@ class VerdictStore:
             ).fetchall()
 
         return [
-            StoredCalls(model, version, calls, Usage(*map(int, totals), cost=cost), oldest, newest)
+            StoredCalls(model, version, calls, _usage(names, totals, cost), oldest, newest)
             for model, version, calls, oldest, newest, cost, *totals in self._patiently(
                 counted, write=False
             )
@@ -360,11 +366,11 @@ class VerdictStore:
         """A connection must not cross a fork, not even to be closed: it is kept aside."""
         self._pid = os.getpid()
         self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
+        self._connection = None
         self._owner = f"{this_process()}/{uuid.uuid4().hex[:12]}"
         self._held: set[str] = set()
         self._seen: dict[str, tuple[object, float]] = {}
-        self._renewer: threading.Thread | None = None
+        self._renewer = None
 
     def _patiently(
         self,
@@ -514,6 +520,10 @@ def _renew(store: weakref.ref[VerdictStore], owner: str) -> None:
         if living is None or living._owner != owner or not living._renew():
             return
         del living
+
+
+def _usage(names: list[str], totals: list[float], cost: float | None) -> Usage:
+    return Usage(**dict(zip(names, map(int, totals), strict=True)), cost=cost)
 
 
 def _row_of(connection: sqlite3.Connection, key: str) -> tuple[Any, ...] | None:
