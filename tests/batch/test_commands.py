@@ -160,8 +160,9 @@ def test_stores_merge_in_any_order(folder: Path, command: Command) -> None:
 
 
 def test_an_answer_wins_over_none_whichever_way_stores_merge(tmp_path: Path) -> None:
-    from noisesense import Usage
     from noisesense.judging.records import StoredCall, StoredRequest
+
+    from noisesense import Usage
 
     def call(reply: str | None, created: float) -> StoredCall:
         return StoredCall("k", "m", "1", "s", 0, "sk", "l", reply, Usage(), created, reply is None)

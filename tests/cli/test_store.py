@@ -12,10 +12,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from noisesense.judging.records import StoredCall, StoredSample
 
 from noisesense import InputError, RecordedJudge, Usage, read_recording
 from noisesense.fixtures import reference_examples
-from noisesense.judging.records import StoredCall, StoredSample
 from noisesense.judging.store import VerdictStore
 from noisesense_adapters.cli.store import parse_age
 from support.command_here import Done, run_here

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from noisesense.judging.records import StoredCall, StoredSample
 from pydantic import BaseModel
 from typing_extensions import assert_type
 
@@ -25,7 +26,6 @@ from noisesense import (
 from noisesense.judging.calls import Totals
 from noisesense.judging.prompts import Budget, Prompts
 from noisesense.judging.protocol import DetailedJudge, StructuredLLM
-from noisesense.judging.records import StoredCall, StoredSample
 from noisesense.judging.store import Pruned, StoreStats
 
 S = TypeVar("S", bound=BaseModel)
