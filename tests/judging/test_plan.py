@@ -126,7 +126,7 @@ def test_every_step_sees_the_texts_it_needs() -> None:
     llm, _ = judged(pair([False]))
     first, second, third, *_ = llm.data
     texts = [{"question": "question?", "text": "the response"}, {"text": "the reference"}]
-    assert sorted([first, second], key=str) == sorted(texts, key=str)
+    assert sorted([first, second], key=len) == sorted(texts, key=len)
     assert third == {"premise": "the reference", "claims": {"1": "response claim 0"}}
 
 
