@@ -221,7 +221,7 @@ def answers_form(count: int) -> type[Answers]:
 
 def form_of(name: str) -> type[BaseModel] | None:
     """The form of that name: what a reply in a store or a batch file is read as."""
-    known: dict[str, type[BaseModel]] = {"Claims": Claims, "Answer": ChosenAnswer}
+    known: dict[str, type[BaseModel]] = {"Claims": Claims, "ChosenAnswer": Answer}
     count = name.removeprefix("Answers")
     if name.startswith("Answers") and count.isdecimal() and len(count) < 6:
         return answers_form(int(count))
