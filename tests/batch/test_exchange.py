@@ -216,7 +216,7 @@ def test_votes_and_single_claims_are_asked_as_directly(folder: Path, check: str)
 
 
 def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) -> None:
-    pairs = pairs_of(10)
+    pairs = run_pairs()[:10]
     written(folder / "data.jsonl", pairs)
     with BatchServer(Mind(pairs)) as server, OpenAI(base_url=server.base_url, api_key="x") as c:
         for file in export(folder).files:
