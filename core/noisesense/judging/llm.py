@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from noisesense.errors import InputError, check_whole, describe
+from noisesense.errors import InputError, check_choice, check_whole, describe
 from noisesense.judging.calls import CallRunner, LoopLimit, RunningTotals, model_name
 from noisesense.judging.plan import Decomposer, Verifier
 from noisesense.judging.planned import Plan, PlannedJudge, check_plan
@@ -16,6 +16,8 @@ from noisesense.judging.protocol import StructuredLLM
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
+
+Check = Literal["list", "each", "auto"]
 
 
 class LLMJudge(PlannedJudge):
@@ -42,6 +44,8 @@ class LLMJudge(PlannedJudge):
 
     Args:
         llm: the model; each framework's adapter wraps its own.
+        check: how claims are checked: ``"list"``, a chunk's claims in one call; ``"each"``, one
+            claim a call; ``"auto"``, whichever the model can do.
         plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to
             export verdicts for other metrics too.
         store: keeps every reply, so that a run that was killed resumes without paying twice.
@@ -64,6 +68,7 @@ class LLMJudge(PlannedJudge):
         self,
         llm: StructuredLLM,
         *,
+        check: Check = "list",
         plan: Plan = "lazy",
         store: VerdictStore | None = None,
         max_concurrency: int = 16,
@@ -81,6 +86,7 @@ class LLMJudge(PlannedJudge):
                 where="llm",
                 hint="the adapters wrap their frameworks' own models",
             )
+        check_choice(check, get_args(Check), "check")
         check_plan(plan, store)
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
