@@ -112,16 +112,6 @@ def test_the_same_tally(tmp_path: Path, chosen: dict[str, Any]) -> None:
     assert tally.scored > 320
 
 
-def test_most_lines_need_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "lines.jsonl"
-    path.write_text("".join(f"{json.dumps(line_of(seed))}\n" for seed in range(300)))
-    made: list[Result | None] = []
-    counts: list[int] = []
-    assert recorded_tally(path, choices(), made.append, counts.append)
-    assert made == []
-    assert counts == [300]
-
-
 def _spoiled(line: dict[str, Any], rng: random.Random) -> str:
     """A line with something odd in it: wrong, or right and seldom."""
     verdicts = line["verdicts"]

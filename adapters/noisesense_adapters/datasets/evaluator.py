@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 from noisesense import (
@@ -21,7 +21,8 @@ from noisesense.judging.protocol import Judgement, Usage
 from noisesense.judging.sharing import judge_once, sharing_key
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
-from noisesense_adapters.datasets.rows import Column, chunks_of, parsed, pick, without_nulls
+from noisesense_adapters.datasets.rows import Column, pick, without_nulls
+from noisesense_adapters.toolbox.given import chunks_of, plain
 from noisesense_adapters.toolbox.judges import (
     NOTHING_RETRIEVED,
     STAND_IN,
@@ -38,12 +39,7 @@ Usual = Mapping[str, tuple[str, ...]]
 
 _TEXTS = ("response", "reference", "contexts", "user_input")
 _DATA = ("chunk_labels", "verdicts")
-_KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(_TEXTS, (str,)),
-    "contexts": (list, tuple, str),
-    "chunk_labels": (list, tuple, str),
-    "verdicts": (Mapping, str),
-}
+_KINDS: dict[str, Any] = {"chunk_labels": (list, tuple, str), "verdicts": (Mapping, str)}
 _OPTIONAL = ("user_input", *_DATA)
 
 
@@ -52,7 +48,8 @@ class Places:
     """Where a row holds the texts of its sample.
 
     Attributes:
-        usual: by default; the first path that leads to a text (of contexts: a list) counts.
+        usual: by default; the first path that leads to a text counts, of contexts the first that
+            leads to anything: what is no list of texts is an error, never nothing.
         chosen: what the user named instead: a name, a dotted path, or a function of the row.
     """
 
@@ -89,13 +86,13 @@ class Places:
         data = {name: plain(row[name]) for name in self._names() if name in row}
         found = {field: self._value(field, data, row) for field in (*_TEXTS, *_DATA)}
         with located("contexts"):
-            chunks = chunks_of(documents(found["contexts"]))
+            chunks = chunks_of(found["contexts"], labels=found["chunk_labels"])
         sample = Sample.model_validate(
             {
                 "user_input": found["user_input"] or "",
                 "response": found["response"],
                 "reference": found["reference"],
-                "retrieved_contexts": _labeled(chunks, found["chunk_labels"]) or STAND_IN,
+                "retrieved_contexts": chunks or STAND_IN,
             }
         )
         return sample, bool(chunks), found["verdicts"]
@@ -113,7 +110,11 @@ class Places:
         if column is None:
             for path in usual:
                 value = _at(data, path)
-                if isinstance(value, _KINDS[field]):
+                if isinstance(value, InputError):
+                    raise value
+                if field == "contexts" and value is not None:
+                    return self._contexts(value, path)
+                if isinstance(value, _KINDS.get(field, str)):
                     return value
             if field in _OPTIONAL:
                 return None
@@ -125,6 +126,10 @@ class Places:
             if value is not None:
                 return value
         raise self._missing(field, repr(column), row)
+
+    def _contexts(self, value: Any, path: str) -> list[Any]:
+        with located(repr(path)):
+            return chunks_of(value)
 
     def _missing(self, field: str, expected: str, row: Mapping[str, Any]) -> InputError:
         names = ", ".join(map(repr, _paths(row)))
@@ -149,52 +154,6 @@ def _paths(row: Mapping[str, Any]) -> list[str]:
         elif value is not None:
             names.append(name)
     return names
-
-
-def plain(value: Any) -> Any:
-    """A host's objects as dicts and lists: pydantic models, dataclasses, and what they hold."""
-    if hasattr(value, "model_dump"):
-        return plain(value.model_dump())
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        items = cast("Mapping[object, Any]", value).items()
-        return {str(name): plain(item) for name, item in items}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in cast("Sequence[Any]", value)]
-    return value
-
-
-def documents(value: Any) -> Any:
-    """Retrieved documents with the id and the label ``relevant`` that their metadata hold."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        value = parsed(value)
-    if not isinstance(value, list):
-        return value
-    return [_document(item) for item in cast("list[object]", value)]
-
-
-def _document(item: Any) -> Any:
-    if not isinstance(item, Mapping):
-        return item
-    chunk = cast("Mapping[str, Any]", item)
-    metadata = chunk.get("metadata")
-    own = {name: value for name, value in chunk.items() if value is not None}
-    return {**cast("Mapping[str, Any]", metadata or {}), **own}
-
-
-def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
-    if labels is None:
-        return chunks
-    labels = parsed(labels) if isinstance(labels, str) else labels
-    given = cast("list[object]", labels) if isinstance(labels, list) else []
-    if not isinstance(labels, list) or len(given) != len(chunks):
-        expected = f"true, false or null for each of {len(chunks)} chunks"
-        raise InputError(expected, describe(cast("object", labels)), where="chunk_labels")
-    return [
-        {**(chunk if isinstance(chunk, dict) else {"text": chunk}), "relevant": label}
-        for chunk, label in zip(chunks, given, strict=True)
-    ]
 
 
 class Figure(NamedTuple):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import io
-import json
-import re
-import tokenize
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise
 from typing import Any, NamedTuple, cast
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, describe, located
 from noisesense.scoring.results import ResultLine
+from noisesense_adapters.toolbox.given import chunks_of, parsed
 from noisesense_adapters.toolbox.judges import read_verdicts
 
 
@@ -54,102 +49,8 @@ Read = Callable[[Mapping[str, Any], str], Row]
 """From a row's data and its place to the row. Raises `InputError`."""
 
 
-_TEXTS = ("text", "context", "page_content", "content")
-_IDS = ("id", "doc_id", "source")
-_MARKED = re.compile(r"deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
 _NULLABLE = "correct"
 """The one required field of verdicts that may be null."""
-
-
-_LONGEST_LITERAL, _MOST_CHUNKS = 1_000_000, 10_000
-# Python's parser takes some hundred times a text's size.
-
-
-def parsed(text: str) -> Any:
-    """The value that a cell's text represents: JSON, or Python's notation (pandas' CSV files).
-
-    Raises:
-        InputError: it is neither.
-    """
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    if len(text) > _LONGEST_LITERAL:
-        expected = f"JSON, in a cell of more than {_LONGEST_LITERAL:,} characters"
-        raise InputError(expected, describe(text))
-    try:
-        if _joins_texts(text):
-            hint = "numpy prints arrays without them; write lists, or JSON"
-            raise InputError("commas between the texts of a list", describe(text), hint=hint)
-        return ast.literal_eval(text)
-    except InputError:
-        raise
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, tokenize.TokenError):
-        raise InputError("JSON", describe(text)) from None
-
-
-def _joins_texts(text: str) -> bool:
-    """Are two texts side by side with nothing between them? Python would join them."""
-    spaces = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    kinds = (token.type for token in tokens if token.type not in spaces)
-    return (tokenize.STRING, tokenize.STRING) in pairwise(kinds)
-
-
-def chunks_of(value: Any, separator: str = "") -> list[Any]:
-    """Retrieved contexts as a sample takes them.
-
-    Args:
-        value: a list (of texts or objects), or the text of one.
-        separator: between chunks in a text that is not a list; if empty, such a text is an error.
-
-    Raises:
-        InputError: not a list.
-    """
-    if isinstance(value, str):
-        if separator and not value.lstrip().startswith("["):
-            value = value.split(separator)
-        else:
-            value = _listed(value)
-    elif hasattr(value, "tolist"):  # an array of numpy's
-        value = value.tolist()
-    if not isinstance(value, (list, tuple)):
-        raise InputError("a list of chunks", describe(value))
-    items = cast("list[object]", value)
-    if len(items) > _MOST_CHUNKS:
-        raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(items):,}")
-    return [_chunk(item) for item in items]
-
-
-def _listed(text: str) -> Any:
-    try:
-        return parsed(text)
-    except InputError as error:
-        hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
-        raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
-
-
-def _chunk(item: Any) -> Any:
-    """A chunk's text, id and label. Other fields of an object (a rank, say) are left out."""
-    if isinstance(item, str):
-        marked = _MARKED.fullmatch(item)
-        return marked.groupdict() if marked else item
-    if not isinstance(item, Mapping):
-        return item
-    chunk = cast("Mapping[str, Any]", item)
-    text = next((name for name in _TEXTS if chunk.get(name) is not None), None)
-    if text is None:
-        known = ", ".join(map(repr, _TEXTS))
-        raise InputError(
-            f"a chunk's text as one of {known}", f"only {', '.join(islice(chunk, _MOST_NAMES))}"
-        )
-    name = next((chunk[name] for name in _IDS if chunk.get(name) is not None), None)
-    return {
-        "text": chunk[text],
-        "id": None if name is None else str(name),
-        "relevant": chunk.get("relevant"),
-    }
 
 
 def without_nulls(value: Any) -> Any:

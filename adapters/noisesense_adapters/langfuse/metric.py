@@ -12,12 +12,12 @@ from noisesense_adapters.datasets.evaluator import (
     Modes,
     RowEvaluator,
     mean_sentence,
-    plain,
     rows_of,
 )
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.given import plain
 
 with needs_extra("langfuse"):
     from langfuse import Evaluation
