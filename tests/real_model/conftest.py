@@ -26,9 +26,9 @@ def server() -> Iterator[tuple[Recorder, str]]:
     weights = smollm2()
     if weights is None or find_spec("xllamacpp") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no real model: {MISSING}")
-    with serve(weights) as upstream:
+    with serve(weights, threads=1) as upstream:  # two would wait for each other beside other tests
         # A runaway reply would take minutes; one that is cut short is a reply that we read, too.
-        recorder = Recorder(upstream, weights.stem, most_tokens=80)
+        recorder = Recorder(upstream, weights.stem, most_tokens=48)
         with recorder.running() as url:
             yield recorder, url
 
