@@ -1,0 +1,167 @@
+"""Reading without pydantic: what it takes, the models take too, and to the same effect."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noisesense import NoiseSenseError, RecordedJudge, Result, Sample, Verdicts, score
+from noisesense.scoring.definitions import DEFINITIONS
+from noisesense.verdicts.light import LightVerdicts, light_lookup, light_verdicts
+from noisesense.verdicts.recording import recording_fields
+from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, good_line
+from support.tables import Shape, random_pair
+
+SHAPE = Shape(response_claims=(0, 5), chunks=(1, 5), undetermined=0.2, labelled=0.4)
+JUNK = st.sampled_from(
+    [None, True, 0, -1, 1, 99, 1.0, float("nan"), "", " ", "\ud800", "a", [], {}, [0], [0, 0],
+     [True], ["a"], [1.0], {"text": "a"}, {"text": "a", "relevant": 1}]
+)  # fmt: skip
+
+
+def _places(data: Any) -> list[tuple[Any, Any]]:
+    """Every container in the data with every key of it."""
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    found: list[tuple[Any, Any]] = []
+    for key, value in items:
+        found.append((data, key))
+        if isinstance(value, (dict, list)):
+            found += _places(value)
+    return found
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> dict[str, Any]:
+    """A recording's line, good or with one thing replaced, removed or added."""
+    line: dict[str, Any] = recording_fields(*random_pair(draw(st.integers(0, 500)), SHAPE))
+    chunks = line["sample"]["retrieved_contexts"]
+    if draw(st.booleans()):
+        own = line["verdicts"]["chunks"] = copy.deepcopy(chunks)
+        for chunk in (*chunks, *own):
+            chunk["relevant"] = draw(st.sampled_from([None, True, False]))
+            chunk["id"] = draw(st.sampled_from([None, "", "here", "there"]))
+            chunk["text"] = draw(st.sampled_from([chunk["text"], chunk["text"], ""]))
+    for claim in line["verdicts"].get("response_claims", []):
+        claim["entailed_by"].reverse()
+    change = draw(st.sampled_from(["none", "replace", "remove", "add"]))
+    container, key = draw(st.sampled_from(_places(line)))
+    if change == "replace":
+        container[key] = draw(JUNK)
+    elif change == "remove":
+        del container[key]
+    elif change == "add" and isinstance(container, dict):
+        container[draw(st.sampled_from(["undetermined", "chunks", "id", "more"]))] = draw(JUNK)
+    return line
+
+
+def _by_models(line: dict[str, Any]) -> Verdicts | None:
+    try:
+        sample = Sample.model_validate(line["sample"])
+        return Verdicts.model_validate(line["verdicts"]).beside(sample)
+    except (NoiseSenseError, KeyError):
+        return None
+
+
+def _shown(verdicts: Any) -> Any:
+    return [
+        [(c.text, c.correct, c.entailed_by, c.undetermined) for c in verdicts.response_claims],
+        [(c.text, c.entailed_by, c.undetermined) for c in verdicts.reference_claims],
+        verdicts.chunks and [(c.text, c.relevant, c.id) for c in verdicts.chunks],
+        verdicts.chunk_count,
+    ]
+
+
+def _same(plain: LightVerdicts, verdicts: Verdicts) -> None:
+    assert _shown(plain) == _shown(verdicts)
+    for definition in DEFINITIONS:
+        ours, theirs = (score(each, definition=definition) for each in (plain, verdicts))
+        assert ours.to_dict() == theirs.to_dict()
+        assert Result("1", ours).to_dict() == Result("1", theirs).to_dict()
+    assert ours.verdicts.to_matrices() == verdicts.to_matrices()
+
+
+@given(lines())
+def test_what_is_read_plainly_is_what_the_models_read(line: dict[str, Any]) -> None:
+    sample, verdicts = line.get("sample"), line.get("verdicts")
+    contexts = sample.get("retrieved_contexts") if isinstance(sample, dict) else None
+    recorded = light_lookup(json.dumps(line).encode(), sample)
+    beside = None if contexts is None else light_verdicts(verdicts, contexts)
+    read = _by_models(line)
+
+    if recorded is not None:
+        assert read is not None
+        assert beside is not None
+        _same(recorded, read)
+        _same(beside, read)
+
+
+@given(st.integers(0, 500))
+def test_what_is_good_is_read_plainly(seed: int) -> None:
+    sample, verdicts = random_pair(seed, SHAPE)
+    line = recording_fields(sample, verdicts)
+    recorded = light_lookup(json.dumps(line).encode(), line["sample"])
+    alone = light_verdicts(verdicts.model_dump(mode="json"))
+
+    assert recorded is not None
+    assert alone is not None
+    _same(recorded, verdicts.beside(sample))
+    _same(alone, verdicts)
+
+
+@pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.name)
+def test_nothing_bad_is_read_plainly(bad: BadInput) -> None:
+    if bad.kind == "verdicts":
+        assert light_verdicts(bad.data, GOOD_SAMPLE["retrieved_contexts"]) is None
+    elif bad.kind == "recording" and bad.data is not None:
+        assert light_lookup(bad.data, bad.ask) is None
+    elif bad.kind == "sample":
+        assert light_lookup(good_line(), bad.data) is None
+
+
+def test_the_right_line_is_found_among_others(tmp_path: Path) -> None:
+    pairs = [random_pair(seed, SHAPE) for seed in range(20)]
+    content = "\n\n".join(json.dumps(recording_fields(*pair)) for pair in pairs)
+    path = tmp_path / "recording.jsonl"
+    path.write_text(content, encoding="utf-8")
+    judge = RecordedJudge(path)
+
+    for sample, _ in pairs:
+        asked = sample.model_dump(mode="json")
+        found = light_lookup(path.read_bytes(), asked)
+        assert found is not None
+        _same(found, judge.lookup(sample))
+    assert light_lookup(content.encode(), {**asked, "user_input": "another"}) is None
+
+
+def test_a_bad_line_anywhere_leaves_it_to_the_models() -> None:
+    content = good_line() + b'\n{"sample": {}, "verdicts": {}}'
+
+    assert light_lookup(good_line(), GOOD_SAMPLE) is not None
+    assert light_lookup(content, GOOD_SAMPLE) is None
+
+
+def test_the_askers_labels_win() -> None:
+    texts = GOOD_SAMPLE["retrieved_contexts"]
+    labelled = {
+        **GOOD_SAMPLE,
+        "retrieved_contexts": [{"text": texts[0], "relevant": False}, texts[1]],
+    }
+    found = light_lookup(good_line(), labelled)
+
+    assert found is not None
+    assert found.chunks is not None
+    assert [chunk.relevant for chunk in found.chunks] == [False, None]
+
+
+def test_without_chunks_there_are_as_many_as_are_named() -> None:
+    claim = {"text": "a", "correct": False, "entailed_by": [1], "undetermined": [4]}
+    found = light_verdicts({**GOOD_VERDICTS, "response_claims": [claim]})
+
+    assert found is not None
+    assert (found.chunks, found.chunk_count) == (None, 5)
