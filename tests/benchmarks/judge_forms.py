@@ -198,6 +198,7 @@ QUESTIONS = {
 _WHEN = (
     " Answer yes if the text says so. Answer no if the text says something else or does not say."
 )
+_DOES = " Answer yes if it does, no if it does not."
 _SAYS = QUESTIONS["says"] + _END
 _QUOTED = 'Text:\n"""\n{text}\n"""\n\nStatement: {statement}\n\n{question}'
 _FIRST = "{question}\n\nText: {text}\n\nStatement: {statement}"
@@ -238,6 +239,14 @@ FORMS: tuple[Form, ...] = (
     Form(
         "each: according, when, JSON",
         each_json(QUESTIONS["according"] + _WHEN),
+        first_word,
+        None,
+        (8, 0),
+        True,
+    ),
+    Form(
+        "each: does, JSON",
+        each_json(_SAYS.removesuffix(_END) + _DOES),
         first_word,
         None,
         (8, 0),
