@@ -22,6 +22,7 @@ import pytest
 
 from noisesense import Sample, Verdicts
 from support import misbehavior as bad
+from support.formats import KNOWN, UNCLEAR
 from support.mind import Mind
 from support.misbehavior import Misbehavior, Script
 
@@ -205,23 +206,7 @@ _SPOILED = 6
 _NO_VERDICT = 2 + 3 * 4
 
 # Replies that think first. Cut anywhere, what is read is the answer or nothing.
-DRAFTS = {
-    "think": "<think>Perhaps DRAFT? No.</think>\nFINAL",
-    "thinking": "<thinking>\nPerhaps {1} or\nDRAFT\n</thinking>\n```json\nFINAL\n```",
-    "thought": "<thought>Perhaps DRAFT? Or { or </thought> So: FINAL",
-    "upper case": "[THINK]DRAFT[/THINK]FINAL",
-    "another sign": "◁think▷DRAFT◁/think▷FINAL",
-    "thought in words": "<|begin_of_thought|>DRAFT<|end_of_thought|> FINAL",
-    "answer tag": "<scratchpad>DRAFT</scratchpad><answer>FINAL</answer>",
-    "twice": "<think>DRAFT</think><think>DRAFT</think>FINAL",
-    "labels": "Draft: DRAFT Final: FINAL",
-    "labels, fenced": "My first attempt:\n```json\nDRAFT\n```\nThe answer:\n```json\nFINAL\n```",
-    "Harmony": "<|channel|>analysis<|message|>Perhaps DRAFT<|end|>"
-    "<|start|>assistant<|channel|>final<|message|>FINAL",
-    "Harmony, constrained": "<|channel|>analysis<|message|>DRAFT<|end|><|start|>assistant"
-    "<|channel|>final <|constrain|>json<|message|>FINAL<|return|>",
-    "Harmony, bare": "analysisWe try DRAFT, which is wrong.assistantfinalFINAL",
-}
+DRAFTS = {name: form for name, form in KNOWN.items() if "DRAFT" in form}
 
 _BEFORE: tuple[Fault, ...] = (
     # The endpoint. Its client tries again; after that the sample fails, and says so.
@@ -279,7 +264,7 @@ REPLIES: tuple[Fault, ...] = (
     Fault("verdicts as words", in_verdicts("yes", _each(entailed=_YES.get)), "exact", CALLS),
     Fault("verdicts as bits", in_verdicts("1", _each(entailed=_BITS.get)), "exact", CALLS),
     Fault("trailing comma", bad.mutated(",}", lambda text: text[:-1] + ",}"), "exact", CALLS),
-    Fault("bare list", bad.mutated("[]", lambda t: t[t.index("[") : -1]), "exact", CALLS),
+    Fault("bare list", bad.mutated("[]", lambda t: t[t.index("[") : -1]), "unusable", _SPOILED),
     Fault(
         "ids 0 to N",
         in_verdicts("0…N", lambda v: [{**v[0], "id": 0}, *v]),
@@ -318,6 +303,11 @@ REPLIES: tuple[Fault, ...] = (
     *(
         Fault(f"draft, {name}, cut", bad.mutated(name, _cut_at(form, 0.5)), "safe", _NO_VERDICT)
         for name, form in DRAFTS.items()
+    ),
+    # Nothing marks one of two replies as the answer, or something follows it.
+    *(
+        Fault(f"unclear, {name}", bad.mutated(name, drafted(form)), "unusable", _SPOILED)
+        for name, form in UNCLEAR.items()
     ),
 )
 
