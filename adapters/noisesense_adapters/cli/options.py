@@ -457,8 +457,9 @@ _MOST_ERRORS = 20
 class Reading:
     """Reads results files, names on stderr what cannot be read, and keeps the exit status."""
 
-    def __init__(self, chosen: Choices | None = None) -> None:
-        self._choices = chosen or choices()
+    def __init__(self, chosen: Choices | str | None = None) -> None:
+        named = chosen is None or isinstance(chosen, str)
+        self._choices = choices(chosen) if named else chosen
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:
