@@ -11,7 +11,7 @@ from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.langfuse import noise_sensitivity
-from support.experiments import outputs, usage_in
+from support.experiments import default_name, outputs, usage_in
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ class TestLangfuse(AdapterTests):
                 each.value
                 for item in items
                 for each in item.evaluations
-                if each.name == f"noise_sensitivity_{mode}"
+                if default_name(each.name) == f"noise_sensitivity_{mode}"
             ]
             if values:  # as Langfuse's own `format` averages
                 averages[mode] = sum(values) / len(values)
@@ -73,7 +73,7 @@ class TestLangfuse(AdapterTests):
         )
 
     def _row(self, evaluations: Sequence[Any]) -> ShownRow:
-        by_name = {each.name: each for each in evaluations}
+        by_name = {default_name(each.name): each for each in evaluations}
         if "noise_sensitivity_error" in by_name:
             return ShownRow(error=by_name["noise_sensitivity_error"].value)
         modes: dict[Any, Shown] = {}

@@ -14,7 +14,7 @@ from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.langsmith import noise_sensitivity
-from support.experiments import outputs, usage_in
+from support.experiments import default_name, outputs, usage_in
 
 
 def examples(samples: Sequence[Sample]) -> list[Any]:
@@ -34,7 +34,7 @@ def examples(samples: Sequence[Sample]) -> list[Any]:
 
 
 def shown_row(results: Sequence[Any]) -> ShownRow:
-    by_key = {result.key: result for result in results}
+    by_key = {default_name(result.key): result for result in results}
     if "noise_sensitivity" in by_key:
         return ShownRow(error=by_key["noise_sensitivity"].comment)
     return ShownRow(

@@ -9,7 +9,7 @@ from typing import Any
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-from support.experiments import contexts, usage_in
+from support.experiments import contexts, default_name, usage_in
 
 
 def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: Any = ()) -> Any:
@@ -46,8 +46,12 @@ def shown_row(case: Any) -> ShownRow:
     modes: dict[Mode, Shown] = {}
     for mode in MODES:
         name = f"noise_sensitivity_{mode}"
-        number, status = case.scores.get(name), case.labels.get(f"{name}_status")
-        passed = case.assertions.get(f"{name}_ok")
+        scores, labels, assertions = (
+            {default_name(key): value for key, value in found.items()}
+            for found in (case.scores, case.labels, case.assertions)
+        )
+        number, status = scores.get(name), labels.get(f"{name}_status")
+        passed = assertions.get(f"{name}_ok")
         shown = number or status
         if shown is not None:
             modes[mode] = Shown(
@@ -69,10 +73,11 @@ class TestPydanticEvals(AdapterTests):
 
         evaluator = NoiseSensitivity(judge=judge, definition=definition, max_noise=self.limit)
         report = report_of(samples, evaluator)
-        averages = report.averages().scores
+        averages = {default_name(k): v for k, v in report.averages().scores.items()}
         lines = [
-            case.attributes.get("noise_sensitivity", {}).get(definition, {})
+            line
             for case in report.cases
+            for line in case.attributes.get("noise_sensitivity", {}).values()
         ]
         return HostRun(
             [shown_row(case) for case in report.cases],

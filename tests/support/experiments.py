@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from noisesense import Sample, Usage
+from noisesense.scoring.definitions import DEFINITIONS
 
 COSTS = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
 
@@ -26,3 +27,10 @@ def usage_in(metadata: Iterable[Mapping[str, Any] | None]) -> Usage:
     for each in metadata:
         total += Usage(**{name: each[name] for name in COSTS if each and name in each})
     return total
+
+
+def default_name(name: str) -> str:
+    """The name of a figure without a definition at its end."""
+    for definition in DEFINITIONS:
+        name = name.replace(f"relevant_{definition}", "relevant")
+    return name

@@ -279,6 +279,10 @@ class RowEvaluator:
         self._model = (model, bridge, store, judge_options)
         self._results: dict[object, list[Result]] | None = None
 
+    def name(self, mode: Mode) -> str:
+        """What a host calls the mode's figure; any definition but the default is part of it."""
+        return metric_name(mode, self.definition)
+
     def judge(self) -> Judge:
         """The judge; one over a model is made when the first row needs it."""
         if self._judge is not None:
@@ -364,6 +368,11 @@ def rows_of(evaluator: object) -> RowEvaluator:
         raise InputError(expected, describe(evaluator), where="evaluator")
     rows.collect()
     return rows
+
+
+def metric_name(mode: Mode, definition: DefinitionName) -> str:
+    """``noise_sensitivity_<mode>``; scores of different definitions never share a name."""
+    return f"noise_sensitivity_{mode}" + ("" if definition == "ragas" else f"_{definition}")
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:

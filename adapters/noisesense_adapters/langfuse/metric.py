@@ -67,7 +67,8 @@ def noise_sensitivity(
 ) -> Evaluator:
     """An evaluator for ``run_experiment(evaluators=[…])``.
 
-    It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from one judging.
+    It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` (with the name of
+    any definition but the default at its end) from one judging.
     Scores run from 0 to 1; **lower is better**. Langfuse averages every number it is given and
     logs what an evaluator raises, so three things are said as text: a score that is undefined or
     undetermined is no number but ``noise_sensitivity_<mode>_status``, with the reason; and a row
@@ -126,14 +127,13 @@ def noise_sensitivity(
         except NoiseSenseError as error:
             name = "noise_sensitivity_error"
             return [Evaluation(name=name, value=str(error), data_type="CATEGORICAL")]
-        return [_evaluation(figure) for figure in evaluated.figures()]
+        return [_evaluation(rows.name(figure.mode), figure) for figure in evaluated.figures()]
 
     vars(noise_sensitivity)["rows"] = rows
     return noise_sensitivity
 
 
-def _evaluation(figure: Figure) -> Evaluation:
-    name = f"noise_sensitivity_{figure.mode}"
+def _evaluation(name: str, figure: Figure) -> Evaluation:
     if figure.value is None:
         return Evaluation(
             name=f"{name}_status",
@@ -169,7 +169,7 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
         evaluations: list[Evaluation] = []
         for mode in rows.modes:
             figures, comment = summary.mode(mode), mean_sentence(summary, mode)
-            name = f"noise_sensitivity_{mode}_mean"
+            name = f"{rows.name(mode)}_mean"
             if figures is not None and figures.mean is not None:
                 evaluations.append(Evaluation(name=name, value=figures.mean, comment=comment))
                 continue

@@ -56,7 +56,8 @@ def noise_sensitivity(
     """An evaluator for ``evaluate``, ``aevaluate`` and wherever openevals' evaluators go.
 
     It gives one result for each mode, ``noise_sensitivity_relevant`` and
-    ``noise_sensitivity_irrelevant``, from one judging. Scores run from 0 to 1; **lower is
+    ``noise_sensitivity_irrelevant`` (with the name of any definition but the default at its end),
+    from one judging. Scores run from 0 to 1; **lower is
     better**. An undefined or undetermined score is None, and the comment says why.
 
     Args:
@@ -117,7 +118,7 @@ def noise_sensitivity(
         evaluated = await rows.evaluate({**row, **kwargs}, place)
         return [
             {
-                "key": f"noise_sensitivity_{figure.mode}",
+                "key": rows.name(figure.mode),
                 "score": figure.value,
                 "comment": figure.reason,
                 "metadata": figure.metadata,
@@ -155,7 +156,7 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
             figures = summary.mode(mode)
             results.append(
                 {
-                    "key": f"noise_sensitivity_{mode}_mean",
+                    "key": f"{rows.name(mode)}_mean",
                     "score": None if figures is None else figures.mean,
                     "comment": mean_sentence(summary, mode),
                 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from noisesense import DefinitionName, Empty, Undetermined
+from noisesense import DefinitionName, Empty, Result, Undetermined
 from noisesense.errors import describe
 from noisesense_adapters.datasets.evaluator import Figure, Modes, RowEvaluator
 from noisesense_adapters.datasets.rows import Column
@@ -18,6 +18,7 @@ from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.running import run_blocking
 
 with needs_extra("mlflow"):
+    import mlflow
     from mlflow.entities import AssessmentSource, Feedback
     from mlflow.genai.judges.utils import get_default_model
     from mlflow.genai.scorers import Scorer
@@ -29,11 +30,15 @@ _COSTS = {
 }
 
 
+_MOST_TRACES = 1_000_000
+
+
 class NoiseSensitivity(Scorer):
     """Noise sensitivity of each row, from 0 to 1. **Lower is better.**
 
     It gives the feedback ``noise_sensitivity/relevant`` and ``noise_sensitivity/irrelevant``,
-    with a rationale, from one judging. An undefined or undetermined score is None, which MLflow
+    with a rationale, from one judging; with another definition than the default,
+    ``noise_sensitivity_<definition>/…``. An undefined or undetermined score is None, which MLflow
     shows and leaves out of the mean.
 
     Args:
@@ -88,6 +93,8 @@ class NoiseSensitivity(Scorer):
         if judge is None and model is None:
             model = get_default_model()
         fields: dict[str, Any] = {**scorer, "mode": mode, "definition": definition}
+        if definition != "ragas":  # MLflow averages what has one name
+            fields.setdefault("name", f"noise_sensitivity_{definition}")
         rows = RowEvaluator(
             USUAL,
             bridge,
@@ -126,7 +133,9 @@ class NoiseSensitivity(Scorer):
         name = getattr(getattr(trace, "info", None), "trace_id", None)
         place = f"inputs {describe(inputs)}" if name is None else f"trace {name}"
         evaluated = run_blocking(self._rows.evaluate(row, place))
-        return [self._feedback(figure) for figure in evaluated.figures()]
+        figures = evaluated.figures()
+        figures[0].metadata["result"] = evaluated.result(name or place).to_json()
+        return [self._feedback(figure) for figure in figures]
 
     def _feedback(self, figure: Figure) -> Feedback:
         metadata = {
@@ -143,3 +152,25 @@ class NoiseSensitivity(Scorer):
             source=AssessmentSource(source_type="LLM_JUDGE", source_id=judge),
             metadata=metadata,
         )
+
+
+def run_results(run_id: str) -> list[Result]:
+    """What became of each row of a run, for `noisesense.summarize`, results files and reports.
+
+    MLflow's own mean is one over the rows that have a value, which are the easy ones where the
+    judge left verdicts open; ``summarize(run_results(result.run_id))`` gives the range over all.
+
+    Args:
+        run_id: of ``mlflow.genai.evaluate``'s result. Rows that the scorer failed for are results
+            with its error.
+    """
+    results: list[Result] = []
+    for trace in mlflow.search_traces(run_id=run_id, return_type="list", max_results=_MOST_TRACES):
+        for found in trace.info.assessments:
+            line = (found.metadata or {}).get("noisesense.result")
+            if line is not None:
+                results.append(Result.from_json(line))
+            elif found.name.startswith("noise_sensitivity") and getattr(found, "error", None):
+                message = found.error.error_message or found.error.error_code
+                results.append(Result(trace.info.trace_id, error=str(message)))
+    return results

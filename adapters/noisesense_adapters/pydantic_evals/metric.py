@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summarize
 from noisesense.errors import InputError, describe
@@ -16,12 +16,14 @@ from noisesense_adapters.datasets.evaluator import (
     RowEvaluator,
     check_modes,
     mean_sentence,
+    metric_name,
 )
 from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.pydantic_evals.llm import PydanticAILLM
 from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("pydantic-evals", "pydantic_evals"):
+    from pydantic_ai.models import Model
     from pydantic_evals.evaluators import (
         EvaluationReason,
         Evaluator,
@@ -30,9 +32,6 @@ with needs_extra("pydantic-evals", "pydantic_evals"):
         ReportEvaluatorContext,
     )
     from pydantic_evals.reporting.analyses import ReportAnalysis, TableResult
-
-if TYPE_CHECKING:
-    from pydantic_ai.models import Model
 
 _ATTRIBUTE = "noise_sensitivity"
 _OBJECT = "<an object that no file can hold: "
@@ -133,10 +132,11 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         row = {name: getattr(ctx, name) for name in _NAMES}
         evaluated = await self._rows().evaluate(row, place)
         lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
-        lines[self.definition] = evaluated.result(ctx.name or "").to_dict()
+        # Two judges of one definition are two tables.
+        lines[f"{self.definition}, {evaluated.judge}"] = evaluated.result(ctx.name or "").to_dict()
         results: dict[str, EvaluationReason] = {}
         for mode, value, reason, metadata in evaluated.figures():
-            name = f"noise_sensitivity_{mode}"
+            name = metric_name(mode, self.definition)
             if value is None:
                 results[f"{name}_status"] = EvaluationReason(metadata["status"], reason)
             else:
@@ -190,7 +190,9 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 
 @dataclass(repr=False)
 class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
-    """The report's means, from what `NoiseSensitivity` found: one table for each definition.
+    """The report's means, from what `NoiseSensitivity` found: a table for each metric.
+
+    A metric here is a definition and a judge.
 
     A mean has its interval and, where verdicts are open, its range; it is empty where they do not
     decide it. Cases that failed are counted, and in no figure.
@@ -199,14 +201,11 @@ class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
     def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
         """The tables. Nothing if no case was evaluated."""
         found = [_lines(case.attributes) for case in ctx.report.cases]
-        definitions = dict.fromkeys(name for lines in found for name in lines)
+        names = dict.fromkeys(name for lines in found for name in lines)
         failures = [Result(case.name, error="the task failed") for case in ctx.report.failures]
         return [
-            _table(
-                definition,
-                [_result(lines.get(definition)) for lines in found] + failures,
-            )
-            for definition in definitions
+            _table(name, [_result(lines.get(name)) for lines in found] + failures)
+            for name in names
         ]
 
 
@@ -220,7 +219,7 @@ def _result(line: dict[str, Any] | None) -> Result:
     return Result.from_json(to_json(line))
 
 
-def _table(definition: str, results: list[Result]) -> ReportAnalysis:
+def _table(name: str, results: list[Result]) -> ReportAnalysis:
     summary = summarize(results)
     rows: list[list[str | int | float | bool | None]] = []
     sentences: list[str] = []
@@ -235,7 +234,7 @@ def _table(definition: str, results: list[Result]) -> ReportAnalysis:
         sentences.append(mean_sentence(summary, figures.mode))
     percent = f"{summary.confidence:.0%}"
     return TableResult(
-        title=f"Noise sensitivity (definition {definition})",
+        title=f"Noise sensitivity (definition {name})",
         description=" ".join(sentences),
         columns=[
             "mode",
