@@ -9,7 +9,7 @@ from typing import Any
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-from support.experiments import contexts, default_name, usage_in
+from support.experiments import contexts, score_name, usage_in
 
 
 def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: Any = ()) -> Any:
@@ -40,18 +40,14 @@ def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: An
     return asyncio.run(dataset.evaluate(application, progress=False))
 
 
-def shown_row(case: Any) -> ShownRow:
+def shown_row(case: Any, definition: str) -> ShownRow:
     if case.evaluator_failures:
         return ShownRow(error=case.evaluator_failures[0].error_message)
     modes: dict[Mode, Shown] = {}
     for mode in MODES:
-        name = f"noise_sensitivity_{mode}"
-        scores, labels, assertions = (
-            {default_name(key): value for key, value in found.items()}
-            for found in (case.scores, case.labels, case.assertions)
-        )
-        number, status = scores.get(name), labels.get(f"{name}_status")
-        passed = assertions.get(f"{name}_ok")
+        name = score_name(mode, definition)
+        number, status = case.scores.get(name), case.labels.get(f"{name}_status")
+        passed = case.assertions.get(f"{name}_ok")
         shown = number or status
         if shown is not None:
             modes[mode] = Shown(
@@ -73,19 +69,19 @@ class TestPydanticEvals(AdapterTests):
 
         evaluator = NoiseSensitivity(judge=judge, definition=definition, max_noise=self.limit)
         report = report_of(samples, evaluator)
-        averages = {default_name(k): v for k, v in report.averages().scores.items()}
+        averages = report.averages().scores
         lines = [
             line
             for case in report.cases
             for line in case.attributes.get("noise_sensitivity", {}).values()
         ]
         return HostRun(
-            [shown_row(case) for case in report.cases],
+            [shown_row(case, definition) for case in report.cases],
             stored=report.render(include_reasons=True) + repr(report),
             averages={
                 mode: averages[name]
                 for mode in MODES
-                if (name := f"noise_sensitivity_{mode}") in averages
+                if (name := score_name(mode, definition)) in averages
             },
             usage=usage_in(line.get("usage") for line in lines),
             names=[f"case {case.name!r}" for case in report.cases],

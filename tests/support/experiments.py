@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from noisesense import Sample, Usage
-from noisesense.scoring.definitions import DEFINITIONS
 
 COSTS = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
 
@@ -29,8 +28,6 @@ def usage_in(metadata: Iterable[Mapping[str, Any] | None]) -> Usage:
     return total
 
 
-def default_name(name: str) -> str:
-    """The name of a figure without a definition at its end."""
-    for definition in DEFINITIONS:
-        name = name.replace(f"relevant_{definition}", "relevant")
-    return name
+def score_name(mode: str, definition: str) -> str:
+    """What hosts call a score: any definition but the default is part of the name."""
+    return f"noise_sensitivity_{mode}" + ("" if definition == "ragas" else f"_{definition}")
