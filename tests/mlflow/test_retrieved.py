@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from noisesense import Judge, Sample, Verdicts, summarize
+from noisesense import Judge, Sample, Verdicts
 
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("tracking")]
 
@@ -105,7 +105,7 @@ def test_a_runs_results_give_the_range_over_all_rows() -> None:
     import mlflow
     from mlflow.entities import SpanType
 
-    from noisesense_adapters.mlflow import NoiseSensitivity, run_results
+    from noisesense_adapters.mlflow import NoiseSensitivity, run_summary
 
     @mlflow.trace(span_type=SpanType.RETRIEVER)
     def retrieve() -> list[str]:
@@ -125,7 +125,7 @@ def test_a_runs_results_give_the_range_over_all_rows() -> None:
         data=data, predict_fn=application, scorers=[NoiseSensitivity(judge=Seen())]
     )
     assert result.metrics["noise_sensitivity/relevant/mean"] == 1.0
-    summary = summarize(run_results(result.run_id))
+    summary = run_summary(result.run_id)
     assert (summary.samples, summary.failed) == (3, 1)
     assert summary.relevant is not None
     bounds = getattr(summary.relevant, "bounds", None) or tuple(summary.relevant.mean)
