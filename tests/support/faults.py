@@ -23,7 +23,7 @@ import pytest
 from noisesense import Sample, Verdicts
 from support import misbehavior as bad
 from support.formats import KNOWN, UNCLEAR
-from support.mind import Mind
+from support.mind import Mind, items_of, reply_of
 from support.misbehavior import Misbehavior, Script
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Fault:
 
         def misbehave(index: int, prompt: str) -> Misbehavior | None:
             nonlocal struck
-            if STRUCK not in prompt or (self.verdicts_only and '"premise' not in prompt):
+            if STRUCK not in prompt or (self.verdicts_only and "Statements:" not in prompt):
                 return None
             struck += 1
             return self.misbehavior if self.times is None or struck <= self.times else None
@@ -124,10 +124,7 @@ def in_verdicts(name: str, change: Callable[[Items], Items]) -> Misbehavior:
     """The verdicts of a reply changed; a reply with claims is left as it is."""
 
     def mutate(text: str) -> str:
-        reply = json.loads(text)
-        if "verdicts" in reply:
-            reply["verdicts"] = change(reply["verdicts"])
-        return json.dumps(reply)
+        return text if "claims" in json.loads(text) else reply_of(change(items_of(text)))
 
     return bad.mutated(name, mutate)
 
@@ -149,9 +146,7 @@ def _flipped(text: str) -> str:
     reply = json.loads(text)
     if "claims" in reply:
         return json.dumps({"claims": reply["claims"][:1]})
-    return json.dumps(
-        {"verdicts": [{**item, "entailed": not item["entailed"]} for item in reply["verdicts"]]}
-    )
+    return reply_of([{**item, "entailed": not item["entailed"]} for item in items_of(text)])
 
 
 def drafted(form: str) -> Callable[[str], str]:
@@ -169,11 +164,9 @@ def _cut_at(form: str, share: float) -> Callable[[str], str]:
 
 def _twice(text: str) -> str:
     """Each verdict says both."""
-    other = {"true": "false", "false": "true"}
+    other = {"yes": "no", "no": "yes"}
     return re.sub(
-        r'"entailed":\s*(true|false)',
-        lambda said: f'{said[0]}, "entailed": {other[said[1]]}',
-        text,
+        r'("\d+"): "(yes|no)"', lambda said: f'{said[0]}, {said[1]}: "{other[said[2]]}"', text
     )
 
 
