@@ -1,4 +1,4 @@
-"""``check="auto"``: statements of known answer tell how a model is asked, or that it cannot judge."""
+"""``check="auto"``: statements of known answer tell how a model is asked, or that it cannot."""
 
 from __future__ import annotations
 
