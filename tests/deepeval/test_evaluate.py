@@ -67,7 +67,7 @@ def test_the_report_carries_number_direction_and_claims(run_async: bool) -> None
     assert "is 0.5 (lower is better): 1 of 2 response claims" in data.reason
     assert "comes from relevant chunk 0" in data.reason
     assert "chunk 0: relevant" in data.verbose_logs
-    assert "is correct: the reference entails it" in data.verbose_logs
+    assert "is supported by the reference" in data.verbose_logs
     assert "Judge: 4 calls" in data.verbose_logs
     assert (data.evaluation_model, data.error) == ("CountingJudge", None)
 

@@ -46,7 +46,8 @@ def test_seed_case_with_the_definition_of_its_page(run: Run) -> None:
     }
     assert graded.reason == (
         "Noise sensitivity (relevant, definition promptfoo) is 0.5 (lower is better): 1 of 2"
-        ' response claims is incorrect. Claim 1 "Berlin is the capital of Germany." is incorrect'
+        ' response claims is not supported by the reference. Claim 1 "Berlin is the capital of '
+        'Germany." is not supported'
         " and comes from irrelevant chunk 1. Above 0.2."
     )
 
@@ -80,8 +81,9 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
         "status": "scored",
         "gate": "fail",
         "claims": [
-            'Claim 0 "The capital of France is Paris." is correct: the reference entails it.',
-            f'Claim 1 "{berlin}" is incorrect and comes from irrelevant chunk 1.',
+            'Claim 0 "The capital of France is Paris." is supported by the reference.',
+            f'Claim 1 "{berlin}" is not supported by the reference and comes from irrelevant '
+            f"chunk 1.",
         ],
         "definition": "promptfoo",
         "maxNoise": 0.2,
@@ -141,7 +143,8 @@ def test_a_native_threshold_of_0_8_is_at_most_0_2_noise(run: Run) -> None:
     ["config", "template", "vars", "metadata", "output", "config.verdicts as a path"],
 )
 def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
-    """One of two claims is incorrect and comes from the chunk labelled irrelevant."""
+    """One of two claims is not supported by the reference and comes from the chunk labelled "
+    "irrelevant."""
     graded = run.evaluation.only(f"source: {source}")
 
     if source == "metadata" and run.evaluation.is_0_118:  # which keeps it to itself

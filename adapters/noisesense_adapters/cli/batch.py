@@ -23,10 +23,12 @@ StoreOption = Annotated[
 
 
 @app.command()
+@options.grouped
 def export(
     dataset: Annotated[
         Path, typer.Argument(metavar="INPUT", help="The dataset, as `noisesense score` takes it.")
     ],
+    source: options.Input,
     store: StoreOption,
     model: Annotated[
         str, typer.Option(metavar="MODEL", help="The model that judges, e.g. gpt-4.1-mini.")
@@ -39,8 +41,6 @@ def export(
             "are FILE-2, FILE-3, …",
         ),
     ],
-    mapping: options.MapOption = None,
-    split_contexts: options.SplitOption = None,
     base_url: options.BaseUrlOption = None,
     temperature: options.TemperatureOption = None,
     plan: Annotated[
@@ -97,8 +97,7 @@ def export(
             out=out,
             base_url=base_url,
             temperature=temperature,
-            columns=options.columns_of(mapping or []),
-            split_contexts=options.unescaped(split_contexts),
+            **source.reading(),
             most_requests=max_requests,
             most_bytes=int(max_megabytes * 1_000_000),
             copies=copies,

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from noisesense import Comparison, Result, Tally
 from noisesense import compare as compare_results
-from noisesense.scoring.definitions import MODES, Mode
+from noisesense.scoring.definitions import MODES, Mode, check_mode
 from noisesense.stats.compare import ModeComparison, SampleChange
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
@@ -80,7 +80,7 @@ def compare(
     --max-unanswered of B's verdicts have no answer; 6 fewer than --min-paired of the samples are
     in both runs. If several apply, the first of 1, 4, 5, 3.
     """
-    checked = options.as_mode(mode)
+    checked = None if mode is None else check_mode(mode)
     options.check_limit(fail_above, confidence)
     options.check_pictures(report, None, b)
     reading, tally = options.Reading(definition, empty, undetermined), Tally()

@@ -115,8 +115,11 @@ class ColumnReader:
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
         """One row. Raises `InputError`."""
         texts = {name: pick(row, self.columns[name]) for name in _NEEDED}
+        cell = texts["retrieved_contexts"]
         with located("retrieved_contexts"):
-            contexts = chunks_of(texts["retrieved_contexts"], self.separator)
+            # A table has an empty cell where nothing was retrieved.
+            empty = cell is None or (isinstance(cell, str) and not cell.strip())
+            contexts = [] if empty else chunks_of(cell, self.separator)
         user_input = self._optional(row, "user_input")
         sample = Sample.model_validate(
             {**texts, "retrieved_contexts": contexts, "user_input": user_input or ""}

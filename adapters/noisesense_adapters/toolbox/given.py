@@ -85,7 +85,8 @@ def chunks_of(value: Any, separator: str = "", *, labels: Any = None) -> list[An
     Args:
         value: a list, or the text of one: JSON, or Python's notation.
         separator: between chunks in a text that is not a list; if empty, such a text is an error.
-        labels: ``true``, ``false`` or ``null`` for each chunk, or the text of such a list.
+        labels: ``true``, ``false`` or ``null`` (as the chunk itself says) for each chunk, or the
+            text of such a list.
 
     Raises:
         InputError: not a list of texts, or not as many labels.
@@ -149,6 +150,9 @@ def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
         expected = f"true, false or null for each of {len(chunks)} chunks"
         raise InputError(expected, describe(labels), where="chunk_labels")
     return [
-        {**(chunk if isinstance(chunk, dict) else {"text": chunk}), "relevant": label}
+        {
+            **(chunk if isinstance(chunk, dict) else {"text": chunk}),
+            **({} if label is None else {"relevant": label}),
+        }
         for chunk, label in zip(chunks, cast("list[Any]", given), strict=True)
     ]

@@ -330,13 +330,13 @@ def _amount(score: Score, mode: Mode, counts: Counts) -> str:
 
 def _counted(definition: str, mode: Mode) -> str:
     if definition == "validmind" or (definition == "promptfoo" and mode == "relevant"):
-        return "incorrect"
+        return "not supported by the reference"
     if definition == "promptfoo":
-        return "incorrect with an irrelevant chunk as its source"
+        return "not supported by the reference, with an irrelevant chunk as its source"
     if definition == "ragas" and mode == "irrelevant":
-        return "incorrect and entailed by irrelevant chunks only"
+        return "not supported by the reference but entailed by irrelevant chunks only"
     which = "a relevant" if mode == "relevant" else "an irrelevant"
-    return f"incorrect and entailed by {which} chunk"
+    return f"not supported by the reference but entailed by {which} chunk"
 
 
 def _listed(claims: list[ClaimOutcome]) -> list[str]:
