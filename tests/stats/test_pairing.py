@@ -14,12 +14,11 @@ from noisesense import (
     Result,
     Sample,
     Verdicts,
-    agreement,
     compare,
     prediction_powered,
     score,
 )
-from noisesense.stats.pairing import Named, match_texts, name_of, pair
+from noisesense.stats.pairing import Named, match_texts, name_of, pair, pair_verdicts
 
 CLEAN = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["It is so."])
 WRONG = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["It is not."])
@@ -150,7 +149,7 @@ def test_failed_samples_are_paired_and_named() -> None:
 def test_a_label_belongs_to_one_answer() -> None:
     judge = [result(f"{i}?", "old" if i < 3 else "new", name=str(i)) for i in range(10)]
     human = [result(f"{i}?", "new", name=str(i)) for i in range(5)]
-    found = agreement(judge, human)
+    found = pair_verdicts(judge, human, None)
     assert (found.samples, found.only_judge, found.only_human) == (2, 8, 3)
     assert (found.other_texts, found.paired_by) == (3, "id")
     assert found.warnings == (
@@ -161,7 +160,7 @@ def test_a_label_belongs_to_one_answer() -> None:
     assert (powered.labelled, powered.unlabelled, powered.other_texts) == (2, 8, 3)
     assert any("3 labels are on samples with another answer" in w for w in powered.warnings)
     for compared in (
-        lambda: agreement(judge, human[:3]),
+        lambda: pair_verdicts(judge, human[:3], None),
         lambda: prediction_powered(judge, human[:3], mode="relevant"),
     ):
         with pytest.raises(PairingError, match="3 that differ in their answer or another text"):
@@ -172,13 +171,13 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     # Several answers to one question, labelled in another order.
     judge = [result("Who?", answer) for answer in "abcde"]
     human = [result("Who?", answer) for answer in "dbx"]
-    found = agreement(judge, human)
+    found = pair_verdicts(judge, human, None)
     assert (found.samples, found.only_judge, found.only_human) == (2, 3, 1)
     assert found.paired_by == "question"
     powered = prediction_powered(judge, human, mode="relevant")
     assert (powered.labelled, powered.unlabelled) == (2, 3)
     with pytest.raises(InputError, match="pair_by: expected 'id' or 'question'"):
-        agreement(judge, human, pair_by="key")  # type: ignore[arg-type]
+        pair_verdicts(judge, human, pair_by="key")  # type: ignore[arg-type]
 
 
 def test_claims_are_matched_by_one_rule() -> None:
@@ -190,7 +189,7 @@ def test_claims_are_matched_by_one_rule() -> None:
         [True], [[True]], [[True]], response_claims=["It is so."], reference_claims=["R "]
     )
     sample = sample_of("q", "a")
-    assert agreement([(sample, folded)], [(sample, plain)]).unmatched_claims == 0
+    assert pair_verdicts([(sample, folded)], [(sample, plain)]).unmatched_claims == 0
     runs = ([Result("1", score(each))] for each in (folded, plain))
     assert compare(*runs).changes == ()
     both, only_a, only_b = match_texts(["a", "A ", "b"], ["a", "c", "a", "a"], str)
@@ -284,21 +283,21 @@ def test_the_order_of_a_is_kept_and_equal_texts_come_first_only_if_asked_for() -
 def test_labels_of_ids_alone_and_of_questions_alone() -> None:
     # Where one side has no texts, the id says that it is the same sample.
     judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
-    found = agreement(judge, [Result("2", score(WRONG))])
+    found = pair_verdicts(judge, [Result("2", score(WRONG))])
     assert (found.samples, found.only_judge, found.other_texts) == (1, 1, 0)
     (error,) = found.errors["relevant"].samples
     assert (error.name, error.judge, error.human) == ("2", 0.0, 1.0)
     # By question: the judge's verdicts are kept, too.
     for name in (None, "a label"):
         labels = [result("Two?", "x", WRONG, name=name)]
-        found = agreement([unnamed("One?"), unnamed("Two?")], labels, resamples=100)
+        found = pair_verdicts([unnamed("One?"), unnamed("Two?")], labels, resamples=100)
         (error,) = found.errors["relevant"].samples
         assert (error.judge, error.human) == (0.0, 1.0)
     # Plain pairs have no ids that somebody gave.
     sample = sample_of("One?", "x")
-    assert agreement([(sample, CLEAN)], [(sample, CLEAN)]).paired_by == "question"
+    assert pair_verdicts([(sample, CLEAN)], [(sample, CLEAN)]).paired_by == "question"
     # A sample is called by its question; without one, by the digest of its texts.
     for question in ("", "Why?"):
         sample = sample_of(question, "a")
-        (error,) = agreement([(sample, CLEAN)], [(sample, CLEAN)]).errors["relevant"].samples
+        (error,) = pair_verdicts([(sample, CLEAN)], [(sample, CLEAN)]).errors["relevant"].samples
         assert error.name == (question or sample.key)

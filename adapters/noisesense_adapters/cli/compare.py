@@ -14,6 +14,7 @@ from noisesense import Comparison, Result, Tally
 from noisesense import compare as compare_results
 from noisesense.scoring.definitions import MODES, Mode, check_mode
 from noisesense.stats.compare import ModeComparison, SampleChange
+from noisesense.stats.interval import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
@@ -135,6 +136,12 @@ def _check_worse(comparison: Comparison, mode: Mode | None, b: str) -> int:
             by = f" by more than {comparison.margin:g}" if comparison.margin else ""
             output.tell(f"check failed: {b} is worse{by} in the {each} mode")
             statuses.append(options.ABOVE)
+        elif figures.too_few:
+            output.tell(
+                f"cannot be decided: {counted(figures.pairs, 'pair')} in the {each} mode, and "
+                f"fewer than {MIN_PAIRS} never tell whether {b} is worse; some 40 usually do"
+            )
+            statuses.append(options.UNDECIDED)
         elif _may_be_worse(figures, comparison.margin):
             output.tell(
                 f"cannot be decided: whether {b} is worse in the {each} mode depends on verdicts "
@@ -155,9 +162,9 @@ def _may_be_worse(mode: ModeComparison, margin: float) -> bool:
     The interval is as far below the lowest difference as sampling alone puts it; B may be worse
     if one as wide, around the highest difference, lies above the margin.
     """
-    if not mode.undetermined or mode.interval is None or mode.difference_bounds is None:
+    if not mode.undetermined or mode.interval is None or mode.difference is None:
         return False
-    low, high = mode.difference_bounds
+    low, high = mode.difference
     return high - (low - mode.interval.low) > margin
 
 
@@ -213,9 +220,9 @@ def _show_modes(out: Console, modes: list[ModeComparison], margin: float) -> Non
             f"{mode.pairs:,}",
             f"{mode.undetermined:,}",
             f"{mode.undefined:,}",
-            extent(mode.bounds_a),
-            extent(mode.bounds_b),
-            signed(mode.difference_bounds),
+            extent(mode.mean_a),
+            extent(mode.mean_b),
+            signed(mode.difference),
             span(mode.interval),
             Text(_decision(mode, margin), style=styles.get(mode.decision, "")),
         ]
@@ -234,9 +241,9 @@ def _decision(mode: ModeComparison, margin: float) -> str:
 def _values(comparison: Comparison, change: SampleChange) -> str:
     return (
         ", ".join(
-            f"{mode} {extent(change.bounds_a[mode])} → {extent(change.bounds_b[mode])}"
+            f"{mode} {extent(change.a[mode])} → {extent(change.b[mode])}"
             for mode in MODES
-            if comparison.mode(mode) and change.bounds_a[mode] != change.bounds_b[mode]
+            if comparison.mode(mode) and change.a[mode] != change.b[mode]
         )
         or "same values, other claims"
     )

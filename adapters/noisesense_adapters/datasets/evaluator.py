@@ -391,10 +391,10 @@ def mean_sentence(summary: Summary, mode: Mode) -> str:
         if count:
             parts.append(f"{count} {what}")
     mean = "undefined"
-    if figures.mean is not None:
-        mean = f"{figures.mean:.4g}"
-    elif figures.bounds is not None:
-        mean = "between {:.4g} and {:.4g}".format(*figures.bounds)
+    if figures.mean and figures.mean.value is not None:
+        mean = f"{figures.mean.value:.4g}"
+    elif figures.mean is not None:
+        mean = "between {:.4g} and {:.4g}".format(*figures.mean)
     interval = ""
     if figures.interval is not None:
         low, high = figures.interval.low, figures.interval.high

@@ -170,11 +170,12 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
         for mode in rows.modes:
             figures, comment = summary.mode(mode), mean_sentence(summary, mode)
             name = f"noise_sensitivity_{mode}_mean"
-            if figures is not None and figures.mean is not None:
-                evaluations.append(Evaluation(name=name, value=figures.mean, comment=comment))
+            mean = figures.mean.value if figures and figures.mean else None
+            if mean is not None:
+                evaluations.append(Evaluation(name=name, value=mean, comment=comment))
                 continue
             name = f"{name}_status"
-            status = "undetermined" if figures is not None and figures.bounds else "undefined"
+            status = "undetermined" if figures is not None and figures.mean else "undefined"
             evaluations.append(
                 Evaluation(name=name, value=status, comment=comment, data_type="CATEGORICAL")
             )

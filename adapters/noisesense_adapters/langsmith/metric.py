@@ -156,7 +156,7 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
             results.append(
                 {
                     "key": f"noise_sensitivity_{mode}_mean",
-                    "score": None if figures is None else figures.mean,
+                    "score": figures.mean.value if figures and figures.mean else None,
                     "comment": mean_sentence(summary, mode),
                 }
             )

@@ -227,11 +227,12 @@ def _table(definition: str, results: list[Result]) -> ReportAnalysis:
     for figures in (summary.relevant, summary.irrelevant):
         if figures is None:
             continue
-        low, high = figures.bounds or (None, None)
+        mean = figures.mean
+        low, high = mean or (None, None)
         interval = figures.interval
         ends = (None, None) if interval is None else (interval.low, interval.high)
         counts = (figures.determined, figures.undetermined, figures.undefined, summary.failed)
-        rows.append([figures.mode, figures.mean, low, high, *ends, *counts])
+        rows.append([figures.mode, mean and mean.value, low, high, *ends, *counts])
         sentences.append(mean_sentence(summary, figures.mode))
     percent = f"{summary.confidence:.0%}"
     return TableResult(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from noisesense.errors import InputError, UndefinedScoreError, check_choice
 from noisesense.scoring.definitions import (
-    MODES,
     CORRECT,
+    MODES,
     Category,
     DefinitionName,
     Known,

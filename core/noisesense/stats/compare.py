@@ -263,7 +263,7 @@ def compare(
         for mode in (scored[0][0].modes if scored else ())
     }
     changes, transitions = _changes(scored)
-    unit = "cluster" if clustered else "pair"
+    units = len(clusters) if clustered else None
     return Comparison(
         definition=definition,
         paired_by=paired.by,
@@ -275,9 +275,9 @@ def compare(
         irrelevant=modes.get("irrelevant"),
         changes=changes,
         transitions=transitions,
-        clusters=len(clusters) if clustered else None,
+        clusters=units,
         margin=margin,
-        warnings=tuple(_warnings(modes.values(), paired, failed=len(failed), unit=unit)),
+        warnings=tuple(_warnings(modes.values(), paired, failed=len(failed), clusters=units)),
     )
 
 
@@ -305,7 +305,7 @@ def _mode(
     if undetermined:
         interval = covering(interval, difference_interval(ends[1], resampling))
     bounded = mean_interval(ends, resampling, (-1.0, 1.0), few=True) if margin else None
-    mean_a, mean_b = (mean_range([row[at] for row in rows]) for at in (1, 2))
+    mean_a, mean_b = mean_range([a for _, a, _ in rows]), mean_range([b for *_, b in rows])
     return ModeComparison(
         mode=mode,
         pairs=len(rows),
@@ -366,7 +366,7 @@ def _changes(
 
 
 def _warnings(
-    modes: Iterable[ModeComparison], paired: Paired[_Figures], *, failed: int, unit: str
+    modes: Iterable[ModeComparison], paired: Paired[_Figures], *, failed: int, clusters: int | None
 ) -> list[str]:
     warnings = list(paired.warnings)
     only_a, only_b = len(paired.only_a), len(paired.only_b)
@@ -385,7 +385,7 @@ def _warnings(
                 f"undetermined; the difference lies between {low:+.4g} and {high:+.4g}, and the "
                 "verdicts do not decide where."
             )
-        units = each.interval.units if each.interval else each.pairs
+        units, unit = (each.pairs, "pair") if clusters is None else (clusters, "cluster")
         if each.too_few:
             warnings.append(
                 f"{each.mode}: {counted(units, unit)}; fewer than {MIN_PAIRS} decide nothing."

@@ -1,11 +1,12 @@
 """Confidence intervals, and how they are made. Two methods for a mean, no more.
 
 With fewer than 50 units, unequal ones that say no more than 50 equal ones, or units that are all
-alike, `few_units_interval`: random Dirichlet weights. From 50 on the bias-corrected and accelerated
-bootstrap (BCa), at a level widened for small samples: for ``n`` units it takes the percentiles of
-level ``Φ(−√(n/(n−1)) · t(1 − α/2, n − 1))`` instead of ``α/2``, which gives a symmetric sample the
-width of Student's t interval. The benchmark ``tests/benchmarks/coverage.py`` prints how often each
-covers. A paired difference has Student's t, `difference_interval`.
+alike, `few_units_interval`: random Dirichlet weights. From 50 on the bias-corrected and
+accelerated bootstrap (BCa), at a level widened for small samples: for ``n`` units it takes the
+percentiles of level ``Φ(−√(n/(n−1)) · t(1 − α/2, n − 1))`` instead of ``α/2``, which gives a
+symmetric sample the width of Student's t interval. How often each covers is printed by the
+benchmark ``tests/benchmarks/coverage.py``. A paired difference has Student's t:
+`difference_interval`.
 
 Where open verdicts leave a range instead of a figure, `covering` takes the lower end of the
 interval of the range's low end and the upper end of that of its high end. Each misses its end on
@@ -169,7 +170,7 @@ def few_units_interval(
     for each end of its own: at the lower limit for the low end, at the upper for the high one, as
     large as the unit that a random part is in, ``Σ size² / Σ size``. The ends are the ``α/2`` and
     the ``1 − α/2`` quantile of ``Σ w x / Σ w y``; the interval holds the figure itself. Of scores
-    that are all 0 or 1 these are the quantiles of ``Beta(x, n − x + ½)`` and ``Beta(x + ½, n − x)``.
+    that are all 0 or 1 these are quantiles of ``Beta(x, n − x + ½)`` and ``Beta(x + ½, n − x)``.
 
     Args:
         units: what each adds to ``(Σ value, how many)``; at least one.

@@ -96,9 +96,7 @@ def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
         counts=counts,
         accuracy=ratio((yes + no, counts.compared)),
         kappa=value,
-        kappa_interval=(
-            None if value is None else bootstrap_interval(samples, kappa, resampling)
-        ),
+        kappa_interval=(None if value is None else bootstrap_interval(samples, kappa, resampling)),
         false_yes_rate=ratio((false_yes, false_yes + no)),
         false_yes_interval=_rate_interval(samples, 2, 3, resampling),
         missed_rate=ratio((missed, missed + yes)),

@@ -23,6 +23,7 @@ from noisesense.stats.interval import (
     mean_range,
 )
 from noisesense.stats.pairing import Named, PairedBy, name_of, pair, same_sample_pairs
+from noisesense.stats.resampling import Unit
 
 _NAMES = ("judge_unlabelled", "judge_labelled", "human_labelled")
 
@@ -207,7 +208,8 @@ def _powered(
     if any(each.value is None for each in data.labels):
         interval = covering(interval, above) or interval
     judge, human = mean_range([*data.others, *data.judged]), mean_range(data.labels)
-    assert judge is not None and human is not None  # each has two scores at least
+    assert judge is not None, "there are two scores at least"
+    assert human is not None, "there are two labels at least"
     return PoweredMean(
         mean=Range(low, high),
         interval=interval,
@@ -229,7 +231,7 @@ def _estimate(
     share: float,
     resampling: Resampling,
 ) -> tuple[float, Interval]:
-    errors = Counter(
+    errors = Counter[Unit](
         (round(y - share * f, 12), 1.0) for y, f in zip(labels, judged, strict=True)
     )
     # The judge's mean of the many others scatters little, and nearly normally.

@@ -23,6 +23,7 @@ from noisesense.verdicts.verdicts import Verdicts
 
 CELLS: tuple[CellKind, ...] = get_args(CellKind)
 
+
 @dataclass(frozen=True)
 class Band(Record):
     """Where one mode's mean goes, over all samples with something to measure.
@@ -144,7 +145,7 @@ def _verdicts(item: Verdicts | Score | Result) -> VerdictsForm | None:
     if isinstance(item, Verdicts):
         return item
     found = score_in(item)
-    return found and found.verdicts
+    return None if found is None else found.verdicts
 
 
 def _ranges(scores: Sequence[Score], mode: Mode) -> list[Range]:

@@ -18,6 +18,7 @@ from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
 from noisesense.stats.pairing import MIN_PAIRED, Named, PairedBy, name_of, pair
 from noisesense.stats.resampling import Statistic
 
+
 class SampleStability(NamedTuple):
     """One sample whose value is not the same in all repeats.
 

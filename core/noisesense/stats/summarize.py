@@ -14,8 +14,8 @@ from noisesense.jsonl import parse_line, to_json
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Partition
-from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.records import Range
+from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Resampling, mean_interval
 from noisesense.stats.quantiles import quantile_of_counts
@@ -278,7 +278,8 @@ def summarize(
         quantiles: which to give.
 
     Raises:
-        InputError: results of several definitions, a number out of range, or ``cluster=True`` and a result without one.
+        InputError: results of several definitions, a number out of range, or ``cluster=True`` and
+            a result without one.
 
     >>> from noisesense import Verdicts, score
     >>> clean = Verdicts.from_matrices([True], [[True]], [[True]])
