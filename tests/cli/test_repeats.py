@@ -17,7 +17,7 @@ from noisesense import read_results, stability
 from support.command import environment
 from support.command_here import run_here
 from support.datasets import write_jsonl
-from support.mind import Mind, data_of
+from support.mind import Mind, data_of, items_of, reply_of
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
 
@@ -36,11 +36,10 @@ class Fickle(Mind):
 
     def answer(self, prompt: str) -> str:
         self.prompts.append(prompt)
-        reply = self.reply(data_of(prompt))
-        if self.changed:
-            for each in reply.get("verdicts", []):
-                each["entailed"] = not each["entailed"]
-        return json.dumps(reply, ensure_ascii=False)
+        reply = super().answer(prompt)
+        if not self.changed or "text" in data_of(prompt):
+            return reply
+        return reply_of([{**each, "entailed": not each["entailed"]} for each in items_of(reply)])
 
 
 def given(folder: Path) -> Path:

@@ -85,7 +85,7 @@ def test_an_openai_endpoint_and_a_store(
     assert f"judged with {calls} calls" in done.out
     (result, *_) = read_results(out)
     address = server.base_url.removeprefix("http://")
-    settings = "plan=lazy votes=1 chunks_per_call=1, prompts 1"
+    settings = "plan=lazy check=list votes=1, prompts 2"
     assert re.fullmatch(
         rf"scripted at {address}, {settings}, options [0-9a-f]{{8}}", result.judge or ""
     )
@@ -98,18 +98,11 @@ def test_an_openai_endpoint_and_a_store(
     assert (other.status, figures(out), server.log.calls) == (0, EXPECTED, 2 * calls)
 
 
-@pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("name", ["a.jsonl", "b.jsonl"])
-def test_what_stayed_unanswered_is_asked_again(
-    name: str,
-    pruned: bool,
-    tmp_path: Path,
-    judged: Judged,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_stayed_unanswered_is_asked_again(name: str, tmp_path: Path, judged: Judged) -> None:
     """Into another file or the same: neither a store nor results serve a gap again."""
     store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / name
-    silent = when(lambda prompt: '"text"' not in prompt, says('{"verdicts": []}'))
+    silent = when(lambda prompt: "Statements:" in prompt, says("{}"))
     with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
         command = [texts(tmp_path), *options(server), "--store", store, "--out"]
         server.script = silent
@@ -117,15 +110,13 @@ def test_what_stayed_unanswered_is_asked_again(
         assert any(result.unanswered for result in results_of(first))
         server.script = None
         calls = server.log.calls
-        if pruned:
-            assert run_here(capsys, "store", "prune", store, "--unanswered", "--yes").status == 0
         assert judged(*command, second).status == 0
     assert figures(second) == EXPECTED
     assert not any(result.unanswered for result in results_of(second))
     # Claims were decomposed in the first run, and are not asked for again.
     again = server.log.prompts[calls:]
     assert again
-    assert not any('"text"' in prompt for prompt in again)
+    assert all("Statements:" in prompt for prompt in again)
 
 
 def test_plan_and_votes_are_another_judge_and_every_reply_is_kept(
@@ -139,7 +130,9 @@ def test_plan_and_votes_are_another_judge_and_every_reply_is_kept(
     done = judged(*arguments, "--plan", "full", "--votes", "2")
     assert (done.status, figures(out)) == (0, EXPECTED)
     assert (calls := server.log.calls) > 2 * before
-    assert all("plan=full votes=2" in (result.judge or "") for result in read_results(out))
+    assert all(
+        "plan=full check=list votes=2" in (result.judge or "") for result in read_results(out)
+    )
     assert judged(*arguments).status == 0
     assert server.log.calls == calls
     assert [r.score for r in read_results(out)] == [
@@ -164,7 +157,7 @@ def test_any_provider_of_langchain(server: ScriptedServer, tmp_path: Path) -> No
     assert (done.returncode, done.stderr.count("failed")) == (0, 0)
     assert figures(out) == EXPECTED
     judge = next(read_results(out)).judge
-    settings = "plan=lazy votes=1 chunks_per_call=1, prompts 1"
+    settings = "plan=lazy check=list votes=1, prompts 2"
     assert judge
     assert judge.startswith(f"ChatGroq scripted, {settings}, options ")
 

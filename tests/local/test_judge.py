@@ -116,10 +116,7 @@ def test_a_store_keeps_probabilities(tmp_path: Path) -> None:
         assert score(judged(again)).irrelevant == 0.0
         assert len(known.asked) == asked
         assert again.usage == Usage(cached_calls=3)
-        assert {each.settings for each in store.samples()} == {
-            "plan=lazy threshold=0.5 claims=sentences",
-            "plan=lazy threshold=0.58 claims=sentences",
-        }
+        assert "plan=lazy threshold=0.58 claims=sentences" in again.name
 
 
 def test_what_had_no_answer_is_asked_again(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from support.pages import (
     blocks_of,
     model_environment,
     page_named,
-    recording_in,
     run_snippet,
 )
 from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
@@ -80,15 +79,15 @@ def test_commands(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
 
 @pytest.mark.broad
 def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """In a new folder, with nothing but what the page prints: its test passes."""
     titled = {b.title: b.text for b in blocks_of(page_named("promptfoo")) if b.title}
-    recording_in(tmp_path)
     for title in ("noise_sensitivity.py", "promptfooconfig.yaml"):
         (tmp_path / title).write_text(titled[title], "utf-8")
     evaluate(install(LATEST, npm_cache(request.config)), tmp_path)
     [result] = json.loads((tmp_path / "out.json").read_text("utf-8"))["results"]["results"]
-    assert result["gradingResult"]["pass"] is False
-    assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
-    assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.0
+    assert result["gradingResult"]["pass"] is True
+    assert result["namedScores"]["noise_sensitivity_relevant"] == 0.0
+    assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.5
 
 
 def _extras(names: str) -> set[str]:

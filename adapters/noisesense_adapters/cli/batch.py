@@ -51,9 +51,6 @@ def export(
         ),
     ] = "lazy",
     votes: options.VotesOption = 1,
-    chunks_per_call: Annotated[
-        int, typer.Option(min=1, help="How many chunks one request may ask about.")
-    ] = 1,
     max_requests: Annotated[
         int, typer.Option(min=1, metavar="N", help="At most so many requests in a file.")
     ] = 50_000,
@@ -106,7 +103,6 @@ def export(
             on_error=progress.fail,
             plan=plan,
             votes=votes,
-            chunks_per_call=chunks_per_call,
         )
     if as_json:
         output.show_json(written.to_dict())
@@ -121,7 +117,8 @@ def export(
             )
             output.say(f"{counted(written.requests, 'request')}{before}")
         else:
-            output.say(f"nothing left to ask: noisesense score {dataset} --store {store}")
+            then = f"noisesense score {dataset} --judge openai:{model} --store {store}"
+            output.say(f"nothing left to ask: {then}")
     raise typer.Exit(options.SOME_FAILED if written.failed else 0)
 
 

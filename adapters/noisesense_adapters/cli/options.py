@@ -439,13 +439,8 @@ _MOST_ERRORS = 20
 class Reading:
     """Reads results files, names on stderr what cannot be read, and keeps the exit status."""
 
-    def __init__(
-        self,
-        definition: str | None = None,
-        empty: str | None = None,
-        undetermined: str | None = None,
-    ) -> None:
-        self._choices: Choices = choices(definition, empty, undetermined)
+    def __init__(self, chosen: Choices | None = None) -> None:
+        self._choices = chosen or choices()
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:

@@ -118,13 +118,14 @@ def score(
     if judge is None:
         given = {**asking.of_model, **local.given}
         given |= {"repeats": repeats} if repeats > 1 else {}
+        given |= {"store": asking.store} if asking.store else {}
         for name in given:
             raise InputError("--judge as well", f"only --{name.replace('_', '-')}", where="score")
     store = asking.store or (Path(f"{out}.db") if judge and out else None)
 
     def judge_of(repeat: int) -> Judge | None:
         if judge is None:
-            return None if store is None else _stored(store)
+            return None
         return model_judge(
             judge,
             plan=plan,
@@ -192,14 +193,6 @@ def score(
 
 def _numbered(out: Path, repeats: int) -> list[Path | None]:
     return [out.with_name(f"{out.stem}-{i}{out.suffix}") for i in range(1, repeats + 1)]
-
-
-def _stored(path: Path) -> Judge:
-    from noisesense import VerdictStore
-    from noisesense.judging.batch import StoredJudge
-
-    with VerdictStore(path, must_exist=True) as store:
-        return StoredJudge(store)
 
 
 def _interrupted(done: int, store: Path | None) -> str:

@@ -103,7 +103,7 @@ def trust(
     given = ", ".join(name for name, value in local.items() if value is not None)
     if given and not any(model.startswith("local:") for model in judge or ()):
         raise InputError("--judge local:MODEL as well", f"only {given}", where="trust")
-    reading, trusts = options.Reading(name), list[Trust]()
+    reading, trusts = options.Reading(choices(name)), list[Trust]()
     if results is not None:
         judged = list(reading.results(results))
         sheet = is_label_sheet(on)

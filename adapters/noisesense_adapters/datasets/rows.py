@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from noisesense import Sample, Verdicts
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, located
 from noisesense.scoring.results import ResultLine
-from noisesense_adapters.toolbox.given import chunks_of, parsed
+from noisesense_adapters.toolbox.given import (
+    Column,
+    chunks_of,
+    named,
+    parsed,
+    pick,
+    without_nulls,
+)
 from noisesense_adapters.toolbox.judges import read_verdicts
 
 
@@ -48,23 +55,6 @@ class Raw(NamedTuple):
 Read = Callable[[Mapping[str, Any], str], Row]
 """From a row's data and its place to the row. Raises `InputError`."""
 
-
-_NULLABLE = "correct"
-"""The one required field of verdicts that may be null."""
-
-
-def without_nulls(value: Any) -> Any:
-    """Data in the published form, without the nulls with which a table fills absent fields."""
-    if isinstance(value, Mapping):
-        fields = cast("Mapping[str, Any]", value).items()
-        return {k: without_nulls(v) for k, v in fields if v is not None or k == _NULLABLE}
-    if isinstance(value, list):
-        return [without_nulls(item) for item in cast("list[object]", value)]
-    return value
-
-
-Column = str | Callable[[Mapping[str, Any]], Any]
-"""A column's name, a dotted path into a column that holds an object, or a function of the row."""
 
 _NEEDED = ("response", "reference", "retrieved_contexts")
 FIELDS = (*_NEEDED, "user_input", "verdicts", "id", "cluster")
@@ -147,16 +137,6 @@ def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
     return read_verdicts(without_nulls(data), sample, "verdicts")
 
 
-_MOST_NAMES = 30
-
-
-def named(names: Iterable[str]) -> str:
-    """The names as an error lists them."""
-    listed = list(names)
-    more = f" and {len(listed) - _MOST_NAMES:,} more" if len(listed) > _MOST_NAMES else ""
-    return ", ".join(map(describe, listed[:_MOST_NAMES])) + more
-
-
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
     """The first of the columns with a value, as text."""
     values = (row.get(column) for column in columns)
@@ -197,54 +177,3 @@ def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnRe
     return ColumnReader(
         columns, _SEPARATORS.get(contexts, "") if isinstance(contexts, str) else ""
     )
-
-
-def pick(row: Mapping[str, Any], column: Column) -> Any:
-    """The value of a column in a row.
-
-    Raises:
-        InputError: the row has no such column, or the path leads nowhere.
-    """
-    if callable(column):
-        return _computed(row, column)
-    if column in row:
-        return row[column]
-    value: Any = row
-    walked: list[str] = []
-    for part in column.split("."):
-        inner = _step(value, part)
-        if inner is None:
-            raise InputError(f"a column {column!r}", _contents(value, ".".join(walked)))
-        (value,) = inner
-        walked.append(part)
-    return value
-
-
-def _contents(value: Any, column: str) -> str:
-    """What is at the end of the path, as far as it can be followed."""
-    contents = describe(value)
-    if isinstance(value, Mapping):
-        names = cast("Mapping[str, Any]", value)
-        contents = f"only {named(names)}" if names else "nothing"
-    return f"{contents} in {column!r}" if column else contents
-
-
-def _computed(row: Mapping[str, Any], column: Callable[[Mapping[str, Any]], Any]) -> Any:
-    try:
-        return column(row)
-    except Exception as error:  # whatever it is, only this row is lost
-        got = f"{type(error).__name__}: {error}"
-        raise InputError("a row that the given function can read", got) from error
-
-
-def _step(value: Any, part: str) -> tuple[Any] | None:
-    """One step of a dotted path: into an object (or the text of one), or to a list's item."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        value = parsed(value)
-    if isinstance(value, Mapping):
-        inner = cast("Mapping[str, Any]", value)
-        return (inner[part],) if part in inner else None
-    if isinstance(value, list) and part.isdecimal() and len(part) < 10:
-        items = cast("list[object]", value)
-        return (items[int(part)],) if int(part) < len(items) else None
-    return None

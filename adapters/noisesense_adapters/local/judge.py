@@ -15,21 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError, describe
-from noisesense.judging.calls import (
-    CallRunner,
-    LoopLimit,
-    ModelCall,
-    RunningTotals,
-    SampleRun,
-    digest,
-    gather_all,
-    identity_of,
-    model_name,
-)
-from noisesense.judging.plan import Answers, Decomposer, Premise
-from noisesense.judging.planned import Plan, PlannedJudge, check_plan
-from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget
-from noisesense.judging.protocol import Entailment, StructuredLLM, Usage
+from noisesense.judging.calls import Calls, ModelCall, SampleRun, Totals, digest, identity_of
+from noisesense.judging.llm import LLMJudge
+from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan
+from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense_adapters.local.model import NLIModel
 from noisesense_adapters.toolbox.sentences import sentences
 
@@ -101,96 +90,39 @@ class LocalJudge(PlannedJudge):
             expected = "a folder, a name, or an object with `entails(premises, claims)`"
             raise InputError(expected, type(classifier).__name__, where="classifier")
         self.threshold = threshold
-        llm, totals = _Bridge(classifier), RunningTotals()
-        runner = CallRunner(llm, llm.name, _VERSION, store, LoopLimit(_AT_ONCE), totals)
-        by = "sentences"
-        finder: _Sentences | _Decomposer = _Sentences()
+        llm, by = _Bridge(classifier), "sentences"
+        self._finder: LLMJudge | None = None
         if claims is not None:
-            name = model_name(claims, None, needed=store is not None)
-            limit = LoopLimit(max_concurrency)
-            calls = CallRunner(claims, name, DEFAULT_PROMPTS.version, store, limit, totals)
-            finder = _Decomposer(Decomposer(calls, DEFAULT_PROMPTS, Budget(), 2))
-            by = f"{name}-{digest(identity_of(claims))[:8]}"
-        self._classifier = _Checker(runner, threshold)
-        super().__init__(
-            finder,
-            self._classifier,
-            runner,
-            plan=plan,
-            settings=f"threshold={threshold} claims={by}",
-        )
+            self._finder = LLMJudge(claims, store=store, max_concurrency=max_concurrency)
+            by = f"{self._finder.model}-{digest(identity_of(claims))[:8]}"
+        calls = Calls(llm, llm.name, _VERSION, store, _AT_ONCE)
+        super().__init__(calls, plan=plan, settings=f"threshold={threshold} claims={by}")
 
-    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
-        """As of the base, with the probabilities."""
-        check = self._classifier.probabilities
-        found, usage, unanswered = await self._cells(texts, claims, check, _BLANK)
-        cells = [[None if p is None else p >= self.threshold for p in row] for row in found]
-        known = [[None if p == _BLANK else p for p in row] for row in found]
-        return Entailment(cells, usage, unanswered, known)
-
-
-_BLANK = -1.0
-"""Of a blank text, which no classifier is asked about: below every threshold."""
-
-
-class _Sentences:
-    """Each sentence is a claim."""
-
-    async def claims(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        return sentences(text)
-
-
-class _Decomposer(NamedTuple):
-    """A model finds the claims; its calls are kept as its own."""
-
-    inner: Decomposer
-
-    async def claims(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        own = SampleRun(run.sample_key, run.label, identity_of(self.inner.runner.llm))
+    async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+        """Each sentence is a claim, or a model finds them; its calls are kept as its own."""
+        if self._finder is None:
+            return sentences(text)
+        own = SampleRun()
         try:
-            return await self.inner.claims(own, which, text, question)
+            return await self._finder.find(own, which, text, question)
         finally:
             run.usage += own.usage
+            self._calls.add(Totals(own.usage))
+
+    async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
+        """What reaches the threshold is a yes; without a finite probability there is no answer."""
+        if not claims:
+            return []
+        given: list[list[float | None]] = [[None] * len(claims)]
+        prompt = json.dumps([text, list(claims)], ensure_ascii=False)
+        await self._calls.ask(run, ModelCall([prompt], Probabilities, partial(_read, given)))
+        return [Finding(None if p is None else p >= self.threshold, p) for p in given[-1]]
 
 
 class Probabilities(BaseModel):
     """One for each claim; None where there is no answer."""
 
     probabilities: list[float | None]
-
-
-class _Checker(NamedTuple):
-    """Asks for probabilities, and takes those that reach the threshold for a yes."""
-
-    runner: CallRunner
-    threshold: float
-
-    async def verify(
-        self, run: SampleRun, step: str, premises: Sequence[Premise]
-    ) -> list[Answers]:
-        found = await self.probabilities(run, step, premises)
-        return [
-            {claim: None if p is None else p >= self.threshold for claim, p in of.items()}
-            for of in found
-        ]
-
-    async def probabilities(
-        self, run: SampleRun, step: str, premises: Sequence[Premise]
-    ) -> list[dict[int, float | None]]:
-        async def one(premise: Premise) -> dict[int, float | None]:
-            if not premise.claims:
-                return {}
-            given: list[list[float | None]] = [[None] * len(premise.claims)]
-            prompt = json.dumps([premise.text, [*premise.claims.values()]], ensure_ascii=False)
-            call = ModelCall(step, prompt, Probabilities, partial(_read, given))
-
-            async def only(_: int) -> ModelCall[Probabilities, Probabilities]:
-                return call
-
-            await self.runner.call(run, range(1), only)
-            return dict(zip(premise.claims, given[-1], strict=True))
-
-        return await gather_all(one(premise) for premise in premises)
 
 
 def _read(given: list[list[float | None]], reply: Probabilities) -> Probabilities | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -22,7 +22,8 @@ from noisesense_adapters.toolbox.identity import check_address
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.running import run_blocking
 
-_OF_THE_JUDGE = ("check", "plan", "votes", "max_concurrency", "max_reasks")
+_OF_THE_CLIENT = {"timeout", "max_retries"}
+_OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 
 
 class _Settings(Model):
@@ -37,11 +38,11 @@ class _Settings(Model):
     timeout: float = Field(60.0, ge=0)
     max_retries: int = Field(2, ge=0)
     store: str | None = None
-    check: str | None = None
-    plan: str | None = None
-    votes: int | None = None
-    max_concurrency: int | None = None
-    max_reasks: int | None = None
+    check: Literal["list", "each", "auto"] | None = None
+    plan: Literal["lazy", "full"] | None = None
+    votes: int | None = Field(None, ge=1)
+    max_concurrency: int | None = Field(None, ge=1)
+    max_reasks: int | None = Field(None, ge=0)
 
 
 def judge(
@@ -60,76 +61,52 @@ def judge(
         JudgeError: the model could not be called, or gave no usable list of claims.
     """
     settings, key = _chosen(config, context)
-    model = _name(settings.model)
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
-    key = key or os.environ.get("OPENAI_API_KEY")
+    key = key or _named_key(settings.api_key_env) or os.environ.get("OPENAI_API_KEY")
     if address:
         check_address(address, "config.judge.baseUrl, or OPENAI_BASE_URL")
-    # At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
-    # "anthropic:messages:…", and OpenAI should not get the texts.
-    elif ":" in model and not model.startswith("ft:"):
-        hint = "give its OpenAI-compatible endpoint as config.judge.baseUrl"
-        got = "a model of another provider"
-        raise InputError("openai:chat:MODEL", got, where="config.judge", hint=hint)
+    model = _name(settings.model, address)
     if not key:
         raise JudgeError(
             "no API key. Hint: export OPENAI_API_KEY or put it in .env, or name another variable"
             " as config.judge.apiKeyEnv; an endpoint without keys takes any text"
         )
-    client = ChatClient(
-        api_key=key,
-        base_url=address,
-        timeout=settings.timeout,
-        max_retries=settings.max_retries,
-    )
+    client_options = settings.model_dump(include=_OF_THE_CLIENT)
+    client = ChatClient(api_key=key, base_url=address, **client_options)
     params = {} if settings.temperature is None else {"temperature": settings.temperature}
     bridge = partial(OpenAILLM, model, client=client, params=params)
-    options = {name: getattr(settings, name) for name in _OF_THE_JUDGE}
-    options = {name: value for name, value in options.items() if value is not None}
-    try:
+    options = settings.model_dump(include=_OF_THE_JUDGE, exclude_none=True)
+    with located("config.judge"):
         judge = judge_over(
             "promptfoo", bridge, (settings, address, key), store=settings.store, options=options
         )
-    except InputError as error:
-        where = f"config.judge, {to_camel(error.where) if error.where in options else error.where}"
-        raise InputError(error.expected, error.got, where=where, hint=error.hint) from None
     return run_blocking(judge_once(judge, sample, metric=metric))
 
 
-def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, str | None]:
-    """How to ask, and the key where it is not the environment's."""
-    if config.get("judge") is not None:
-        return _from_judge(config["judge"])
+def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any]:
+    """How to ask, and the key where the grader holds it."""
+    judge: Any = config.get("judge")
     grader = as_object(as_object(context.get("test")).get("options")).get("provider")
-    if grader is not None:
-        return _from_grader(grader, "test.options.provider")
-    if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
-        return _Settings(), None
-    raise InputError(
-        "verdicts, or a model to judge by",
-        "neither",
-        where="config",
-        hint="give verdicts, a recording or judge; or export OPENAI_API_KEY (a shell's variables"
-        " and .env reach a Python assertion, env: in promptfooconfig.yaml does not)",
-    )
-
-
-def _from_judge(value: Any) -> tuple[_Settings, str | None]:
+    if judge is None and grader is not None:
+        return _of_grader(grader, "test.options.provider")
+    if judge is None and not {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & {*os.environ}:
+        hint = (
+            "give verdicts, a recording or judge; or export OPENAI_API_KEY (a shell's variables"
+            " and .env reach a Python assertion, env: in promptfooconfig.yaml does not)"
+        )
+        raise InputError("verdicts, or a model to judge by", "neither", where="config", hint=hint)
     with located("config.judge"):
-        if isinstance(value, str):
-            return _Settings(model=value), None
-        if {"apiKey", "api_key", "key"} & as_object(value).keys():
+        if {"apiKey", "api_key", "key"} & as_object(judge).keys():
             expected = "the name of the key's environment variable as apiKeyEnv"
             hint = "Promptfoo writes config into its results, so no key belongs there"
             raise InputError(expected, "a key", hint=hint)
-        if not isinstance(value, dict):
-            raise InputError("an object or a model's name", type(value).__name__)
-        settings = _Settings.model_validate(value)
-        name = settings.api_key_env
-        return settings, None if name is None else _key(name, "apiKeyEnv")
+        given: Any = {} if judge is None else {"model": judge} if isinstance(judge, str) else judge
+        if given != as_object(given):
+            raise InputError("an object or a model's name", type(judge).__name__)
+        return _Settings.model_validate(given), None
 
 
-def _from_grader(value: Any, where: str) -> tuple[_Settings, str | None]:
+def _of_grader(value: Any, where: str) -> tuple[_Settings, Any]:
     """A provider as Promptfoo writes it: ``openai:chat:MODEL`` or ``{id, config}``."""
     grader = as_object(value)
     grader = as_object(grader.get("text")) or grader
@@ -139,30 +116,37 @@ def _from_grader(value: Any, where: str) -> tuple[_Settings, str | None]:
         raise InputError("openai:chat:MODEL", "another provider", where=where, hint=hint)
     given = as_object(grader.get("config"))
     address, host = given.get("apiBaseUrl"), given.get("apiHost")
+    address = address or (f"https://{host}/v1" if host else None)
     with located(f"{where}.config"):
-        named = given.get("apiKeyEnvar")
-        key = given.get("apiKey") or (None if named is None else _key(named, "apiKeyEnvar"))
-        settings = {"model": name, "baseUrl": address or (f"https://{host}/v1" if host else None)}
-        return _Settings.model_validate(settings), None if key is None else str(key)
+        settings = {"model": name, "baseUrl": address, "apiKeyEnv": given.get("apiKeyEnvar")}
+        return _Settings.model_validate(settings), given.get("apiKey")
 
 
-def _name(model: str) -> str:
-    """Without the provider that Promptfoo names it by."""
+def _name(model: str, address: str) -> str:
+    """Without the provider that Promptfoo names it by.
+
+    At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
+    "anthropic:messages:…", and OpenAI should not get the texts.
+    """
     name = model.strip()
     if name.startswith("openai:"):
         name = name.removeprefix("openai:").removeprefix("chat:")
-    if not name or name.startswith(("embedding:", "completion:", "responses:", "realtime:")):
-        got = "another kind of model" if name else "no name"
-        raise InputError("openai:chat:MODEL", got, where="config.judge")
+    others = ("embedding:", "completion:", "responses:", "realtime:")
+    elsewhere = ":" in name and not address and not name.startswith("ft:")
+    if not name or elsewhere or name.startswith(others):
+        got = "a model of another provider or kind" if name else "no name"
+        hint = "give the OpenAI-compatible endpoint of another as config.judge.baseUrl"
+        raise InputError("openai:chat:MODEL", got, where="config.judge", hint=hint)
     return name
 
 
-def _key(name: Any, where: str) -> str:
+def _named_key(name: Any) -> str | None:
+    """The key in the variable of that name. The name is not shown: a key may stand there."""
     key = os.environ.get(name) if isinstance(name, str) else None
-    if not key:
-        # The name is not shown: a key may stand where its name belongs.
+    if name is not None and not key:
         raise JudgeError(
-            f"{where}: the environment variable it names is not set. Hint: export it in the shell"
-            " or put it in .env; env: in promptfooconfig.yaml does not reach a Python assertion"
+            "config.judge.apiKeyEnv: the environment variable it names is not set. Hint: export it"
+            " in the shell or put it in .env; env: in promptfooconfig.yaml does not reach a Python"
+            " assertion"
         )
     return key

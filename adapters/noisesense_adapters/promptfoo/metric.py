@@ -9,13 +9,8 @@ from typing import Any, NamedTuple, cast
 
 from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
-from noisesense.scoring.scoring import (
-    Empty,
-    Undetermined,
-    check_empty,
-    check_undetermined,
-    score,
-)
+from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
+from noisesense.verdicts.light import LightVerdicts
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import NAMES, Inputs, given_verdicts
 from noisesense_adapters.toolbox.documents import as_list, as_object
@@ -75,24 +70,24 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
             would pass; an exception fails.
     """
     try:
+        context = as_object(context)
         settings = _settings(context)
         inputs = Inputs(output, context, settings.config)
         verdicts, judgement = given_verdicts(inputs), None
         if verdicts is None and settings.definition == "promptfoo" and not inputs.response.strip():
-            # A sample would have to say something.
-            verdicts = given_verdicts(inputs, {"response_claims": []})
+            verdicts = LightVerdicts(())  # a sample would have to say something
         if verdicts is None:
             # Loaded only when a model must be asked: SQLite, the client.
             from noisesense_adapters.promptfoo.llm import judge
 
-            judgement = judge(inputs.sample, settings.config, context, metric=settings.metric)
+            judgement = judge(inputs.sample, settings.config, context, metric=settings[1:])
             verdicts = judgement.verdicts
         # The interface that definition comes from passes an answer that claims nothing.
-        claimless = settings.definition == "promptfoo" and not verdicts.response_claims
+        passes_empty = settings.definition == "promptfoo" and not verdicts.response_claims
         scored = score(
             verdicts,
             definition=settings.definition,
-            empty=settings.empty or ("zero" if claimless else "undefined"),
+            empty=settings.empty or ("zero" if passes_empty else "undefined"),
             undetermined=settings.undetermined,
         )
         result = as_result(scored, settings.mode, settings.max_noise, settings.name, judgement)
@@ -112,18 +107,9 @@ class _Settings(NamedTuple):
     undetermined: Undetermined
     name: str
 
-    @property
-    def metric(self) -> tuple[object, ...]:
-        """What tells this assertion from another on the same sample, see `judge_once`."""
-        return ("promptfoo", *self[1:])
 
-
-def _settings(context: Any) -> _Settings:
-    if not isinstance(context, dict):
-        hint = "call get_assert(output, context) with what Promptfoo gives"
-        raise InputError("Promptfoo's context object", type(context).__name__, hint=hint)
-    context = cast("dict[str, Any]", context)
-    config = {} if context.get("config") is None else context["config"]
+def _settings(context: dict[str, Any]) -> _Settings:
+    config: Any = {} if context.get("config") is None else context["config"]
     if not isinstance(config, dict):
         raise InputError("an object", describe(config), where="config")
     config = cast("dict[str, Any]", config)
@@ -134,11 +120,8 @@ def _settings(context: Any) -> _Settings:
                 hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KNOWN)}"
                 raise InputError("only known settings", f"the setting {key!r}", hint=hint)
         if any(each.get("contextTransform") for each, _ in _candidates(context)):
-            raise InputError(
-                "no contextTransform, which Promptfoo applies to assertions of its own",
-                "one",
-                hint="name the place as contextChunks: '{{output.docs}}'",
-            )
+            hint = "Promptfoo applies it to its own alone: contextChunks: '{{output.docs}}'"
+            raise InputError("no contextTransform at this assertion", "one", hint=hint)
         definition = check_definition(config.get("definition", "ragas")).name
         name = config.get("name", "noise_sensitivity")
         if not isinstance(name, str) or not name.strip():
@@ -156,8 +139,7 @@ def _settings(context: Any) -> _Settings:
 
 def _max_noise(config: dict[str, Any]) -> float:
     if "maxNoise" in config and "threshold" in config:
-        hint = "threshold is the old name of maxNoise"
-        raise InputError("maxNoise or threshold", "both", hint=hint)
+        raise InputError("maxNoise or threshold, its old name", "both")
     name = "threshold" if "threshold" in config else "maxNoise"
     value = config.get(name, 0.2)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
@@ -166,16 +148,16 @@ def _max_noise(config: dict[str, Any]) -> float:
     return value
 
 
-def _keep_from_passing(result: dict[str, Any], context: Any) -> None:
+def _keep_from_passing(result: dict[str, Any], context: dict[str, Any]) -> None:
     """See to it that Promptfoo makes no pass of a result without a value.
 
     It passes a set, or a test, whose mean score reaches its threshold, and what ``not-python``
     does not: an exception fails there.
     """
-    candidates = _candidates(as_object(context))
-    if any(each["type"] != "python" and not limited for each, limited in candidates):
+    found = _candidates(context)
+    if any(each["type"] != "python" and not limited for each, limited in found):
         raise NoiseSenseError(result["reason"])
-    if not result["score"] and not result["pass"] and any(limited for _, limited in candidates):
+    if not result["score"] and not result["pass"] and any(limited for _, limited in found):
         result["score"] = _BELOW_ANY_THRESHOLD
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
 from noisesense.scoring.definitions import MODES, Mode
@@ -58,8 +58,6 @@ def as_result(
         "partition": score.partition._asdict(),
         "chunkRelevance": score.chunk_relevance,
     }
-    if score.undetermined != "none":
-        metadata["undetermined"] = score.undetermined
     result: dict[str, Any] = {
         "pass": gate == "pass",
         "score": _certain_robustness(score, mode, gate),
@@ -68,8 +66,14 @@ def as_result(
         "metadata": metadata,
     }
     if judgement is not None:
-        result["metadata"] |= _judging(judgement)
-        result["tokensUsed"] = _tokens(judgement.usage)
+        usage = judgement.usage
+        asked = {"calls": usage.calls, "cachedCalls": usage.cached_calls, "reasks": usage.reasks}
+        metadata["judge"] = {**asked, "unanswered": judgement.unanswered}
+        # In the form that `verdicts` takes, so that what was paid for can be used again.
+        metadata["verdicts"] = judgement.verdicts.model_dump(
+            mode="json", exclude_defaults=True, exclude={"chunks"}
+        )
+        result["tokensUsed"] = _tokens(usage)
     return _writable(result)
 
 
@@ -110,53 +114,30 @@ def _outcome(score: Score, gate: GateOutcome, max_noise: float) -> str:
     return f"{_NO_THIRD_OUTCOME}{hint}"
 
 
-def _judging(judgement: Judgement) -> dict[str, Any]:
-    usage = judgement.usage
-    return {
-        "judge": {
-            "calls": usage.calls,
-            "cachedCalls": usage.cached_calls,
-            "reasks": usage.reasks,
-            "unanswered": judgement.unanswered,
-        },
-        # In the form that `verdicts` takes, so that what was paid for can be used again.
-        "verdicts": judgement.verdicts.model_dump(
-            mode="json", exclude_defaults=True, exclude={"chunks"}
-        ),
-    }
-
-
 def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
-    analysis: dict[str, Any] = {
-        "claim": claim.text,
-        "isCorrect": claim.correct,
-        "category": claim.category,
-    }
-    entailing = score.verdicts.response_claims[claim.index].entailed_by
+    analysis: dict[str, Any] = {"claim": claim.text, "isCorrect": claim.correct}
+    analysis["category"] = claim.category
+    chunks, entailing = (
+        score.verdicts.chunks,
+        score.verdicts.response_claims[claim.index].entailed_by,
+    )
     first = min((*entailing, *claim.undetermined_chunks), default=None)
     # Where an earlier chunk may entail the claim, too, its source is open.
     if claim.correct is False and first in entailing:
-        chunks = score.verdicts.chunks
-        analysis["sourceChunk"] = {
-            "index": first,
-            "text": chunks[first].text if chunks else "",
-            "relevant": score.chunk_relevance[first],
-        }
-        if chunks and chunks[first].id:
-            analysis["sourceChunk"]["id"] = chunks[first].id
+        source = {"text": chunks[first].text, "id": chunks[first].id} if chunks else {"text": ""}
+        source = {key: value for key, value in source.items() if value is not None}
+        relevant = score.chunk_relevance[first]
+        analysis["sourceChunk"] = {"index": first, "relevant": relevant, **source}
     return analysis
 
 
 def _writable(result: dict[str, Any]) -> dict[str, Any]:
     """As JSON has it. Promptfoo's wrapper writes UTF-8, which halves of surrogate pairs lack."""
-    text = json.dumps(result, ensure_ascii=False)
-    return cast("dict[str, Any]", json.loads(encodable(text)))
+    written: dict[str, Any] = json.loads(encodable(json.dumps(result, ensure_ascii=False)))
+    return written
 
 
 def _tokens(usage: Usage) -> dict[str, int]:
-    return {
-        "total": usage.input_tokens + usage.output_tokens,
-        "prompt": usage.input_tokens,
-        "completion": usage.output_tokens,
-        "numRequests": usage.calls,
-    }
+    prompt, completion = usage.input_tokens, usage.output_tokens
+    tokens = {"total": prompt + completion, "prompt": prompt, "completion": completion}
+    return {**tokens, "numRequests": usage.calls}

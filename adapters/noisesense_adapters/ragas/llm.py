@@ -6,6 +6,7 @@ import asyncio
 import copy
 import logging
 import weakref
+from collections.abc import Sequence
 from contextvars import ContextVar
 from functools import partial
 from types import MethodType
@@ -23,15 +24,16 @@ from ragas.llms.base import (
 )
 
 from noisesense.errors import InputError, ReplyError
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.langchain.llm import innermost
 from noisesense_adapters.toolbox.failures import call_model, completion_in
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     check_complete,
-    read,
     read_completion,
+    read_reply,
+    read_word,
     spelled_out,
     usage_of,
 )
@@ -79,14 +81,24 @@ class RagasLLM:
         self._llm = _asking_once(llm) if hasattr(llm, "model_args") else llm
         self.name = _name_of(llm)
         self.identity = identity(model=llm)
+        if not isinstance(llm, InstructorBaseRagasLLM):  # which gives objects only
+            self.choose = self._choose
 
     def __repr__(self) -> str:
         return f"RagasLLM({self.name!r})"
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        ask = self._object if isinstance(self._llm, InstructorBaseRagasLLM) else self._text
-        return await call_model(ask(prompt, schema), self.name or "the model")
+        model = self.name or "the model"
+        if isinstance(self._llm, InstructorBaseRagasLLM):
+            return await call_model(self._object(prompt, schema), model)
+        text, usage = await call_model(self._text(spelled_out(prompt, schema)), model)
+        return read_reply(text, schema, usage), usage
+
+    async def _choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The reply's length is the model's own affair."""
+        text, usage = await call_model(self._text(prompt), self.name or "the model")
+        return Choice(read_word(text, words, usage)), usage
 
     async def _object(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         _forget_other_loops(self._llm)
@@ -109,12 +121,12 @@ class RagasLLM:
         cached = raw is None and getattr(self._llm, "cache", None) is not None
         return reply, Usage(cached_calls=1) if cached else usage_of(raw)
 
-    async def _text(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        value = StringPromptValue(text=spelled_out(prompt, schema))
+    async def _text(self, prompt: str) -> tuple[str, Usage]:
+        value = StringPromptValue(text=prompt)
         generation, usage = _first(await _generated(self._llm, value, row_group.get()))
         extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
         check_complete(usage, refusal=extra.get("refusal") if extra else None)
-        return await read(str(generation.text), schema, usage), usage
+        return str(generation.text), usage
 
 
 async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
