@@ -134,7 +134,7 @@ def test_a_mean_over_the_easy_samples_is_no_headline() -> None:
     assert (ours.minimum, ours.maximum) == ((0.0, 0.0), (0.0, 1.0))
     assert ours.quantiles[0.75] == (0.0, 1.0)
     assert ours.interval is not None
-    assert ours.interval.method == "bca-range"
+    assert ours.interval.method == "dirichlet-range"
     assert ours.interval.low == 0.0
     assert 0.38 < ours.interval.high < 0.42
     # Each lost sample: its claim's correctness (known), the chunk on the claim, the chunk on the
