@@ -75,6 +75,14 @@ KeyNameOption = Annotated[
 ]
 ConcurrencyOption = Annotated[int, judge_panel(min=1, help="How many calls to make at once.")]
 VotesOption = Annotated[int, judge_panel(min=1, help="Ask for each verdict this many times.")]
+CheckOption = Annotated[
+    str,
+    judge_panel(
+        metavar="list|each|auto",
+        help="Ask about all claims of a chunk in one call, about one claim a call (small and "
+        "local models), or try first which of the two the model can do.",
+    ),
+]
 TemperatureOption = Annotated[
     float | None, judge_panel(min=0, help="The model's temperature.  [default: the model's own]")
 ]
@@ -202,6 +210,7 @@ class Asking:
         ),
     ] = None
     concurrency: ConcurrencyOption = 16
+    check: CheckOption = "list"
     votes: VotesOption = 1
     temperature: TemperatureOption = None
 

@@ -128,6 +128,7 @@ def score(
         return model_judge(
             judge,
             plan=plan,
+            check=asking.check,
             votes=asking.votes,
             concurrency=asking.concurrency,
             store=store,

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
 from noisesense.judging.calls import identity_of, model_name
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Usage, WordLLM
 from noisesense_adapters.toolbox.extras import needs_extra
 
 S = TypeVar("S", bound=BaseModel)
@@ -31,6 +31,7 @@ def model_judge(
     api_key_env: str | None = None,
     temperature: float | None = None,
     plan: str = "lazy",
+    check: str = "list",
     votes: int = 1,
     concurrency: int = 16,
     store: str | os.PathLike[str] | None = None,
@@ -53,6 +54,7 @@ def model_judge(
             provider's own variable. An endpoint on this machine or its network needs none.
         temperature: by default the model's own.
         plan: see `noisesense.LLMJudge`.
+        check: likewise, as ``votes``.
         votes: likewise.
         concurrency: how many calls to make at once.
         store: a file that keeps every call, so that none is paid for twice.
@@ -76,8 +78,12 @@ def model_judge(
     of_model = {"base_url": base_url, "api_key_env": api_key_env, "temperature": temperature}
     _check_use("a local judge (local:MODEL)", {} if local is not None else of_local)
     _check_use("a model that is asked", {} if asked is not None else of_model)
-    if votes > 1 and local is not None:
-        _check_use("a model that is asked", {"votes": votes})
+    if local is not None:
+        of_llm = {
+            "votes": None if votes == 1 else votes,
+            "check": None if check == "list" else check,
+        }
+        _check_use("a model that is asked", of_llm)
     key = None if api_key_env is None else os.environ.get(api_key_env, "")
     if key == "":
         # Do not show the name: somebody may have put the key itself there.
@@ -107,7 +113,8 @@ def model_judge(
             **options,
         )
     assert llm is not None
-    return LLMJudge(llm, votes=votes, store=verdict_store, **options)
+    options |= {"check": check, "votes": votes}
+    return LLMJudge(llm, store=verdict_store, **options)
 
 
 class _Repeat:
@@ -117,6 +124,8 @@ class _Repeat:
         self._llm = llm
         self.name = model_name(llm, None, needed=False)
         self.identity = f"{identity_of(llm)}, repeat {number}"
+        if isinstance(llm, WordLLM):
+            self.choose = llm.choose
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         return await self._llm.generate(prompt, schema)
