@@ -113,7 +113,7 @@ def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> No
             judge = LLMJudge(model(small), check="auto", store=store)
             right(judge)
             assert judge.form == "each"
-            assert "said yes to 6 of 6 statements that the text does not support" in (
+            assert "said yes to 11 of 11 statements that the text does not support" in (
                 judge.form_reason
             )
             assert bool(judge.usage.calls) is calls
@@ -123,7 +123,7 @@ def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> No
 def test_auto_refuses_a_model_that_cannot_judge_and_names_what_it_got_wrong(says: bool) -> None:
     llm = model(lambda truth, _: says)
     judge = LLMJudge(llm, check="auto")
-    words = "said yes to 6 of 6" if says else "said no to 6 of 6"
+    words = "said yes to 11 of 11" if says else "said no to 7 of 7"
     for _ in range(2):
         with pytest.raises(
             JudgeError, match=f"scripted cannot judge: .*{words}.*check="

@@ -128,7 +128,6 @@ def score(
         return model_judge(
             judge,
             plan=plan,
-            check=asking.check,
             votes=asking.votes,
             concurrency=asking.concurrency,
             store=store,
@@ -165,6 +164,8 @@ def score(
                 if model is not None:
                     progress.say(_interrupted(progress.done - progress.failed, store))
                 raise
+            if reason := getattr(model, "form_reason", ""):
+                progress.say(reason)
             summaries.append(summary)
         if repeats > 1:
             agreed = stability((results_of(path) for path in paths if path), limit=gate.fail_above)

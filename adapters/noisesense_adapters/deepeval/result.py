@@ -114,7 +114,8 @@ def begin(metric: Any) -> None:
 
 def _results(metric: Any) -> dict[str, Any]:
     _, own = _own.get({}).get(id(metric), (None, None)) if _in_task() else (None, None)
-    latest: dict[str, Any] = vars(metric).setdefault("latest", {})
+    attributes: dict[str, Any] = vars(metric)
+    latest: dict[str, Any] = attributes.setdefault("latest", {})
     return latest if own is None else own
 
 
