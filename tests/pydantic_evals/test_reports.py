@@ -43,7 +43,9 @@ def test_a_dataset_is_written_with_its_schema(tmp_path: Path) -> None:
     given = NoiseSensitivity(model="openai:gpt-4.1-mini", definition="paper")
     dataset(given).to_file(path, custom_evaluator_types=[NoiseSensitivity])
     assert "NoiseSensitivity" in (tmp_path / "rag_schema.json").read_text("utf-8")
-    read: Any = Dataset[str, str, dict[str, Any]].from_file(path, custom_evaluator_types=[NoiseSensitivity])
+    read: Any = Dataset[str, str, dict[str, Any]].from_file(
+        path, custom_evaluator_types=[NoiseSensitivity]
+    )
     assert read.evaluators == [given]
 
 
