@@ -295,3 +295,14 @@ def test_reading_verdicts_needs_no_judge(tmp_path: Path) -> None:
     done = run("score", path, network_log=tmp_path / "network.log")
     assert done.returncode == 0
     assert not (tmp_path / "network.log").exists()
+
+
+def test_how_a_model_is_asked_is_passed_on(
+    server: ScriptedServer, tmp_path: Path, judged: Judged
+) -> None:
+    arguments = [texts(tmp_path), *options(server), "--max-tokens", "800", "--timeout", "60"]
+    assert judged(*arguments, "--check", "list").status == 0
+    wrong = judged(*arguments, "--check", "some")
+    assert (wrong.status, "'each'" in wrong.err) == (2, True)
+    alone = judged(texts(tmp_path), "--check", "each")
+    assert (alone.status, "--judge as well, got only --check" in alone.err) == (2, True)

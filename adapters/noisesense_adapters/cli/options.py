@@ -202,13 +202,31 @@ class Asking:
         ),
     ] = None
     concurrency: ConcurrencyOption = 16
+    check: Annotated[
+        str | None,
+        judge_panel(
+            metavar="list|each|auto",
+            help="Check a chunk's claims in one call (list), or each claim in a call of its own, "
+            "for small models (each); auto finds out which the model can do.  [default: list]",
+        ),
+    ] = None
     votes: VotesOption = 1
     temperature: TemperatureOption = None
+    max_tokens: Annotated[
+        int | None,
+        judge_panel(min=1, help="Of a reply, at most.  [default: the model's own]"),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        judge_panel(
+            min=0.001, metavar="SECONDS", help="For a whole request.  [default: the client's own]"
+        ),
+    ] = None
 
     @property
     def of_model(self) -> dict[str, Any]:
         """What has sense only where a model is asked, as it was given."""
-        names = ("base_url", "api_key_env", "temperature")
+        names = ("base_url", "api_key_env", "temperature", "max_tokens", "timeout", "check")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -439,8 +457,9 @@ _MOST_ERRORS = 20
 class Reading:
     """Reads results files, names on stderr what cannot be read, and keeps the exit status."""
 
-    def __init__(self, chosen: Choices | None = None) -> None:
-        self._choices = chosen or choices()
+    def __init__(self, chosen: Choices | str | None = None) -> None:
+        named = chosen is None or isinstance(chosen, str)
+        self._choices = choices(chosen) if named else chosen
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:

@@ -98,7 +98,7 @@ class DeepEvalLLM:
     async def _reply(self, prompt: str, schema: type[BaseModel] | None) -> tuple[Any, Usage]:
         """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
         returned = await call_model(self._ask(prompt, schema), self.name, self._explain)
-        if not (isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2):
+        if not isinstance(returned, tuple):
             return returned, Usage(calls=1)
         content, cost = cast("tuple[object, object]", returned)
         # An EvaluationCost is a float; its value is None where the price is unknown.

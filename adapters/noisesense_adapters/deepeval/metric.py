@@ -118,13 +118,16 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
     ) -> None:
+        self.latest: dict[str, Any] = {}
         if threshold is not None:
             threshold = float(check_limit(threshold, "threshold"))
         check_judge(judge, judge_options, model=model, store=store)
         self.threshold = int(self.higher_is_better) if strict_mode else threshold
         self.model, self.judge = model, judge  # type: ignore[assignment]
-        self.mode, self.definition = check_mode(mode), check_definition(definition).name
-        self.empty, self.undetermined = check_empty(empty), check_undetermined(undetermined)
+        self.mode: Mode = check_mode(mode)
+        self.definition: DefinitionName = check_definition(definition).name
+        self.empty: Empty = check_empty(empty)
+        self.undetermined: Undetermined = check_undetermined(undetermined)
         self.include_reason, self.async_mode = include_reason, async_mode
         self.strict_mode, self.verbose_mode, self.flaky = strict_mode, verbose_mode, flaky
         self.share, self.store, self.judge_options = share, store, judge_options

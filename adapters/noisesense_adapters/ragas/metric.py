@@ -26,7 +26,7 @@ from noisesense_adapters.toolbox.judges import check_judge, judge_over
 _PROMPTS = 'judge_options={"prompts": Prompts(…)} has the instructions that the model gets'
 
 
-class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
+class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
     """The share of claims that are wrong because of a retrieved chunk. **Lower is better.**
 
     ``mode="relevant"`` counts the response's claims that are incorrect and that a relevant chunk
@@ -109,7 +109,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
         self.undetermined: Undetermined = check_undetermined(undetermined)
         self.judge, self.share, self.store = judge, share, store
         self.judge_options = dict(judge_options or {})
-        self.llm = llm if judge is None else judge  # ragas sets its own where there is none
+        # ragas sets its own model where there is none.
+        self.llm: Any = llm if judge is None else judge
         self.output_type = MetricOutputType.CONTINUOUS
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
         self._run_options: dict[str, Any] = {}
@@ -122,7 +123,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
         raise InputError("an API of this metric", "ragas' prompts API", hint=_PROMPTS)
 
     get_prompts = set_prompts = save_prompts = load_prompts = _no_prompts
-    adapt_prompts = _no_prompts  # type: ignore[assignment]
+    adapt_prompts = _no_prompts
 
     def _validate_llm(self) -> None:
         """ragas' collections take only some models. Here those of ``evaluate()`` are as good."""
@@ -158,7 +159,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):
             NoiseSenseError: as the judge raises.
         """
         values = (user_input, response, reference, retrieved_contexts, rubrics)
-        row = dict(zip((*FIELDS, "rubrics"), values, strict=True))
+        row: dict[str, Any] = dict(zip((*FIELDS, "rubrics"), values, strict=True))
         value = await self._scored(row)
         return MetricResult(value, value.reason, {"input": row, "output": value.report})
 

@@ -60,7 +60,7 @@ class Prompts:
         'Reply in JSON: an object with the number of each statement and "yes" or "no".'
     )
     verify_one: str = (
-        "Does the text say that the statement is true? Answer yes if the text says so."
+        "According to the text, is the statement true? Answer yes if the text says so."
         " Answer no if the text says something else or does not say."
     )
     as_form: str = 'Reply in JSON: an object with "answer", "yes" or "no".'
