@@ -132,7 +132,7 @@ def test_the_table_sorts_filters_and_turns_pages(running: Browser, report: Path)
         values = [float(text) for text in column(3) if text[0].isdigit()]
         assert values == sorted(values, reverse=True)
         page.get_by_role("button", name="Sample", exact=True).click()
-        assert page.locator(".opener").first.inner_text() == "bridge-0000"
+        assert page.locator(".question").first.inner_text() == "bridge-0000"
         page.get_by_role("button", name="Next").click()
         page.get_by_role("button", name="Next").click()
         assert status() == "51 to 66 of 66"
