@@ -158,8 +158,8 @@ def test_an_offender_opens_to_its_claims_and_their_samples(running: Browser, rep
         button.click()
         page.locator(".opened").wait_for()
         assert page.locator(".opened").count() == 1
-        focused = page.evaluate("document.activeElement.textContent")
-        assert focused == name
+        focused = page.evaluate("document.activeElement.closest('th').textContent")
+        assert name in focused
         assert not seen.complaints
 
 
