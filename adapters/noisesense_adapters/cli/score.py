@@ -164,6 +164,8 @@ def score(
                 if model is not None:
                     progress.say(_interrupted(progress.done - progress.failed, store))
                 raise
+            if reason := getattr(model, "form_reason", ""):
+                progress.say(reason)
             summaries.append(summary)
         if repeats > 1:
             agreed = stability((results_of(path) for path in paths if path), limit=gate.fail_above)

@@ -154,6 +154,8 @@ class _Form(BaseModel):
 
 
 class Claims(_Form):
+    max_tokens: ClassVar[int] = 4096  # of a text of 16,000 characters; a runaway list ends there
+
     # Half of a surrogate pair, as a broken tokenizer leaves it, could not be stored.
     claims: list[Annotated[StrictStr, BeforeValidator(_as_text)]]
 
