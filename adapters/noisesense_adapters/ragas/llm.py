@@ -73,9 +73,11 @@ class RagasLLM:
 
     def __init__(self, llm: Any) -> None:
         check_llm(llm)
-        self._llm = _asking_once(llm) if hasattr(llm, "model_args") else llm
-        self.name = _name_of(llm)
-        self.identity = identity(model=llm)
+        self.name, self.identity = _name_of(llm), identity(model=llm)
+        if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
+            llm = copy.copy(llm)
+            llm.model_args = {**llm.model_args, "max_retries": 0}
+        self._llm = llm
         if not isinstance(llm, InstructorBaseRagasLLM):  # which gives objects only
             self.choose = self._choose
 
@@ -106,12 +108,11 @@ class RagasLLM:
             return await read_completion(completion, schema)
         finally:
             _quiet.reset(token)
-        # instructor attaches the provider's own reply; ragas' cache does not keep it.
+        # instructor attaches the provider's own reply.
         raw = getattr(reply, "_raw_response", None)
         if hasattr(raw, "choices"):  # instructor takes a draft in a reply that is cut short
             return await read_completion(raw, schema)
-        cached = raw is None and getattr(self._llm, "cache", None) is not None
-        return reply, Usage(cached_calls=1) if cached else usage_of(raw)
+        return reply, usage_of(raw)
 
     async def _text(self, prompt: str) -> tuple[str, Usage]:
         value = StringPromptValue(text=prompt)
@@ -171,13 +172,6 @@ def _first(result: LLMResult) -> tuple[Any, Usage]:
     generation = result.generations[0][0]
     message: Any = getattr(generation, "message", None)
     return generation, usage_of(message) if getattr(message, "usage_metadata", None) else reported
-
-
-def _asking_once(llm: Any) -> Any:
-    """A copy without instructor's re-prompting: three times, with the prompt and the bad reply."""
-    once = copy.copy(llm)
-    once.model_args = {**llm.model_args, "max_retries": 0}
-    return once
 
 
 def _name_of(llm: Any) -> str:
