@@ -20,13 +20,13 @@ import asyncio
 import inspect
 import os
 import re
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from pydantic import StrictStr
 
@@ -43,6 +43,7 @@ from noisesense.stats.interval import (
     Resampling,
     bootstrap_interval,
     covering,
+    difference_bounds,
     ratio,
 )
 from noisesense.verdicts.model import Model
@@ -51,11 +52,11 @@ from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
 __all__ = ["VARIANTS", "Ablation", "Estimate", "ablate", "ablation", "plan"]
 
 VARIANTS = ("again", "without", "relevant-only", "plus-2")
+_CLAIMS = {"again", "without"}
 _PLUS = re.compile(r"plus-([1-9][0-9]{0,3})")
 
 Answer = Callable[[str, list[str]], "str | Awaitable[str]"]
 """The user's system: from a question and the texts of chunks to a response."""
-T = TypeVar("T")
 
 
 class Row(Model):
@@ -104,35 +105,27 @@ class Estimate(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Noise before and after a change, over the same samples; ``fall`` is ``before - after``."""
+    """Noise before and after, over the same samples; ``change`` is ``after - before``."""
 
     before: Estimate
     after: Estimate
-    fall: Estimate
+    change: Estimate
 
 
-@dataclass(frozen=True)
-class Cause(Record):
-    """What a document causes, over the noisy claims that it entails.
+class Cause(NamedTuple):
+    """What a document causes.
 
     Attributes:
         document: its id, or its text where it has none.
-        claims: noisy claims that it entails and that both answers were checked for.
-        again: of them, said again with the same chunks (lowest and highest number).
-        without: of them, said again without the chunks they come from (likewise).
+        claims: noisy claims that it entails and that have both answers.
+        low: at least so many of them go when it goes, net of those that go by chance.
+        high: at most so many; the same unless the judge left verdicts open.
     """
 
     document: str
     claims: int
-    again: tuple[int, int]
-    without: tuple[int, int]
-
-    _derived = ("caused",)
-
-    @property
-    def caused(self) -> tuple[int, int]:
-        """How many go when the document goes, net of those that go by chance."""
-        return self.again[0] - self.without[1], self.again[1] - self.without[0]
+    low: int
+    high: int
 
 
 @dataclass(frozen=True)
@@ -148,8 +141,7 @@ class Ablation(Record):
         noise: by variant, ``""`` for the results themselves: the mean noise of a response.
         perfect_reranker: from the results to ``relevant-only``, paired by sample. Where all
             chunks are relevant nothing changes; samples with none are left out.
-        growth: how much noise ``step`` distractors more add (least squares through each
-            sample's own values).
+        growth: how much noise ``step`` distractors more add, from none to the most.
         step: the smallest number of distractors.
         causes: the documents, those that cause most first.
         left_out: what could not be used, by reason, with how often.
@@ -184,7 +176,7 @@ class _Case:
     score: Score
     noisy: list[int]
     sources: set[int]
-    said: dict[str, list[bool | None]] = field(default_factory=dict[str, "list[bool | None]"])
+    said: dict[str, list[Bounds]] = field(default_factory=dict[str, "list[Bounds]"])
     noise: dict[str, Bounds] = field(default_factory=dict[str, Bounds])
 
     @property
@@ -194,14 +186,6 @@ class _Case:
     @property
     def claims(self) -> list[str]:
         return [self.score.claims[i].text for i in self.noisy]
-
-    def labeled(self) -> list[Chunk]:
-        """The chunks, with what is known of their relevance as a label: it is not judged again."""
-        known = zip(self.sample.retrieved_contexts, self.score.chunk_relevance, strict=True)
-        return [
-            chunk if relevant is None else chunk.model_copy(update={"relevant": relevant})
-            for chunk, relevant in known
-        ]
 
 
 def _noise(scored: Score) -> Bounds | None:
@@ -283,7 +267,7 @@ def _contexts(case: _Case, variant: str, cases: Iterable[_Case], seed: int) -> l
     """The variant's chunks; None where it says nothing about the sample."""
     chunks = list(case.sample.retrieved_contexts)
     count = _distractors(variant)
-    if variant in ("again", "without"):
+    if variant in _CLAIMS:
         kept = [c for j, c in enumerate(chunks) if variant == "again" or j not in case.sources]
         return kept if case.noisy else None
     if "" not in case.noise:
@@ -369,10 +353,9 @@ def _checked(cases: dict[str, _Case], answered: Iterable[Any]) -> Iterator[tuple
         if row.user_input != case.sample.user_input:
             expected = f"the question {describe(case.sample.user_input)}"
             raise InputError(expected, describe(row.user_input), where=row.place)
+        own = [chunk.text for chunk in case.sample.retrieved_contexts]
         if count:
-            left = iter(row.texts)
-            own = [chunk.text for chunk in case.sample.retrieved_contexts]
-            fits = len(row.texts) == len(own) + count and all(text in left for text in own)
+            fits = len(row.texts) == len(own) + count and not Counter(own) - Counter(row.texts)
         else:
             planned = _contexts(case, row.variant, cases.values(), 0)
             fits = planned is not None and row.texts == [chunk.text for chunk in planned]
@@ -399,32 +382,13 @@ def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -
         InputError: an unknown variant, an answer to another question or over other contexts.
         JudgeError: every call failed.
     """
-    return _blocking(lambda: _ablation(results, answered, judge))
-
-
-def _blocking(work: Callable[[], Awaitable[T]]) -> T:
-    async def main() -> T:
-        return await work()
-
+    work = _ablation(results, answered, judge)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(main())
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:  # a notebook's loop is running already
-        try:
-            results.append(asyncio.run(main()))
-        except BaseException as error:  # noqa: BLE001 - raised below
-            errors.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    for error in errors:
-        raise error
-    return results[0]
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:  # a notebook's loop is running already
+        return pool.submit(asyncio.run, work).result()
 
 
 async def _ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -> Ablation:
@@ -440,67 +404,48 @@ async def _ablation(results: Iterable[Result], answered: Iterable[Any], judge: J
             left_out["rows without an answer"] += 1
         else:
             work.append((case, row))
-    failures: list[JudgeError] = []
-
-    async def judged(case: _Case, row: Row) -> None:
-        try:
-            await _judge(case, row, judge)
-        except JudgeError as error:  # open, as any verdict that the judge did not give
-            failures.append(error)
-            if row.variant in ("again", "without"):
-                case.said[row.variant] = [None] * len(case.noisy)
-            else:
-                case.noise[row.variant] = (0.0, 1.0)
-
-    await asyncio.gather(*(judged(case, row) for case, row in work))
-    if failures and len(failures) == len(work):
-        raise failures[0]
-    if failures:
-        left_out["answers that could not be judged: they count as open"] = len(failures)
-    undefined = sum(
-        row.variant not in ("again", "without") and row.variant not in case.noise
-        for case, row in work
+    failures = await asyncio.gather(*(_judge(case, row, judge) for case, row in work))
+    failed = [error for error in failures if error is not None]
+    if failed and len(failed) == len(work):
+        raise failed[0]
+    left_out["answers that could not be judged: they count as open"] = len(failed)
+    left_out["answers without claims"] = sum(
+        row.variant not in case.said and row.variant not in case.noise for case, row in work
     )
-    if undefined:
-        left_out["answers without claims"] = undefined
-    return _figures(cases, left_out)
+    return _figures(list(cases.values()), +left_out)
 
 
-async def _judge(case: _Case, row: Row, judge: Any) -> None:
+async def _judge(case: _Case, row: Row, judge: Any) -> JudgeError | None:
+    """What became of the sample under the row's variant. A failure leaves it open."""
     response = row.response or ""
-    if row.variant in ("again", "without"):
-        if response == case.sample.response:
-            case.said[row.variant] = [True] * len(case.noisy)
+    try:
+        if row.variant not in _CLAIMS:
+            # Relevance that is known is not judged again, and a distractor has none.
+            texts = [chunk.text for chunk in case.sample.retrieved_contexts]
+            known = dict(zip(texts, case.score.chunk_relevance, strict=True))
+            chunks = [
+                chunk.model_copy(update={"relevant": known.get(chunk.text, False)})
+                for chunk in row.retrieved_contexts
+            ]
+            changed = {"response": response, "retrieved_contexts": tuple(chunks)}
+            sample = case.sample.model_copy(update=changed)
+            if noise := _noise(score((await judge.judge(sample)).beside(sample))):
+                case.noise[row.variant] = noise
+        elif response == case.sample.response:
+            case.said[row.variant] = [(1.0, 1.0)] * len(case.noisy)
         else:
-            found = await judge.entailment([response], case.claims)
-            case.said[row.variant] = [cells[0] for cells in found.cells]
-        return
-    known = {chunk.text: chunk for chunk in case.labeled()}
-    chunks = [
-        known.get(chunk.text) or chunk.model_copy(update={"relevant": False})
-        for chunk in row.retrieved_contexts
-    ]
-    sample = Sample(
-        user_input=row.user_input,
-        response=response,
-        reference=case.sample.reference,
-        retrieved_contexts=chunks,
-    )
-    noise = _noise(score((await judge.judge(sample)).beside(sample)))
-    if noise is not None:
-        case.noise[row.variant] = noise
+            cells = (await judge.entailment([response], case.claims)).cells
+            case.said[row.variant] = [(float(c is True), float(c is not False)) for (c,) in cells]
+    except JudgeError as error:
+        if row.variant in _CLAIMS:
+            case.said[row.variant] = [(0.0, 1.0)] * len(case.noisy)
+        else:
+            case.noise[row.variant] = (0.0, 1.0)
+        return error
+    return None
 
 
-def _contrast(terms: Iterable[tuple[float, Bounds]]) -> Bounds:
-    """Between what ``Σ factor · value`` lies, each value within its own bounds."""
-    low = high = 0.0
-    for factor, bounds in terms:
-        ends = sorted((factor * bounds[0], factor * bounds[1]))
-        low, high = low + ends[0], high + ends[1]
-    return low, high
-
-
-def _estimate(values: Sequence[tuple[str, Bounds]], limits: Bounds) -> Estimate | None:
+def _estimate(values: Sequence[tuple[str, Bounds]], least: float = 0.0) -> Estimate | None:
     """The mean of the values; those of one unit (sample or cluster) are not independent."""
     if not values:
         return None
@@ -512,98 +457,81 @@ def _estimate(values: Sequence[tuple[str, Bounds]], limits: Bounds) -> Estimate 
             sums[unit] = (part + bounds[end], whole + 1)
         units: Counter[tuple[float, ...]] = Counter(sums.values())
         mean = sum(bounds[end] for _, bounds in values) / len(values)
-        ends.append((mean, bootstrap_interval(units, ratio, Resampling(), limits=limits)))
+        ends.append((mean, bootstrap_interval(units, ratio, Resampling(), limits=(least, 1.0))))
     (low, of_low), (high, of_high) = ends
     interval = of_low if low == high else covering(of_low, of_high, "bca-range")
     return Estimate(low, high, interval, len(values))
 
 
-def _bit(cell: bool | None) -> Bounds:
-    return (0.0, 1.0) if cell is None else (float(cell), float(cell))
-
-
-def _said(cases: Iterable[_Case], *variants: str) -> Iterator[tuple[_Case, int, list[Bounds]]]:
-    """Each noisy claim that has an answer of every one of the variants."""
-    for case in cases:
-        if all(variant in case.said for variant in variants):
-            for at, index in enumerate(case.noisy):
-                yield case, index, [_bit(case.said[variant][at]) for variant in variants]
-
-
-def _figures(cases: dict[str, _Case], left_out: Counter[str]) -> Ablation:
-    each = list(cases.values())
-    if any("relevant-only" in case.noise for case in each):
-        for case in each:
+def _figures(cases: list[_Case], left_out: Counter[str]) -> Ablation:
+    answered = {variant for case in cases for variant in (*case.said, *case.noise)}
+    if "relevant-only" in answered:
+        for case in cases:
             if "" in case.noise and all(case.score.chunk_relevance):
                 case.noise["relevant-only"] = case.noise[""]  # the very same chunks
-    both = list(_said(each, "again", "without"))
-    # Where there is a control, both shares are of the claims that have both answers.
-    shares = {
-        variant: [
-            (case.unit, bounds[("again", "without").index(variant) if both else 0])
-            for case, _, bounds in (both or _said(each, variant))
-        ]
-        for variant in ("again", "without")
-    }
-    moved = [
-        (case.unit, _contrast(((1, again), (-1, without)))) for case, _, (again, without) in both
+    # With both answers to compare, every figure is of the claims that have both.
+    needed = _CLAIMS & answered
+    claims = [
+        (case, i, {variant: case.said[variant][at] for variant in needed})
+        for case in cases
+        if needed and needed <= case.said.keys()
+        for at, i in enumerate(case.noisy)
     ]
-    answered = dict.fromkeys(name for case in each for name in case.noise)
-    noise = {
-        name: _estimate([(c.unit, c.noise[name]) for c in each if name in c.noise], (0.0, 1.0))
-        for name in sorted(answered, key=lambda name: (_distractors(name) if name else 0, name))
+    said = {
+        variant: _estimate([(case.unit, each[variant]) for case, _, each in claims])
+        for variant in needed
     }
-    steps = [count for name in answered if name and (count := _distractors(name))]
-    step = min(steps, default=None)
-    slopes = [(c.unit, _slope(c, step)) for c in each if step and _curve(c)[1:]]
+    effect = None
+    if needed == _CLAIMS:
+        moved = [(c.unit, difference_bounds(e["without"], e["again"])) for c, _, e in claims]
+        effect = _estimate(moved, -1.0)
+    counts = sorted(filter(None, map(_distractors, filter(None, answered - _CLAIMS))))
+    noise = {
+        name: found
+        for name in ("", "relevant-only", *(f"plus-{count}" for count in counts))
+        if (found := _estimate([(c.unit, c.noise[name]) for c in cases if name in c.noise]))
+    }
+    growth = _change(cases, f"plus-{counts[-1]}", counts[0] / counts[-1]) if counts else None
     return Ablation(
-        claims=sum(len(case.noisy) for case in each),
-        samples=sum(bool(case.noisy) for case in each),
-        again=_estimate(shares["again"], (0.0, 1.0)),
-        without=_estimate(shares["without"], (0.0, 1.0)),
-        effect=_estimate(moved, (-1.0, 1.0)),
-        noise={name: found for name, found in noise.items() if found is not None},
-        perfect_reranker=_change(each, "", "relevant-only"),
-        growth=_estimate(slopes, (-1.0, 1.0)),
-        step=step,
-        causes=_causes(both),
+        claims=sum(len(case.noisy) for case in cases),
+        samples=sum(bool(case.noisy) for case in cases),
+        again=said.get("again"),
+        without=said.get("without"),
+        effect=effect,
+        noise=noise,
+        perfect_reranker=_change(cases, "relevant-only"),
+        growth=growth and growth.change,
+        step=counts[0] if counts else None,
+        causes=_causes(claims) if effect else (),
         left_out=dict(left_out),
     )
 
 
-def _change(cases: Iterable[_Case], before: str, after: str) -> Change | None:
-    pairs = [(c.unit, c.noise[before], c.noise[after]) for c in cases if after in c.noise]
-    was = _estimate([(unit, a) for unit, a, _ in pairs], (0.0, 1.0))
-    now = _estimate([(unit, b) for unit, _, b in pairs], (0.0, 1.0))
-    fall = _estimate([(unit, _contrast(((1, a), (-1, b)))) for unit, a, b in pairs], (-1.0, 1.0))
-    return Change(was, now, fall) if was and now and fall else None
+def _change(cases: Iterable[_Case], variant: str, factor: float = 1.0) -> Change | None:
+    """From the results to the variant, over the samples that have both."""
+    pairs = [(c.unit, c.noise[""], c.noise[variant]) for c in cases if variant in c.noise]
+    was = _estimate([(unit, before) for unit, before, _ in pairs])
+    now = _estimate([(unit, after) for unit, _, after in pairs])
+    ends = ((unit, difference_bounds(before, after)) for unit, before, after in pairs)
+    change = _estimate([(unit, (factor * low, factor * high)) for unit, (low, high) in ends], -1.0)
+    return Change(was, now, change) if was and now and change else None
 
 
-def _curve(case: _Case) -> list[tuple[int, Bounds]]:
-    """A sample's noise by the number of distractors, its own answer first."""
-    names = [name for name in case.noise if not name or _distractors(name)]
-    return sorted((_distractors(name) if name else 0, case.noise[name]) for name in names)
-
-
-def _slope(case: _Case, step: int) -> Bounds:
-    """What ``step`` distractors more add, by least squares: ``Σ (k − k̄) y / Σ (k − k̄)²``."""
-    curve = _curve(case)
-    mean = sum(k for k, _ in curve) / len(curve)
-    squares = sum((k - mean) ** 2 for k, _ in curve)
-    return _contrast((step * (k - mean) / squares, bounds) for k, bounds in curve)
-
-
-def _causes(both: Iterable[tuple[_Case, int, list[Bounds]]]) -> tuple[Cause, ...]:
-    sums: dict[str, list[int]] = {}
-    for case, index, cells in both:
-        chunks = case.sample.retrieved_contexts
-        entailing = case.score.verdicts.response_claims[index].entailed_by
-        for document in dict.fromkeys(chunks[j].id or chunks[j].text for j in entailing):
-            row = sums.setdefault(document, [0] * 5)
-            for at, more in enumerate((1, *cells[0], *cells[1])):
-                row[at] += int(more)
-    causes = [Cause(name, n, (a, b), (c, d)) for name, (n, a, b, c, d) in sums.items()]
-    return tuple(sorted(causes, key=lambda c: (-sum(c.caused), -c.claims, c.document)))
+def _causes(claims: Iterable[tuple[_Case, int, dict[str, Bounds]]]) -> tuple[Cause, ...]:
+    sums: dict[str, tuple[int, float, float]] = {}
+    for case, i, each in claims:
+        low, high = difference_bounds(each["without"], each["again"])
+        chunks = [
+            case.sample.retrieved_contexts[j]
+            for j in case.score.verdicts.response_claims[i].entailed_by
+        ]
+        for document in {chunk.id or chunk.text for chunk in chunks}:
+            count, least, most = sums.get(document, (0, 0.0, 0.0))
+            sums[document] = (count + 1, least + low, most + high)
+    causes = [
+        Cause(name, count, round(low), round(high)) for name, (count, low, high) in sums.items()
+    ]
+    return tuple(sorted(causes, key=lambda c: (-c.low - c.high, -c.claims, c.document)))
 
 
 def _range(estimate: Estimate, form: str) -> str:
@@ -642,11 +570,11 @@ def _sentences(found: Ablation) -> Iterator[str]:
     elif again:
         yield f"Of {again.size} {of}, {_number(again)} were said again with the same chunks."
     if found.perfect_reranker:
-        before, after, fall = found.perfect_reranker
-        way = "falls" if fall.low > 0 else "rises" if fall.high < 0 else "goes"
+        before, after, change = found.perfect_reranker
+        way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
         yield (
             f"With relevant chunks alone, noise sensitivity {way} from {_range(before, '.2f')} to "
-            f"{_range(after, '.2f')} (difference {_span(fall, '.2f')})."
+            f"{_range(after, '.2f')} (difference {_span(change, '+.2f')})."
         )
     if found.growth and found.step:
         yield (
@@ -702,25 +630,23 @@ async def ablate(
         same = [row for row in open_rows if row.variant == "again"]
         done += [r.model_copy(update={"response": cases[r.id].sample.response}) for r in same]
         open_rows = [row for row in open_rows if row.variant != "again"]
-    slots = asyncio.Semaphore(max_concurrency)
+    queue = iter(open_rows)
 
-    async def one(row: Row) -> None:
-        async with slots:
-            if inspect.iscoroutinefunction(answer):
-                response = await answer(row.user_input, row.texts)
-            else:
-                response = await asyncio.to_thread(answer, row.user_input, row.texts)
-                if inspect.isawaitable(response):
-                    response = await response
-        if not isinstance(response, str):
-            raise InputError("a text", describe(response), where=f"the answer to {row.place}")
-        done.append(row.model_copy(update={"response": response}))
-        if path is not None:
-            _append(path, to_json(done[-1].to_dict()))
-        if on_answer is not None:
-            on_answer(len(done), len(rows))
+    async def worker() -> None:
+        for row in queue:
+            response: Any = await asyncio.to_thread(answer, row.user_input, row.texts)
+            if inspect.isawaitable(response):
+                response = await response
+            if not isinstance(response, str):
+                raise InputError("a text", describe(response), where=f"the answer to {row.place}")
+            done.append(row.model_copy(update={"response": response}))
+            if path is not None:
+                with path.open("a", encoding="utf-8", newline="\n") as file:
+                    file.write(to_json(done[-1].to_dict()) + "\n")
+            if on_answer is not None:
+                on_answer(len(done), len(rows))
 
-    await gather_all(one(row) for row in open_rows)
+    await gather_all(worker() for _ in range(max_concurrency))
     return await _ablation(results, done, judge)
 
 
@@ -739,8 +665,3 @@ def _kept(path: Path) -> dict[str, Row]:
         if row.response and row.response.strip():
             rows[row.place] = row
     return rows
-
-
-def _append(path: Path, line: str) -> None:
-    with path.open("a", encoding="utf-8", newline="\n") as file:
-        file.write(f"{line}\n")

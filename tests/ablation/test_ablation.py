@@ -35,7 +35,7 @@ def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
     # Half of each answer was noise, none of it without the wrong chunk; with two distractors
     # three of four sentences are.
     assert found.perfect_reranker is not None
-    assert [each.value for each in found.perfect_reranker] == [0.5, 0.0, 0.5]
+    assert [each.value for each in found.perfect_reranker] == [0.5, 0.0, -0.5]
     assert {name: each.value for name, each in found.noise.items()} == {
         "": 0.5,
         "relevant-only": 0.0,
@@ -49,11 +49,11 @@ def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
         "with the same chunks and 0 without the chunks they came from: 100% ("
     )
     assert second.startswith(
-        "With relevant chunks alone, noise sensitivity falls from 0.50 to 0.00 (difference 0."
+        "With relevant chunks alone, noise sensitivity falls from 0.50 to 0.00 (difference -0."
     )
     assert third.startswith("Each 2 distractors more add 0.25 (")
     assert {cause.document for cause in found.causes} == {f"bad-{i}" for i in range(10)}
-    assert all(cause.caused == (1, 1) for cause in found.causes)
+    assert all((cause.low, cause.high) == (1, 1) for cause in found.causes)
 
 
 def test_a_system_that_says_the_same_whatever_it_gets_is_not() -> None:

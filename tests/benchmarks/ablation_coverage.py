@@ -40,8 +40,11 @@ def once(random: Random, samples: int, caused: float, chance: float) -> tuple[bo
         ]  # fmt: skip
         row["response"] = ". ".join(["answer", *said])
     found = ablation(results, rows, Mind())
-    assert found.effect and found.effect.interval and found.without and found.without.interval
+    assert found.effect
+    assert found.without
     truth, effect, gone = caused * chance, found.effect.interval, found.without.interval
+    assert effect
+    assert gone
     return effect.low <= truth <= effect.high, 1 - gone.high <= truth <= 1 - gone.low
 
 
