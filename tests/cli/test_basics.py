@@ -74,6 +74,20 @@ def test_starting_loads_no_framework() -> None:
     assert heavy.isdisjoint(done.stdout.split())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_traceback(closed: str) -> None:
+    """`noisesense score x >&-` ended with AttributeError."""
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m noisesense_adapters.cli schema {closed}', sys.executable],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)

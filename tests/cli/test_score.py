@@ -104,6 +104,23 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
     assert "note: relevant: 2 samples; below 30 an interval means little." in done.err
 
 
+@pytest.mark.parametrize("option", ["--report", "--png"])
+def test_a_picture_replaces_no_file_of_somebody_elses(
+    option: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    pytest.importorskip("matplotlib", reason="the report's plots")
+    data = example_file(tmp_path)
+    path = tmp_path / {"--report": "index.html", "--png": "logo.png"}[option]
+    path.write_bytes(b"mine")
+    done = run_here(capsys, "score", data, option, path)
+    assert done.status == 2
+    assert "nothing was overwritten" in done.err
+    assert path.read_bytes() == b"mine"
+    path.unlink()
+    for _ in range(2):
+        assert run_here(capsys, "score", data, option, path).status == 0
+
+
 def test_ragcheckers_own_aggregates(tmp_path: Path, capsys: Capsys) -> None:
     """Of its two published examples, and of a third result without claims, which counts as 0."""
     examples = ragchecker_examples()
@@ -175,7 +192,10 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no file": (("none.jsonl",), ("none.jsonl", "no such file")),
     "empty": (("empty.jsonl",), ("empty.jsonl", "at least one row")),
     "another encoding": (("utf16.csv",), ("utf16.csv", "UTF-8", "UTF-16")),
-    "another schema": (("other.jsonl",), ("other.jsonl", "ragas", "--map response=COLUMN")),
+    "another schema": (
+        ("other.jsonl",),
+        ("other.jsonl", "one of 'response'", "--map response=COLUMN"),
+    ),
     "a missing column": (("texts.jsonl", "--map", "reference=gold"), ("texts.jsonl", "'gold'")),
     "no verdicts": (("texts.jsonl",), ("texts.jsonl", "--verdicts", "--judge")),
     "no such field": (("texts.jsonl", "--map", "answer=gold"), ("'answer'", "response")),

@@ -94,6 +94,36 @@ def test_of_two_schemas_that_fit_the_one_with_the_question_is_meant(tmp_path: Pa
     assert row.sample.user_input == "Capital?"
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        "question, answer, reference, contexts",
+        "question, response, ground_truth, contexts",
+        "input, output, expected_output, context",
+        "query, answer, gt_answer, documents",
+    ],
+)
+def test_the_obvious_columns_of_different_frameworks(names: str, tmp_path: Path) -> None:
+    question, response, reference, contexts = names.split(", ")
+    line = {question: "Capital?", response: "Lyon.", reference: "Paris.", contexts: ["a", "b"]}
+    row = read(write_jsonl(tmp_path / "d.jsonl", [line]), {})
+    assert row.sample is not None
+    assert [row.sample.user_input, row.sample.response, row.sample.reference] == [
+        *("Capital?", "Lyon.", "Paris.")
+    ]
+    assert len(row.sample.retrieved_contexts) == 2
+
+
+def test_two_columns_that_may_be_meant_are_an_error(tmp_path: Path) -> None:
+    line = {"question": "?", "answer": "a", "reference": "b", "gt_answer": "c", "contexts": ["d"]}
+    path = write_jsonl(tmp_path / "d.jsonl", [line])
+    with pytest.raises(
+        InputError, match="one column with the reference, got 'reference', 'gt_answer'"
+    ):
+        read_rows(path)
+    assert read(path, {"reference": "gt_answer"}).sample is not None
+
+
 def test_ids_and_clusters_of_results_and_recordings_too(tmp_path: Path) -> None:
     sample = {"user_input": "Capital?", "response": "b", "reference": "c"}
     line = {"sample": {**sample, "retrieved_contexts": ["a"]}}

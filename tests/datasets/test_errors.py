@@ -185,13 +185,13 @@ WHOLE: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
     "prose": (_file("d.jsonl", b"Dear all,\nhello\n"), ("d.jsonl, line 1", "JSON object")),
     "another schema": (
         _file("d.jsonl", b'{"prompt": "a", "completion": "b"}\n' * 30),
-        ("d.jsonl", "ragas", "RAGChecker", "'prompt'", "--map response=COLUMN"),
+        ("d.jsonl", "one of 'response'", "'prompt'", "--map response=COLUMN"),
     ),
     "a column is missing": (
         _file("d.jsonl", (_without("reference") + LF) * 30),
-        ("d.jsonl", "'reference'", "ragas", "'user_input'", "--map reference=COLUMN"),
+        ("d.jsonl", "'reference'", "'user_input'", "--map reference=COLUMN"),
     ),
-    "another CSV": (_file("d.csv", b"a,b\n1,2\n"), ("d.csv", "ragas", "'a', 'b'")),
+    "another CSV": (_file("d.csv", b"a,b\n1,2\n"), ("d.csv", "one of 'response'", "'a', 'b'")),
     "a header twice": (_file("d.csv", b"a,a\n1,2\n"), ("d.csv", "header", "'a' twice")),
     "a header not UTF-8": (_file("d.csv", b"\xfcber,b\n1,2\n"), ("d.csv", "header", "0xfc")),
     "a broken header": (_file("d.csv", b'"a"b,c\n1,2\n'), ("d.csv", "a header")),

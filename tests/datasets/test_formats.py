@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from noisesense import Sample, score
+from noisesense.errors import InputError
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DefinitionName
 from noisesense_adapters.datasets.read import count_rows, read_rows
@@ -98,32 +98,10 @@ def test_memory_does_not_grow_with_the_file(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
-@pytest.mark.parametrize("kind", ["JSON lines", "CSV"])
-def test_rows_come_before_the_file_ends(kind: str, tmp_path: Path) -> None:
-    whole = write(kind, tmp_path, PAIRS * 10)
-    lines = whole.read_bytes().splitlines(keepends=True)
-    pipe = tmp_path / f"pipe{whole.suffix}"
-    os.mkfifo(pipe)
-    arrived = threading.Event()
-
-    def feed() -> None:
-        with pipe.open("wb") as file:
-            file.writelines(lines[:40])
-            file.flush()
-            arrived.wait(300)
-            file.writelines(lines[40:])
-
-    feeder = threading.Thread(target=feed)
-    feeder.start()
-    try:
-        found = read_rows(pipe)
-        first = next(found)
-        assert isinstance(first, Row)
-        assert feeder.is_alive()
-    finally:
-        arrived.set()
-    assert 1 + sum(1 for _ in found) == 60
-    feeder.join()
+def test_a_pipe_is_refused_as_it_can_be_read_only_once(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe.jsonl")
+    with pytest.raises(InputError, match="a readable file, got something else"):
+        read_rows(pipe)
 
 
 def test_ids_and_clusters_of_known_columns(tmp_path: Path) -> None:

@@ -36,6 +36,26 @@ def test_contexts_with_something_between_them(tmp_path: Path) -> None:
     assert texts == [["c1", "c2"], ["c1", "c;;2"], ["c1"]]
 
 
+@pytest.mark.parametrize(("typed", "between"), [(r"\n", "\n"), (r"\t", "\t"), ("\\\\n", r"\n")])
+def test_escapes_are_read_as_people_type_them(
+    typed: str, between: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--split-contexts '\\n'` made every row one chunk, silently."""
+    data, out = tmp_path / "data.csv", tmp_path / "o.jsonl"
+    verdicts = '{""response_claims"": [{""text"": ""r"", ""correct"": true, ""entailed_by"": []}]}'
+    rows = "".join(f'r,f,"{cell}","{verdicts}"\n' for cell in (f"c1{between}c2", "c3"))
+    data.write_text(f"response,reference,contexts,verdicts\n{rows}")
+    run_here(capsys, "score", data, "--split-contexts", typed, "--out", out)
+    read = [row.sample for row in read_rows(out) if isinstance(row, Row) and row.sample]
+    assert [[c.text for c in s.retrieved_contexts] for s in read] == [["c1", "c2"], ["c3"]]
+
+
+def test_a_separator_in_no_cell(tmp_path: Path) -> None:
+    """It read 0.2944 where 0.1889 was right, with status 0."""
+    with pytest.raises(InputError, match=r"expected '\|' in some cell of contexts, got none in 2"):
+        read_rows(table(tmp_path, "c1\nc2", "c1"), split_contexts="|")
+
+
 def test_without_the_option_the_error_names_it(tmp_path: Path) -> None:
     (row,) = read_rows(table(tmp_path, "c1|c2"))
     assert isinstance(row, BadRow)
@@ -67,6 +87,12 @@ def test_every_row_fails_and_a_report_is_written(
 def test_help_lists_the_fields(capsys: pytest.CaptureFixture[str]) -> None:
     said = " ".join(run_here(capsys, "score", "--help").out.split())
     assert "Fields: response, reference, retrieved_contexts, user_input, verdicts, id" in said
+
+
+def test_a_cell_that_looks_like_a_set_of_dicts(tmp_path: Path) -> None:
+    """As templates leave it: it ended every command with a TypeError."""
+    (row,) = read_rows(table(tmp_path, '{{"text": "x"}}'))
+    assert isinstance(row, BadRow)
 
 
 def test_a_local_endpoint_needs_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

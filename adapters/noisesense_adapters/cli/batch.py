@@ -98,7 +98,7 @@ def export(
             base_url=base_url,
             temperature=temperature,
             columns=options.columns_of(mapping or []),
-            split_contexts=split_contexts,
+            split_contexts=options.unescaped(split_contexts),
             most_requests=max_requests,
             most_bytes=int(max_megabytes * 1_000_000),
             copies=copies,

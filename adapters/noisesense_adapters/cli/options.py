@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib import import_module
@@ -55,7 +56,9 @@ MapOption = Annotated[
 SplitOption = Annotated[
     str | None,
     typer.Option(
-        metavar="SEP", help="What stands between the contexts in a cell that holds no list."
+        metavar="SEP",
+        help="What stands between the contexts in a cell that holds no list, such as '|' or '\\n' "
+        "for a new line.",
     ),
 ]
 BaseUrlOption = Annotated[str | None, judge_panel(help="The endpoint, if not the provider's own.")]
@@ -132,6 +135,12 @@ ResultsPath = Annotated[
 ]
 
 
+def unescaped(separator: str | None) -> str | None:
+    r"""The separator as typed, with ``\n``, ``\r``, ``\t`` and ``\\`` for what they mean."""
+    marks = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
+    return separator and re.sub(r"\\([nrt\\])", lambda match: marks[match[1]], separator)
+
+
 def as_mode(name: str | None) -> Mode | None:
     return None if name is None else check_mode(name)
 
@@ -171,7 +180,18 @@ def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None
         check_folder(path.parent, option)
         if path.is_dir() or (path.exists() and dataset.exists() and path.samefile(dataset)):
             raise InputError("a file of its own", repr(str(path)), where=option)
+        if path.exists() and not _is_ours(path):
+            hint = "nothing was overwritten; choose another name"
+            expected, got = f"an earlier picture of ours, or a new file, as {path}", "another file"
+            raise InputError(expected, got, where=option, hint=hint)
         import_module("noisesense_adapters.report")
+
+
+def _is_ours(path: Path) -> bool:
+    """Is it empty, or does it begin as our reports and pictures do?"""
+    with path.open("rb") as file:
+        start = file.read(4096)
+    return not start or b'content="NoiseSense ' in start or b"Software\0NoiseSense" in start
 
 
 # 2 is an error, 6 runs that cannot be paired, 130 an interrupt: see `main`.

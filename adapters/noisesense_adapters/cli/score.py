@@ -195,7 +195,7 @@ def score(
                     summary = score_dataset(
                         dataset,
                         columns=columns,
-                        split_contexts=split_contexts,
+                        split_contexts=options.unescaped(split_contexts),
                         verdicts=verdicts,
                         judge=model,
                         **chosen,

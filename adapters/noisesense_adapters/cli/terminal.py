@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 PIPE_CLOSED = 128 + 13
@@ -33,7 +34,10 @@ def _spell(error: UnicodeError) -> tuple[str, int]:
 
 
 def prepare_streams() -> None:
-    """Let stdout and stderr take every character."""
+    """Let stdout and stderr take every character; what was closed (``>&-``) goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     codecs.register_error("noisesense", _spell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
@@ -140,7 +141,7 @@ def _config(result: _Json) -> _Json:
     return next((config for config in configs if config), as_object(None))
 
 
-_FIRST_ROWS = 20
+_FIRST_ROWS, _MOST_WITHOUT = 20, 10_000
 _NAMES = ("id", "cluster")
 _KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
     ".jsonl": files.jsonl_rows,
@@ -195,10 +196,27 @@ def read_rows(
         columns.pop("verdicts", None)
     if split_contexts == "":
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
-    read = _reader(path, first, columns, verdicts=verdicts)
+    read, rows = _reader(path, first, columns, verdicts=verdicts), chain(first, rows)
     if split_contexts is not None and isinstance(read, ColumnReader):
-        read = replace(read, schema=read.schema._replace(separator=split_contexts))
-    return (row_of(raw, read, columns, verdicts=verdicts) for raw in chain(first, rows))
+        read = replace(read, separator=split_contexts)
+        rows = _with_separator(rows, read, path)
+    return (row_of(raw, read, columns, verdicts=verdicts) for raw in rows)
+
+
+def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iterator[Raw]:
+    """The rows, if a cell of contexts holds the separator. Raises `InputError`."""
+    column, before = read.columns["retrieved_contexts"], list[Raw]()
+    for raw in islice(rows, _MOST_WITHOUT):
+        before.append(raw)
+        with suppress(InputError):
+            if (row := _object(raw)) is not None and read.separator in str(pick(row, column)):
+                return chain(before, rows)
+    raise InputError(
+        f"{read.separator!r} in some cell of contexts",
+        f"none in {len(before):,} rows",
+        where=f"{path}, split_contexts",
+        hint="what stands between two contexts?",
+    )
 
 
 def count_rows(path: str | os.PathLike[str]) -> int | None:
@@ -233,8 +251,9 @@ def _raw_rows(path: Path) -> Iterator[Raw]:
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
         raise InputError(f"a file ending in {', '.join(_KINDS)}", repr(path.name), where="input")
-    if not path.exists():
-        raise InputError("a readable file", "no such file", where=str(path))
+    if not path.is_file():
+        got = "something else, such as a pipe" if path.exists() else "no such file"
+        raise InputError("a readable file", got, where=str(path))
     return kind(path)
 
 

@@ -85,7 +85,7 @@ def parsed(text: str) -> Any:
         return ast.literal_eval(text)
     except InputError:
         raise
-    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, tokenize.TokenError):
         raise InputError("JSON", describe(text)) from None
 
 
@@ -180,37 +180,43 @@ class Schema(NamedTuple):
     reference: str
     retrieved_contexts: str
     user_input: str
-    separator: str = ""
-    """Between the chunks in one cell."""
 
 
-_SCHEMAS = (
+SCHEMAS = (
     Schema("ragas", "response", "reference", "retrieved_contexts", "user_input"),
     Schema("ragas before 0.2", "answer", "ground_truth", "contexts", "question"),
-    Schema("DeepEval", "actual_output", "expected_output", "retrieval_context", "input", "|"),
-    Schema("DeepEval", "actualOutput", "expectedOutput", "retrievalContext", "input"),
+    Schema("DeepEval", "actual_output", "expected_output", "retrieval_context", "input"),
+    Schema("DeepEval's files", "actualOutput", "expectedOutput", "retrievalContext", "input"),
     Schema("RAGChecker", "response", "gt_answer", "retrieved_context", "query"),
+    Schema("Promptfoo", "response", "reference", "contextChunks", "query"),
+    Schema("MLflow", "response", "expected_response", "retrieved_context", "request"),
+    Schema("Langfuse, LangSmith", "output", "expected_output", "context", "input"),
+    Schema("pydantic-evals", "output", "expected_output", "documents", "inputs"),
 )
+"""The columns known by name. A table may take each field from another row."""
+
+_SEPARATORS = {"retrieval_context": "|"}
+"""Between the chunks in one cell, as DeepEval writes it."""
 
 
 @dataclass(frozen=True)
 class ColumnReader:
-    """Reads rows of one schema.
+    """Reads rows by their columns.
 
     Attributes:
-        schema: the columns by default.
-        overrides: the columns that the user named instead.
+        columns: of each field; a field that may be absent is looked up by its own name.
+        separator: between chunks in a cell that holds no list.
     """
 
-    schema: Schema
-    overrides: Mapping[str, Column]
+    columns: Mapping[str, Column]
+    separator: str = ""
 
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
         """One row. Raises `InputError`."""
-        texts = {name: self._needed(row, name) for name in _NEEDED}
+        texts = {name: pick(row, self.columns[name]) for name in _NEEDED}
         with located("retrieved_contexts"):
-            contexts = chunks_of(texts["retrieved_contexts"], self.schema.separator)
-        user_input = self._optional(row, "user_input", self.schema.user_input)
+            contexts = chunks_of(texts["retrieved_contexts"], self.separator)
+        user_input = self._optional(row, "user_input")
         sample = Sample.model_validate(
             {**texts, "retrieved_contexts": contexts, "user_input": user_input or ""}
         )
@@ -219,15 +225,14 @@ class ColumnReader:
             name_of(row, _NAME_COLUMNS) or sample.key,
             name_of(row, ("cluster",)),
             sample,
-            _verdicts(self._optional(row, "verdicts", "verdicts"), sample),
+            _verdicts(self._optional(row, "verdicts"), sample),
         )
 
-    def _needed(self, row: Mapping[str, Any], field: str) -> Any:
-        return pick(row, self.overrides.get(field, getattr(self.schema, field)))
-
-    def _optional(self, row: Mapping[str, Any], field: str, name: str) -> Any:
-        column = self.overrides.get(field)
-        return row.get(name) if column is None else pick(row, column)
+    def _optional(self, row: Mapping[str, Any], field: str) -> Any:
+        column = self.columns.get(field, field)
+        return (
+            row.get(column) if isinstance(column, str) and column in FIELDS else pick(row, column)
+        )
 
 
 def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
@@ -257,34 +262,36 @@ def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
 def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnReader:
     """A reader for columns of these names.
 
+    The columns of one framework, if all that are needed are there; else each field from whichever
+    known column there is.
+
     Raises:
-        InputError: columns are missing from every known schema and not overridden.
+        InputError: a field has no known column and is not overridden, or it has several.
     """
-    present = list(names)
-    known = set(present)
+    present = list(dict.fromkeys(names))
+    columns = dict(overrides)
+    fields = [name for name in (*_NEEDED, "user_input") if name not in overrides]
 
     def missing(schema: Schema) -> list[str]:
-        return [
-            field
-            for field in _NEEDED
-            if field not in overrides and getattr(schema, field) not in known
-        ]
+        return [name for name in fields if getattr(schema, name) not in present]
 
-    # If several fit, the one whose question column is also there.
-    best = min(_SCHEMAS, key=lambda s: (len(missing(s)), s.user_input not in known))
-    absent = missing(best)
-    if not absent:
-        return ColumnReader(best, overrides)
-    if len(absent) == len(_NEEDED):
-        expected = "the columns of ragas, DeepEval, Promptfoo or RAGChecker, or of a recording"
-    else:
-        columns = " and ".join(repr(getattr(best, field)) for field in absent)
-        expected = f"{columns} beside the other columns of {best.framework}"
-    field = absent[0]
-    raise InputError(
-        expected,
-        f"only {named(present)}" if present else "no columns",
-        hint=f"name the column: --map {field}=COLUMN, in Python columns={{{field!r}: …}}",
+    whole = min(SCHEMAS, key=lambda schema: len(missing(schema)))
+    if set(missing(whole)) <= {"user_input"}:
+        columns |= {name: getattr(whole, name) for name in fields if name not in missing(whole)}
+    for name in fields:
+        known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
+        found = [column for column in known if column in present]
+        if name in columns or (name == "user_input" and not found):
+            continue
+        if len(found) != 1:
+            expected = f"one column with the {name}" if found else f"one of {named(known)}"
+            got = named(found) if found else f"only {named(present)}" if present else "no columns"
+            hint = f"name the column: --map {name}=COLUMN, in Python columns={{{name!r}: …}}"
+            raise InputError(expected, got, where=name, hint=hint)
+        columns[name] = found[0]
+    contexts = columns["retrieved_contexts"]
+    return ColumnReader(
+        columns, _SEPARATORS.get(contexts, "") if isinstance(contexts, str) else ""
     )
 
 

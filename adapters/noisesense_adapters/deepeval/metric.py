@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_OPTIMIZER = "deepeval.optimizer.scorer.utils"  # where each of its algorithms calls a metric
+# Where DeepEval calls a metric and reads its score as higher is better.
+_HIGHER_IS_BETTER = {"deepeval.optimizer.scorer.utils", "deepeval.metrics.dag.nodes"}
 
 
 class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
@@ -299,11 +300,11 @@ async def _measure(
     show_indicator: bool,
     in_component: bool,
 ) -> float | None:
-    optimizing = _is_optimizing()
-    if optimizing and not metric.higher_is_better:
+    needs_higher = _reads_higher_as_better()
+    if needs_higher and not metric.higher_is_better:
         raise InputError(
             "a metric where higher is better",
-            f"{type(metric).__name__}: DeepEval's optimizer would look for more noise",
+            f"{type(metric).__name__}: DeepEval would take more noise for better",
             where="metrics",
             hint=f"use NoiseRobustnessMetric(mode={metric.mode!r})",
         )
@@ -316,7 +317,7 @@ async def _measure(
     ):
         try:
             measurement, judge = await _measurement(metric, test_case, blocking)
-            if optimizing and measurement.value is None:
+            if needs_higher and measurement.value is None:
                 raise not_a_number(measurement, metric.mode)
         except Exception as error:
             failure, cause = error, error.__cause__
@@ -396,10 +397,10 @@ async def _measurement(
     return measurement, judge
 
 
-def _is_optimizing() -> bool:
-    """Is DeepEval's prompt optimizer measuring? Only the calls that led here show it."""
+def _reads_higher_as_better() -> bool:
+    """Does the caller? Only the calls that led here show it."""
     frame: FrameType | None = sys._getframe()  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_globals.get("__name__") != _OPTIMIZER:
+    while frame is not None and frame.f_globals.get("__name__") not in _HIGHER_IS_BETTER:
         frame = frame.f_back
     return frame is not None
 

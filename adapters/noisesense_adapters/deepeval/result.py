@@ -114,8 +114,8 @@ def cost_of(judge: Judge, usage: Usage) -> Cost:
 
 
 def not_a_number(measurement: Measurement, mode: Mode) -> NoiseSenseError:
-    """The optimizer would fail with ``float(None)``, and would not say on which test case."""
-    reason = f"{measurement.reason} DeepEval's optimizer needs a number"
+    """Where DeepEval needs one: it would fail on None, and would not say on which test case."""
+    reason = f"{measurement.reason} DeepEval needs a number here"
     score = measurement.score
     if score is None:
         return UndeterminedScoreError(f"{reason}.")

@@ -52,7 +52,7 @@ def write_png(
     with plots.drawing():
         figure = _figure(summary, title)
         try:
-            figure.savefig(target, format="png", dpi=dpi, metadata={"Software": None})
+            figure.savefig(target, format="png", dpi=dpi, metadata={"Software": "NoiseSense"})
         except OSError as error:
             got = error.strerror or type(error).__name__
             raise InputError("a file that can be written", got, where=str(target)) from error

@@ -1,0 +1,117 @@
+"""The bench of real models: its data are sound, and what it counts is what was replied."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from judge_forms import FORMS, Form, keyed, lines, lines_last, verdict_list  # noqa: E402
+from judge_quality import (  # noqa: E402
+    Split,
+    Text,
+    candidate,
+    compare,
+    labels,
+    measure,
+    texts,
+)
+
+from support.real_model import Exchange, Recorder  # noqa: E402
+
+
+def test_enough_cells_of_each_kind_in_both_halves() -> None:
+    cells = [(text, each, truth) for text in texts() for each, truth in text.statements]
+    assert len(cells) >= 300
+    halves = Counter(text.half for text, _, _ in cells)
+    assert set(halves) == {"tune", "held"}
+    assert abs(halves["tune"] - halves["held"]) <= 10
+    assert 0.4 <= sum(truth for _, _, truth in cells) / len(cells) <= 0.6
+    kinds = Counter((text.kind, text.half) for text, _, _ in cells)
+    assert {kind for kind, half in kinds if half == "tune"} == {
+        kind for kind, half in kinds if half == "held"
+    }
+    assert sum(count for (kind, _), count in kinds.items() if kind == "plain") >= 60
+    # No statement, and no text, is in both halves or there twice.
+    assert len({text.text for text in texts()}) == len(texts())
+    for text in texts():
+        assert len({each for each, _ in text.statements}) == len(text.statements)
+    listed = (HERE / "data/decomposition.jsonl").read_text("utf-8").splitlines()
+    assert sum("claims" in json.loads(line) for line in listed) >= 25
+
+
+def test_claims_found_against_those_listed() -> None:
+    listed = ["Elena Rossi painted the picture.", "The picture was painted in 1887."]
+    assert compare(listed, listed) == Split(2, 2)
+    both = ["The picture was painted by Elena Rossi in 1887."]
+    assert compare(listed, both) == Split(2, 1, missed=0, added=0, merged=1)
+    found = ["She painted the picture.", "The picture was painted in 1887.", "Rome is old."]
+    assert compare(listed, found) == Split(2, 3, missed=1, added=2, merged=0)
+    japanese = ["日本の首都は東京です。", "東京の人口は約1400万人です。"]
+    assert compare(japanese, japanese[:1]) == Split(2, 1, missed=1)
+
+
+@pytest.mark.parametrize(
+    ("read", "reply", "answers"),
+    [
+        (keyed, 'Sure: {"1": "yes", "3": "No."}', [True, None, False]),
+        (keyed, "yes", [None, None, None]),
+        (lines, "1. yes\n2) no", [True, False, None]),
+        (lines_last, "1. The sea is no lake: yes\n2. It is: no", [True, False, None]),
+        (verdict_list, '{"verdicts":[{"id":2,"entailed":true}]}', [None, True, None]),
+    ],
+)
+def test_replies_are_read_as_they_are(read: object, reply: str, answers: list[object]) -> None:
+    assert callable(read)
+    assert read(reply, 3) == answers
+
+
+class Scripted(Recorder):
+    """Replies yes to everything, but to what it was told."""
+
+    def answer(self, path: str, body: bytes) -> Exchange:
+        request = json.loads(body)
+        words = "" if "silent" in request["messages"][0]["content"] else "Yes."
+        reply = {
+            "choices": [{"message": {"content": words}}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 1},
+        }
+        self.exchanges.append(Exchange(request, 200, reply, 0.5))
+        return self.exchanges[-1]
+
+
+def test_the_table_counts_every_cell_once() -> None:
+    given = [
+        Text("plain", "tune", "The sea.", (("It is the sea.", True), ("A lake.", False))),
+        Text("names", "tune", "The tower.", (("It is silent.", False),)),
+    ]
+    (form,) = [each for each in FORMS if each.name == "each: says"]
+    recorder = Scripted("", "scripted")
+    both, plain = measure(form.name, candidate(form, recorder), given, [recorder])
+    # Right: the first. A false yes: the second. Open: the third; balanced (1/1 + 0/2) / 2.
+    assert both.shown[2:] == ["1 of 3, 33%", "1 of 2", "0 of 1", "50%", "1", "3", "30", "2"]
+    assert plain.shown[1:5] == ["tune, plain", "1 of 2, 50%", "1 of 1", "0 of 1"]
+
+
+def test_a_file_of_labels_is_balanced_and_leaves_out_what_is_undecided(tmp_path: Path) -> None:
+    claim = {"text": "A claim.", "correct": None, "entailed_by": [1], "undetermined": [2]}
+    chunks = [{"text": "No."}, {"text": "It says a claim."}, {"text": "Who knows?"}]
+    row = {"id": "1", "verdicts": {"response_claims": [claim], "chunks": chunks}}
+    file = tmp_path / "labels.jsonl"
+    file.write_text(json.dumps(row) + "\n", "utf-8")
+    found = labels(file, 10)
+    assert {(text.text, text.statements) for text in found} == {
+        ("It says a claim.", (("A claim.", True),)),
+        ("No.", (("A claim.", False),)),
+    }
+
+
+def test_forms_have_names_of_their_own() -> None:
+    assert len({form.name for form in FORMS}) == len(FORMS)
+    assert all(isinstance(form, Form) for form in FORMS)
