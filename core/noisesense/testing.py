@@ -18,6 +18,7 @@ import asyncio
 import json
 import math
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -346,16 +347,14 @@ class _ScriptedLLM:
                 self._entailed |= {(texts[j], c.text) for c in side for j in c.entailed_by}
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        data = json.loads(prompt.splitlines()[-1])
-        if data.get("text") == self._failing:
+        said: dict[str, str] = dict(re.findall(r'(?m)^(Text|\d+)[:.] (".*")$', prompt))
+        text, *statements = (json.loads(quoted) for quoted in said.values())
+        if text == self._failing:
             raise RuntimeError(f"Authorization: Bearer {_KEY}; the prompt was {prompt}")
-        reply: dict[str, Any] = {"claims": self._claims.get(data.get("text", ""))}
-        if "premise" in data:
-            verdicts = [
-                {"id": int(number), "entailed": (data["premise"], claim) in self._entailed}
-                for number, claim in data["claims"].items()
-            ]
-            reply = {"verdicts": verdicts}
+        reply: dict[str, Any] = {"claims": self._claims.get(text)}
+        if statements:
+            words = ("yes" if (text, each) in self._entailed else "no" for each in statements)
+            reply = {str(number): word for number, word in enumerate(words, start=1)}
         return schema.model_validate(reply), Usage(calls=1)
 
 

@@ -24,7 +24,6 @@ from noisesense import (
     score,
 )
 from noisesense.jsonl import to_json
-from noisesense.judging.batch import StoredJudge
 from noisesense.judging.prompts import Prompts
 from noisesense_adapters.batch import (
     BatchJudge,
@@ -136,9 +135,10 @@ def test_three_files_judge_a_run_as_a_judge_that_asks_directly(folder: Path, cou
     assert found == directly(pairs, Mind(pairs).answer)
 
 
-def stored(folder: Path) -> StoredJudge:
-    with VerdictStore(folder / "judged.db") as store:
-        return StoredJudge(store)
+def stored(folder: Path, **options: Any) -> BatchJudge:
+    """A judge that asks nothing, over what the files have brought."""
+    llm = OpenAILLM("gpt-4.1-mini")
+    return BatchJudge(llm, store=VerdictStore(folder / "judged.db"), **options)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,8 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
     assert min(server.counts.values()) >= 0.01 * len(server.seen)
     assert len(made[0].files) > 1
     assert made[-1].judged == samples
-    score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
+    judge = stored(folder, plan=plan)
+    score_dataset(folder / "data.jsonl", judge=judge, out=folder / "out.jsonl")
     found = scores(read_results(folder / "out.jsonl"))
     assert found == directly(pairs, Mind(pairs).answer, plan=plan)
     assert any(unanswered for *_, unanswered in found)
@@ -191,18 +192,20 @@ def test_three_files_are_enough_though_requests_fail(folder: Path) -> None:
     assert server.requests == 2 * 400 + made[1].requests + 3 * made[2].requests
     assert min(server.counts.values()) >= 0.01 * server.requests
     assert export(folder, plan="full").files == ()
-    score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
+    judge = stored(folder, plan="full")
+    score_dataset(folder / "data.jsonl", judge=judge, out=folder / "out.jsonl")
     found = scores(read_results(folder / "out.jsonl"))
     assert found == directly(pairs, Mind(pairs).answer, plan="full")
     lazy = directly(pairs, Mind(pairs).answer)
     assert [each[1] for each in found] == [each[1] for each in lazy]
 
 
-def test_votes_and_packs_are_asked_as_directly(folder: Path) -> None:
-    pairs = pairs_of(8)
+@pytest.mark.parametrize("check", ["list", "each"])
+def test_votes_and_single_claims_are_asked_as_directly(folder: Path, check: str) -> None:
+    pairs = pairs_of(4)
     written(folder / "data.jsonl", pairs)
     llm = ScriptedLLM(Mind(pairs).answer)
-    options = {"votes": 3, "chunks_per_call": 3}
+    options = {"votes": 3, "check": check}
     judge = LLMJudge(llm, **options)  # type: ignore[arg-type]
     for sample, _ in pairs:
         asyncio.run(judge.judge(sample))
@@ -210,11 +213,10 @@ def test_votes_and_packs_are_asked_as_directly(folder: Path) -> None:
         rounds(folder, server, **options)
     # Votes on one thing are equal prompts and several requests. (Equal texts are asked once.)
     assert server.requests <= len(llm.prompts) <= server.requests + 10
-    assert set(server.seen) == {call.key for call in VerdictStore(folder / "judged.db").calls()}
 
 
 def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) -> None:
-    pairs = pairs_of(10)
+    pairs = run_pairs()[:10]
     written(folder / "data.jsonl", pairs)
     with BatchServer(Mind(pairs)) as server, OpenAI(base_url=server.base_url, api_key="x") as c:
         for file in export(folder).files:
@@ -232,7 +234,8 @@ def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) 
         for sample, _ in pairs:
             asyncio.run(judge.judge(sample))
     assert asked
-    assert not any('"text"' in prompt for prompt in asked)  # no text is split a second time
+    # No text is split a second time, but where the first reply said that it makes no claims.
+    assert all("Statements:" in prompt or "(attempt 2)" in prompt for prompt in asked)
     assert export(folder).requests == 0
 
 
@@ -346,7 +349,7 @@ def test_wrong_and_foreign_files_change_nothing(folder: Path) -> None:
         import_answers(own, store=folder / "nothing.db")
     with VerdictStore(folder / "judged.db") as store:
         assert store.requests() == before
-        assert store.calls() == []
+        assert store.stats() == []
     # Among its own, foreign answers and broken lines are counted and passed over.
     text = own.read_text()
     own.write_text("{\n[]\n" + '{"custom_id": "x", "error": {"code": "y"}}\n' + text + text[:50])
@@ -363,8 +366,8 @@ def test_other_samples_or_prompts_while_requests_are_open(folder: Path) -> None:
     before = (folder / "round.jsonl").read_bytes()
     answers = answered(folder, pairs)
     written(folder / "data.jsonl", pairs[2:])
-    for options in ({}, {"prompts": Prompts(version="2")}, {"model": "gpt-5"}, {"votes": 2}):
-        with pytest.raises(InputError, match=r"4 requests to gpt-4\.1-mini, prompts 1, have no"):
+    for options in ({}, {"prompts": Prompts(version="3")}, {"model": "gpt-5"}, {"votes": 2}):
+        with pytest.raises(InputError, match=r"4 requests to gpt-4\.1-mini, prompts 2, have no"):
             export(folder, **options)
     assert (folder / "round.jsonl").read_bytes() == before
     forced = export(folder, "next.jsonl", force=True)
@@ -431,8 +434,9 @@ def test_of_copies_the_first_usable_answer_is_taken(folder: Path) -> None:
     assert (made.taken, made.unusable, made.known) == (5, 1, 16)
     assert (made.open, made.left) == ({"batch_expired": 1}, 1)
     with VerdictStore(folder / "judged.db") as store:
-        paid = [(call.usage.calls, call.usage.input_tokens) for call in store.calls()]
-    assert sorted(paid) == [(2, 20), *[(3, 30)] * 4]
+        (paid,) = store.stats()
+    # Of four that can be used; of one of them a copy has expired.
+    assert (paid.calls, paid.usage.calls, paid.usage.input_tokens) == (4, 11, 110)
     again = import_answers(*files, store=folder / "judged.db")
     assert (again.taken, again.known, again.left) == (0, 15, 1)
 
@@ -461,7 +465,7 @@ def test_a_model_that_never_answers_ends(folder: Path) -> None:
         # The reference's claims are given up for, too.
         assert made.requests == 2, number
         with VerdictStore(folder / "judged.db") as store:
-            put_replies(store, [(each.key, "I cannot say.") for each in store.requests()])
+            put_replies(store, [(key, "I cannot say.") for key in store.requests()])
     errors: list[Exception] = []
     made = export(folder, on_error=errors.append)
     assert (made.requests, made.failed, made.files) == (0, 1, ())
@@ -514,15 +518,3 @@ def test_bad_arguments_before_anything_is_written(folder: Path) -> None:
             export(folder, **options)  # type: ignore[arg-type]
     assert (folder / "notes.jsonl").read_text() == '{"a": 1}\n'
     assert not list(folder.glob(".*"))
-
-
-def test_stored_verdicts_of_several_models_or_of_none(folder: Path) -> None:
-    pairs = pairs_of(1)
-    with VerdictStore(folder / "judged.db") as store:
-        with pytest.raises(InputError, match="got none"):
-            StoredJudge(store)
-        for name in ("one", "two"):
-            llm = ScriptedLLM(Mind(pairs).answer, name=name)
-            asyncio.run(LLMJudge(llm, store=store).judge(pairs[0][0]))
-        with pytest.raises(InputError, match=r"got one, options \w+ and two, options"):
-            StoredJudge(store)

@@ -47,7 +47,7 @@ from langchain_openai import ChatOpenAI  # noqa: E402
 
 from noisesense import Judgement, LLMJudge, Verdicts  # noqa: E402
 from noisesense.errors import JudgeError, ReplyError  # noqa: E402
-from noisesense.judging.prompts import DEFAULT_PROMPTS, VerdictList  # noqa: E402
+from noisesense.judging.prompts import DEFAULT_PROMPTS, answers_form  # noqa: E402
 from noisesense_adapters.toolbox import running  # noqa: E402
 from support import misbehavior as bad  # noqa: E402
 from support.faults import (  # noqa: E402
@@ -225,7 +225,7 @@ async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
     """What is read of one reply, cut after each such number of bytes."""
     sample, truth = pairs()[1]
     prompt = DEFAULT_PROMPTS.verification(
-        {1: sample.reference}, {i: c.text for i, c in enumerate(truth.response_claims, start=1)}
+        sample.reference, {i: c.text for i, c in enumerate(truth.response_claims, start=1)}
     )
     answer = [claim.correct for claim in truth.response_claims]
     whole = drafted(form)(mind().answer(prompt)).encode()
@@ -237,7 +237,7 @@ async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
             for end in ends:
                 text = whole[:end].decode(errors="ignore")
                 try:
-                    reply, _ = await llm.generate(prompt, VerdictList)
+                    reply, _ = await llm.generate(prompt, answers_form(len(answer)))
                 except ReplyError:
                     outcomes["unusable"] += 1
                 except JudgeError:
@@ -245,7 +245,7 @@ async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
                 except Exception:  # noqa: BLE001 - this is what is counted
                     outcomes["RAW"] += 1
                 else:
-                    found = [each.entailed for each in reply.verdicts]
+                    found = [reply.by_number.get(i) for i in range(1, len(answer) + 1)]
                     outcomes["exact" if found == answer else "WRONG"] += 1
     return outcomes
 

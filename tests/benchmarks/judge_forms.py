@@ -178,14 +178,17 @@ QUESTIONS = {
     "follows": "Does the statement follow from the text?",
     "implied": "Does the text state or clearly imply the statement?",
 }
+_WHEN = (
+    " Answer yes if the text says so. Answer no if the text says something else or does not say."
+)
 _SAYS = QUESTIONS["says"] + _END
 _QUOTED = 'Text:\n"""\n{text}\n"""\n\nStatement: {statement}\n\n{question}'
 _FIRST = "{question}\n\nText: {text}\n\nStatement: {statement}"
 _EACH_LIST = "For each statement: does the text say that it is true?"
-_KEYED = (
-    f"{_EACH_LIST} Answer yes or no, in JSON by the numbers of the statements:"
-    ' {"1": "yes or no", …}'
-)
+_KEYED = f"{_EACH_LIST} Answer yes or no, in JSON by the numbers of the statements."
+_KEYED_WHEN = f"{_EACH_LIST}{_WHEN} Reply in JSON, by the numbers of the statements."
+_KEYED_EXAMPLE = f'{_EACH_LIST}{_WHEN} Reply in JSON: {{"1": "yes or no", "2": …}}'
+_LINES_WHEN = f"{_EACH_LIST}{_WHEN} Reply with one line for each: its number, and yes or no."
 _LINES = f"{_EACH_LIST} Answer with one line each: its number and yes or no."
 _REPEATED = f"{_EACH_LIST} Repeat each statement with its number, and write yes or no behind it."
 _REPEATED_JSON = f'{_EACH_LIST} Reply in JSON: each statement and "yes" or "no".'
@@ -198,11 +201,23 @@ FORMS: tuple[Form, ...] = (
         Form(f"each: {name}", each(question + _END), first_word, None, (8, 0), True)
         for name, question in QUESTIONS.items()
     ),
+    Form("each: when", each(_SAYS.removesuffix(_END) + _WHEN), first_word, None, (8, 0), True),
+    Form(
+        "each: according, when",
+        each(QUESTIONS["according"] + _WHEN),
+        first_word,
+        None,
+        (8, 0),
+        True,
+    ),
     Form("each: says, quoted", each(_SAYS, _QUOTED), first_word, None, (8, 0), True),
     Form("each: says, question first", each(_SAYS, _FIRST), first_word, None, (8, 0), True),
     Form("each: says, schema", each(_SAYS), answer_field, answer_schema, (24, 0), True),
     Form("list: keyed, schema", several(_KEYED), keyed, keyed_schema, (10, 16)),
-    Form("list: keyed, plain", several(_KEYED), keyed, None, (10, 32)),
+    Form("list: keyed when, schema", several(_KEYED_WHEN), keyed, keyed_schema, (10, 16)),
+    Form("list: keyed example, schema", several(_KEYED_EXAMPLE), keyed, keyed_schema, (10, 16)),
+    Form("list: keyed example, plain", several(_KEYED_EXAMPLE), keyed, None, (10, 32)),
+    Form("list: lines when", several(_LINES_WHEN), lines, None, (10, 16)),
     Form("list: lines", several(_LINES), lines, None, (10, 16)),
     Form("list: repeated lines", several(_REPEATED), lines_last, None, (40, 16)),
     Form("list: repeated, schema", several(_REPEATED_JSON), repeated, repeated_schema, (60, 32)),

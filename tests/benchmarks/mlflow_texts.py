@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from support.mind import data_of, reply_of
 from support.server import ScriptedServer
 
 QUESTION = "Who painted it?"
@@ -44,11 +45,10 @@ class AgreeableMind:
     def answer(self, prompt: str) -> str:
         self.prompts.append(prompt)
         if "Reply in JSON" in prompt:  # ours
-            claims = json.loads(prompt.splitlines()[-1]).get("claims")
+            claims = data_of(prompt).get("claims")
             if claims is None:
                 return '{"claims": ["One claim."]}'
-            verdicts = [{"id": int(number), "entailed": False} for number in claims]
-            return json.dumps({"verdicts": verdicts})
+            return reply_of([{"id": number, "entailed": False} for number in claims])
         if '"verdict"' in prompt:
             verdict = {"statement": "One claim.", "reason": "so", "verdict": 1}
             return json.dumps({"statements": [verdict]})
@@ -91,8 +91,8 @@ def texts_of_ragas(prompts: list[str], modes: list[str]) -> Texts:
 
 
 def texts_of_ours(prompts: list[str], modes: list[str]) -> Texts:
-    """From our prompts: their last line is the data."""
-    data = [json.loads(prompt.splitlines()[-1]) for prompt in prompts]
+    """From our prompts."""
+    data = [data_of(prompt) for prompt in prompts]
     texts = [each["text"] for each in data if "text" in each and each["text"] != RESPONSE]
     premises = [each["premise"] for each in data if "premise" in each]
     # Asked at once, they come in any order.

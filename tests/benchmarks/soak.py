@@ -42,7 +42,7 @@ from noisesense import (  # noqa: E402
     VerdictStore,
     score,
 )
-from support.mind import Mind, data_of  # noqa: E402
+from support.mind import Mind, data_of, items_of, reply_of  # noqa: E402
 from support.tables import Shape, random_pair  # noqa: E402
 
 WORKERS, CONCURRENCY, AT_ONCE = 4, 16, 4
@@ -73,18 +73,17 @@ def mind(number: int) -> Mind:
     return Mind([pair(number)])
 
 
-def spoiled(reply: dict[str, Any], rng: random.Random) -> str | None:
+def spoiled(text: str, rng: random.Random) -> str | None:
     """A reply that shows its fault; None is a refused connection."""
-    text = json.dumps(reply)
-    kind = rng.randrange(6 if "verdicts" in reply else 4)
+    kind = rng.randrange(4 if "claims" in text else 6)
     if kind == 0:
         return None
     if kind < 4:
         return ["", "I would rather not say.", text[: len(text) // 2]][kind - 1]
-    items = reply["verdicts"]
+    items = items_of(text)
     if kind == 4:  # half are missing, and there is one that nobody asked for
-        return json.dumps({"verdicts": [*items[::2], {"id": 99, "entailed": True}]})
-    return json.dumps({"verdicts": items + [{**i, "entailed": not i["entailed"]} for i in items]})
+        return reply_of([*items[::2], {"id": 99, "entailed": True}])
+    return reply_of(items + [{**i, "entailed": not i["entailed"]} for i in items])
 
 
 class Model:
@@ -100,12 +99,12 @@ class Model:
         await asyncio.sleep(0.001)
         data = data_of(prompt)
         text = next(each for each in (data.get("text"), data.get("premise")) if each)
-        reply = mind(int(text[text.index("(") + 1 : text.index(")")])).reply(data)
+        reply = mind(int(text[text.index("(") + 1 : text.index(")")])).answer(prompt)
         bad = self._rng.random() < FAULTY
         line = f"{'bad ' if bad else 'good'} {hashlib.sha256(prompt.encode()).hexdigest()[:16]}\n"
         os.write(self._log, line.encode())
         usage = Usage(calls=1)
-        content = spoiled(reply, self._rng) if bad else json.dumps(reply)
+        content = spoiled(reply, self._rng) if bad else reply
         if content is None:
             raise JudgeError("refused")
         try:

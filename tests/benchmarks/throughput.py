@@ -93,13 +93,6 @@ def at_once(path: Path) -> Means:
     return _means(score_dataset(path))
 
 
-def by_two(path: Path) -> Means:
-    """As ``noisesense score --workers 2`` does it."""
-    from noisesense_adapters.datasets import score_dataset
-
-    return _means(score_dataset(path, workers=2))
-
-
 def _means(found: Any) -> Means:
     for mode in (found.relevant, found.irrelevant):
         print(
@@ -145,7 +138,6 @@ def _numpy_means(samples: Iterator[dict[str, Any]]) -> Means:
 
 ROWS: dict[str, tuple[str, Callable[[Path], Means]]] = {
     "at once": ("noisesense score", at_once),
-    "by two": ("noisesense score --workers 2", by_two),
     "one by one": ("noisesense, line by line", one_by_one),
     "beside": ("noisesense score, {}", at_once),
     "streamed": ("RAGChecker's formula, streamed", numpy_streamed),

@@ -15,7 +15,7 @@ from support.command import environment, run
 from support.command_here import run_here
 
 COMMANDS = (
-    *("demo", "schema", "promptfoo-init", "promptfoo-check", "store", "batch"),
+    *("demo", "schema", "promptfoo-init", "store", "batch"),
     *("score", "compare", "offenders", "export-labels", "agreement", "sensitivity"),
     *("stability", "trust", "import-labels"),
 )

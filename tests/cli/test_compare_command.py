@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from noisesense import (
 )
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.score import score_dataset
-from support.command_here import run_here
+from support.command_here import Done, run_here
 from support.tables import random_pairs
 
 Capsys = pytest.CaptureFixture[str]
@@ -81,23 +82,38 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
     assert found.relevant.interval is not None
     low, high = found.relevant.interval[:2]
     assert (done.status, done.err) == (0, "")
-    assert [line.split() for line in done.out.splitlines()] == [
-        line.split()
-        for line in (
-            "40 samples in both, paired by id; definition ragas, lower is better",
-            "",
-            "mode pairs undetermined undefined mean A mean B difference interval B is",
-            f"relevant 40 0 0 0.0000 0.1250 +0.1250 {low:.4f} to {high:.4f} worse",
-            "irrelevant 40 0 0 0.0000 0.0000 +0.0000 -0.0881 to 0.0881 undecided",
-            "",
-            "claims whose kind changed: 20 correct → relevant noise",
-            "",
-            "samples that changed, largest change first (1 of 20):",
-            "q0: relevant 0.0000 → 0.2500",
-            'correct → relevant noise: "claim 0"',
-        )
-    ]
+    assert done.out.startswith(
+        "40 samples in both, paired by id; definition ragas, lower is better\n\n"
+    )
+    assert column(done, "relevant") == {
+        "pairs": "40",
+        "undetermined": "0",
+        "undefined": "0",
+        "mean of A": "0.0000",
+        "mean of B": "0.1250",
+        "difference": "+0.1250",
+        "its interval": f"{low:.4f} to {high:.4f}",
+        "B is": "worse",
+    }
+    assert done.out.endswith(
+        "\nclaims whose kind changed (absent: that version's response does not make it):\n"
+        "  20 correct → relevant noise\n"
+        "\nsamples that changed, largest change first (1 of 20):\n"
+        "  q0: relevant 0.0000 → 0.2500\n"
+        '    correct → relevant noise: "claim 0"\n'
+    )
+    assert max(map(len, done.out.splitlines())) <= 80
     assert low > 0
+
+
+def column(done: Done, mode: str) -> dict[str, str]:
+    """What the table says of a mode."""
+    _, table, *_ = done.out.split("\n\n")
+    head, *lines = table.splitlines()
+    at = {"relevant": 1, "irrelevant": 2}[mode]
+    assert head.split() == ["relevant", "irrelevant"]
+    rows = [re.split("  +", line.strip()) for line in lines]
+    return {row[0]: row[at] for row in rows}
 
 
 def test_json_is_the_comparison(tmp_path: Path, capsys: Capsys) -> None:
@@ -155,10 +171,10 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
 def test_the_same_and_too_few_to_say_are_two_answers(tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, list(run_of(BEFORE)), list(run_of(WORSE)))
     answers = {
-        margin: run_here(capsys, "compare", a, b, "--margin", margin).out.splitlines()[3]
+        margin: column(run_here(capsys, "compare", a, b, "--margin", margin), "relevant")
         for margin in ("0.05", "0.12", "0.3")
     }
-    assert [line.split(" to 0.")[1].split(maxsplit=1)[1] for line in answers.values()] == [
+    assert [each["B is"] for each in answers.values()] == [
         "worse", "too few to say", "the same within 0.3",
     ]  # fmt: skip
     found = json.loads(run_here(capsys, "compare", a, b, "--margin", "0.3", "--json").out)
@@ -227,12 +243,11 @@ def test_what_open_verdicts_could_undo_is_not_decided(
     done = run_here(capsys, "compare", *write(tmp_path, *runs), *options)
     assert done.status == status
     assert [part for part in told if part not in done.err] == []
-    line = next(line for line in done.out.splitlines() if line.startswith("relevant "))
-    assert line.split()[2] == str(max(gaps_a, gaps_b))
-    assert line.endswith(" undecided")
+    found = column(done, "relevant")
+    assert (found["undetermined"], found["B is"]) == (str(max(gaps_a, gaps_b)), "undecided")
     most = max(gaps_a, gaps_b) / 4 / SAMPLES
     shown = f"-{most:.4f} to +0.0000" if gaps_a else f"+0.0000 to +{most:.4f}"
-    assert shown in line
+    assert found["difference"] == shown
 
 
 def test_worse_in_spite_of_open_verdicts(tmp_path: Path, capsys: Capsys) -> None:
@@ -277,8 +292,8 @@ def test_a_regression_is_worse_with_and_without_ids(
     assert done.status == 1
     by = "id" if ids else "question and reference"
     assert done.out.startswith(f"300 samples in both, paired by {by};")
-    line = next(line for line in done.out.splitlines() if line.startswith("relevant "))
-    assert line.split()[1:7] == ["300", "0", "0", "0.0000", "0.2500", "+0.2500"]
+    found = column(done, "relevant")
+    assert [*found.values()][:6] == ["300", "0", "0", "0.0000", "0.2500", "+0.2500"]
 
 
 def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
@@ -317,8 +332,7 @@ def test_versions_without_ids_are_paired_by_their_questions(
     a, b = write(tmp_path, list(run_of(BEFORE, ids="")), list(run_of(WORSE, "Another.", "")))
     done = run_here(capsys, "compare", a, b)
     assert done.out.startswith("40 samples in both, paired by question and reference")
-    # Of a content's key the beginning is enough.
-    assert f"{sample(0).key[:12]}…: relevant" in done.out
+    assert f"  {sample(0).user_input}: relevant" in done.out
 
 
 def test_every_kind_of_file_with_verdicts(tmp_path: Path, capsys: Capsys) -> None:
@@ -392,10 +406,11 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "offenders", a, "--examples", "2")
     assert done.status == 0
     assert done.out.splitlines() == [
-        "claims  undetermined  alone  relevant  irrelevant  samples  retrieved    rate  interval"
-        "          document",
-        "     3             0      3         3           0        2          3  0.6667  0.2077 to"
-        " 0.9385  guide.md",
+        "3 of the 3 claims that come from a retrieved chunk and not from the reference come from "
+        "guide.md",
+        "",
+        "claims  open  only  samples  rate  interval    document",
+        "     3     0     3   2 of 3   67%  21% to 94%  guide.md",
         "",
         "guide.md:",
         '  "claim 0" (q0)',
@@ -410,16 +425,16 @@ def test_offenders_of_which_the_judge_left_something_open(tmp_path: Path, capsys
     """Of two samples one claim each is open: the guide may have misled to it."""
     a, _ = write(tmp_path, list(with_gaps([2, 0, 0], 2)), [])
     done = run_here(capsys, "offenders", a, "--examples", "0")
-    _, figures, *_ = done.out.splitlines()
-    # claims, undetermined, alone, relevant, irrelevant, samples, retrieved, rate
-    assert figures.split()[:8] == ["2", "2", "2", "2", "0", "1", "3", "0.3333"]
+    *_, figures = done.out.split("\n\n")[1].splitlines()
+    # claims, open, only, samples, rate
+    assert figures.split()[:7] == ["2", "2", "2", "1", "of", "3", "33%"]
     assert figures.endswith("  guide.md")
-    assert "for 2 claims the judge left open whether it is incorrect" in done.out
+    assert "for 2 claims the judge left open whether the reference supports it" in done.out
     found = json.loads(run_here(capsys, "offenders", a, "--json").out)
     assert (found[0]["claims"], found[0]["undetermined"]) == (2, 2)
     only_open, _ = write(tmp_path, list(with_gaps([0], 1)), [])
     done = run_here(capsys, "offenders", only_open)
-    assert "no retrieved document" not in done.out
+    assert "not from the reference" not in done.out
     assert done.out.splitlines()[1].split()[:2] == ["0", "1"]
 
 
@@ -446,7 +461,10 @@ def test_agreement_and_sensitivity_of_what_is_open(tmp_path: Path, capsys: Capsy
 def test_no_offenders(tmp_path: Path, capsys: Capsys) -> None:
     a, _ = write(tmp_path, list(run_of([0])), [])
     done = run_here(capsys, "offenders", a)
-    assert (done.status, done.out) == (0, "no retrieved document entails an incorrect claim\n")
+    assert (done.status, done.out) == (
+        0,
+        "no claim comes from a retrieved chunk and not from the reference\n",
+    )
 
 
 def labelled(folder: Path) -> tuple[Path, Path, list[Any]]:

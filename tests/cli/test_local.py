@@ -35,7 +35,8 @@ def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
     data, out = write_jsonl(tmp_path / "data.jsonl", [ROW]), tmp_path / "out.jsonl"
     # The reference has 2 for entailment of "The tower is red." (red) and 0.625 against it (five
     # marks): e² / (e² + e^0.625 + 1) = 0.72. Chunk 0 has 4: 0.95. So at a threshold of 0.9 the
-    # claim is incorrect and comes from chunk 0; the other one nothing entails.
+    # claim is not supported by the reference and comes from chunk 0; the other one nothing
+    # entails.
     assert probability("The tower is tall.", "The tower is red.") == pytest.approx(0.72, abs=0.005)
     assert probability("A red tower.", "The tower is red.") == pytest.approx(0.95, abs=0.005)
     done = run_here(

@@ -134,7 +134,7 @@ def test_an_encoding_without_our_characters(
     )
     assert done.returncode == 0, done.stderr
     out = done.stdout.decode(encoding)
-    assert "claims whose kind changed: 1 relevant noise -> correct" in out
+    assert "  1 relevant noise -> correct" in out
     shown = {"cp1252": "é", "ascii": "\\xe9"}[encoding]
     assert f"  {shown}->\\u6f22: relevant 1.0000 -> 0.0000" in out
 
@@ -208,9 +208,7 @@ def test_ctrl_c_before_a_sample_was_done(
     row = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
     data.write_text(json.dumps(row) + "\n")
     command = ["score", str(data), "--judge", "openai:m"]
-    done = run_here(capsys, *command, "--out", str(out))
-    assert done.status == 130
-    assert done.err == f"interrupted before a sample was done: {out} is as it was\n"
-    assert list(tmp_path.iterdir()) == [data]
-    done = run_here(capsys, *command)
-    assert "without --out no result is saved" in done.err
+    for more, said in ((["--out", str(out)], "0 samples are done"), ([], "nothing is kept")):
+        done = run_here(capsys, *command, *more)
+        assert (done.status, said in done.err) == (130, True)
+        assert list(tmp_path.iterdir()) == [data]

@@ -73,7 +73,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
 
     assert done.status == 0
     assert done.out.splitlines() == [
-        "two.jsonl: 2 samples, 2 scored; definition ragas, lower is better",
+        "two.jsonl: 2 samples, 2 scored, 2 chunks; definition ragas, lower is better",
         "",
         "                              relevant        irrelevant",
         "mean                            0.2500            0.0000",
@@ -162,7 +162,9 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(tmp_path: Path, capsys: C
         "examples.jsonl, line 3",
     ]
     assert f"failed: {found[1].error}" == first
-    assert done.out.startswith("examples.jsonl: 8 samples, 6 scored, 2 failed; definition ragas")
+    assert done.out.startswith(
+        "examples.jsonl: 8 samples, 6 scored, 2 failed, 16 chunks; definition ragas"
+    )
 
 
 def test_many_failures_are_not_all_shown(tmp_path: Path, capsys: Capsys) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import VerdictStore, read_results
+from noisesense import Result, read_results
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.results import results_of
 from support.command import environment, run
@@ -85,38 +85,24 @@ def test_an_openai_endpoint_and_a_store(
     assert f"judged with {calls} calls" in done.out
     (result, *_) = read_results(out)
     address = server.base_url.removeprefix("http://")
-    settings = "plan=lazy votes=1 chunks_per_call=1, prompts 1"
+    settings = "plan=lazy check=list votes=1, prompts 2"
     assert re.fullmatch(
         rf"scripted at {address}, {settings}, options [0-9a-f]{{8}}", result.judge or ""
     )
-    with VerdictStore(store, must_exist=True) as kept:
-        assert len(kept.samples()) == len(PAIRS)
-
     out.unlink()
     again = judged(*arguments, "--temperature", "0")
     assert (again.status, figures(out), server.log.calls) == (0, EXPECTED, calls)
     assert f"judged with {calls} from the store" in again.out
-    # At another temperature it is another judge: neither its results nor its calls are taken.
-    refused = judged(*arguments)
-    assert (refused.status, server.log.calls) == (2, calls)
-    assert "nothing was overwritten" in refused.err
-    out.unlink()
+    # At another temperature it is another judge: its replies are not taken.
     other = judged(*arguments)
     assert (other.status, figures(out), server.log.calls) == (0, EXPECTED, 2 * calls)
 
 
-@pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("name", ["a.jsonl", "b.jsonl"])
-def test_what_stayed_unanswered_is_asked_again(
-    name: str,
-    pruned: bool,
-    tmp_path: Path,
-    judged: Judged,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_stayed_unanswered_is_asked_again(name: str, tmp_path: Path, judged: Judged) -> None:
     """Into another file or the same: neither a store nor results serve a gap again."""
     store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / name
-    silent = when(lambda prompt: '"text"' not in prompt, says('{"verdicts": []}'))
+    silent = when(lambda prompt: "Statements:" in prompt, says("{}"))
     with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
         command = [texts(tmp_path), *options(server), "--store", store, "--out"]
         server.script = silent
@@ -124,32 +110,34 @@ def test_what_stayed_unanswered_is_asked_again(
         assert any(result.unanswered for result in results_of(first))
         server.script = None
         calls = server.log.calls
-        if pruned:
-            assert run_here(capsys, "store", "prune", store, "--unanswered", "--yes").status == 0
         assert judged(*command, second).status == 0
     assert figures(second) == EXPECTED
     assert not any(result.unanswered for result in results_of(second))
     # Claims were decomposed in the first run, and are not asked for again.
     again = server.log.prompts[calls:]
     assert again
-    assert not any('"text"' in prompt for prompt in again)
+    assert all("Statements:" in prompt for prompt in again)
 
 
-def test_plan_and_votes_are_another_judge(
+def test_plan_and_votes_are_another_judge_and_every_reply_is_kept(
     server: ScriptedServer, tmp_path: Path, judged: Judged
 ) -> None:
-    first, out = tmp_path / "first.jsonl", tmp_path / "out.jsonl"
-    arguments = [texts(tmp_path), *options(server), "--plan", "full", "--votes", "2", "--out"]
-    judged(texts(tmp_path), *options(server), "--out", first)
-    before, kept = server.log.calls, first.read_bytes()
-    refused = judged(*arguments, first)
-    assert (refused.status, server.log.calls, first.read_bytes()) == (2, before, kept)
-    assert "plan=full" in refused.err
-    assert "plan=lazy" in refused.err
-    done = judged(*arguments, out)
+    """Results may be written anew: what was paid for is beside them."""
+    out = tmp_path / "out.jsonl"
+    arguments = [texts(tmp_path), *options(server), "--out", out]
+    judged(*arguments)
+    first, before = out.read_bytes(), server.log.calls
+    done = judged(*arguments, "--plan", "full", "--votes", "2")
     assert (done.status, figures(out)) == (0, EXPECTED)
-    assert server.log.calls > 2 * before
-    assert all("plan=full votes=2" in (result.judge or "") for result in read_results(out))
+    assert (calls := server.log.calls) > 2 * before
+    assert all(
+        "plan=full check=list votes=2" in (result.judge or "") for result in read_results(out)
+    )
+    assert judged(*arguments).status == 0
+    assert server.log.calls == calls
+    assert [r.score for r in read_results(out)] == [
+        Result.from_json(line).score for line in first.decode().splitlines()
+    ]
 
 
 @pytest.mark.broad
@@ -169,7 +157,7 @@ def test_any_provider_of_langchain(server: ScriptedServer, tmp_path: Path) -> No
     assert (done.returncode, done.stderr.count("failed")) == (0, 0)
     assert figures(out) == EXPECTED
     judge = next(read_results(out)).judge
-    settings = "plan=lazy votes=1 chunks_per_call=1, prompts 1"
+    settings = "plan=lazy check=list votes=1, prompts 2"
     assert judge
     assert judge.startswith(f"ChatGroq scripted, {settings}, options ")
 
@@ -299,7 +287,7 @@ def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
-    assert err == ("interrupted: without --out no result is saved (a --store keeps the calls)\n")
+    assert err == "interrupted: nothing is kept without --out or --store\n"
 
 
 def test_reading_verdicts_needs_no_judge(tmp_path: Path) -> None:
@@ -307,3 +295,14 @@ def test_reading_verdicts_needs_no_judge(tmp_path: Path) -> None:
     done = run("score", path, network_log=tmp_path / "network.log")
     assert done.returncode == 0
     assert not (tmp_path / "network.log").exists()
+
+
+def test_how_a_model_is_asked_is_passed_on(
+    server: ScriptedServer, tmp_path: Path, judged: Judged
+) -> None:
+    arguments = [texts(tmp_path), *options(server), "--max-tokens", "800", "--timeout", "60"]
+    assert judged(*arguments, "--check", "list").status == 0
+    wrong = judged(*arguments, "--check", "some")
+    assert (wrong.status, "'each'" in wrong.err) == (2, True)
+    alone = judged(texts(tmp_path), "--check", "each")
+    assert (alone.status, "--judge as well, got only --check" in alone.err) == (2, True)

@@ -13,7 +13,7 @@ import pytest
 from noisesense import Sample, Verdicts, read_results
 from support.command_here import run_here
 from support.datasets import rows, write_jsonl
-from support.mind import Mind, data_of
+from support.mind import Mind, data_of, items_of, reply_of
 from support.misbehavior import (
     EMPTY,
     FILTERED,
@@ -218,13 +218,12 @@ def of_chunks(prompt: str) -> bool:
 
 def _kept(keep: Callable[[dict[str, Any]], bool]) -> Misbehavior:
     def mutate(text: str) -> str:
-        found = json.loads(text)
-        return json.dumps({"verdicts": [each for each in found["verdicts"] if keep(each)]})
+        return reply_of([each for each in items_of(text) if keep(each)])
 
     return mutated("leaves some out", mutate)
 
 
-NOTHING = says('{"verdicts": []}')
+NOTHING = says("{}")
 SILENT: dict[str, Script] = {
     "garbage": always(INVALID_JSON),
     "prose": always(says("I would rather not.")),
@@ -237,9 +236,7 @@ SILENT: dict[str, Script] = {
     "refused chunks": when(of_chunks, REFUSAL),
     "only the yes on chunks": when(of_chunks, _kept(lambda each: each["entailed"])),
     "only the no on chunks": when(of_chunks, _kept(lambda each: not each["entailed"])),
-    "verdicts on other claims": when(
-        of_chunks, says('{"verdicts": [{"id": 99, "entailed": false}]}')
-    ),
+    "verdicts on other claims": when(of_chunks, says('{"99": "no"}')),
 }
 
 

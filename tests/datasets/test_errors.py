@@ -48,7 +48,6 @@ JSON_LINES: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "a null reference": (_with(reference=None), ("reference", "a string", "None")),
     "an empty response": (_with(response=" "), ("response", "non-empty")),
     "a number": (_with(response=42), ("response", "a string", "42")),
-    "no chunks": (_with(retrieved_contexts=[]), ("retrieved_contexts", "at least one")),
     "chunks are no list": (_with(retrieved_contexts={"a": 1}), ("retrieved_contexts", "a list")),
     "a text in place of chunks": (_with(retrieved_contexts="a b"), ("retrieved_contexts", "JSON")),
     "a chunk without text": (
@@ -199,7 +198,7 @@ WHOLE: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
     "rows are no list": (_file("d.json", b'{"data": 1}'), ("d.json", "a list of rows", "1")),
     "numbers": (_file("d.json", b"[1, 2]"), ("d.json", "an object", "1")),
     "not Parquet": (_file("d.parquet", b"hello " * 9), ("d.parquet", "a Parquet file")),
-    "not Arrow": (_file("d.arrow", b"hello " * 9), ("d.arrow", "an Arrow file")),
+    "not Arrow": (_file("d.arrow", b"hello " * 9), ("d.arrow", "an end-of-stream mark")),
     "another folder": (_folder("readme.md"), ("set", "a dataset's folder", "state.json")),
     "an empty folder": (_folder(), ("set", "a dataset's folder")),
     "several splits from the Hub": (

@@ -61,21 +61,12 @@ def test_a_text_that_a_small_file_repeats(tmp_path: Path) -> None:
     assert kibibytes < 400_000
 
 
-def test_a_cell_that_a_small_file_expands_to(tmp_path: Path) -> None:
-    data = parquet(tmp_path / "a.parquet", retrieved_contexts=[["c" * 1_000_000] * 100])
-    with pytest.raises(InputError, match="a row of at most 32 MiB"):
-        list(read_rows(data))
-    rows = [["c"], ["c" * 1_000_000] * 100, ["c"]]
-    found = list(read_rows(parquet(tmp_path / "b.parquet", retrieved_contexts=rows)))
-    assert [type(row) for row in found] == [Row, BadRow, Row]
-
-
 def test_a_row_group_that_a_small_file_expands_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_SUSPECT", 1_000_000)
     data = parquet(tmp_path / "a.parquet", response=["a" * 30_000_000])
-    with pytest.raises(InputError, match="expand to at most 1,000 times the file's size"):
+    with pytest.raises(InputError, match="expand to at most 1,000 times the file"):
         list(read_rows(data))
 
 
@@ -178,83 +169,21 @@ def test_damaged_parquet_and_arrow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])
-@pytest.mark.parametrize("old", [False, True])
-def test_arrow_cut_off_anywhere_is_an_error(kind: str, old: bool, tmp_path: Path) -> None:
-    """Between two batches too, where what is left looks whole, and also if the last column ends as
-    a stream does."""
+def test_arrow_cut_off_anywhere_is_an_error(kind: str, tmp_path: Path) -> None:
+    """Between two batches too, where what is left looks whole."""
     pa = pytest.importorskip("pyarrow", reason="Arrow needs pyarrow")
-    table = pa.table({"response": pa.array([0xFFFFFFFF], "int64")})
-    path, options = tmp_path / "a.arrow", pa.ipc.IpcWriteOptions(use_legacy_format=old)
+    path, table = tmp_path / "a.arrow", pa.table({"response": ["a", "b"]})
     new = {"file": pa.ipc.new_file, "stream": pa.ipc.new_stream}[kind]
-    with new(path, table.schema, options=options) as writer:
+    with new(path, table.schema) as writer:
         for _ in range(3):
             writer.write_table(table)
     content = path.read_bytes()
-    end = content.rindex(b"ARROW1") - 4 if kind == "file" else len(content)
-    if kind == "file":  # before its end stand a footer and the footer's length
-        end -= int.from_bytes(content[end : end + 4], "little")
-    assert content[:end].endswith(bytes(4))
-    for size in range(0, end, 8):  # a message begins at a multiple of 8
+    for size in range(0, len(content), 8):  # a message begins at a multiple of 8
         path.write_bytes(content[:size])
         with pytest.raises(InputError, match="cut off"):
             list(files.arrow_rows(path))
     path.write_bytes(content)
-    assert len(list(files.arrow_rows(path))) == 3
-
-
-def test_a_row_of_more_values_than_a_sample_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A few bytes can say that a list has a thousand million values."""
-    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
-    from pyarrow import parquet
-
-    path, count = tmp_path / "a.parquet", 5_000_000
-    values = pa.array([0], "int8").take(pa.array([0] * 1000, "int32"))
-    values = pa.chunked_array([values] * (count // 1000)).combine_chunks()
-    column = pa.ListArray.from_arrays(pa.array([0, count], "int32"), values)
-    parquet.write_table(pa.table({"retrieved_contexts": column}), path)
-    assert path.stat().st_size < 50_000
-    found = "at most 4,194,304 values in 1 rows of a column, got 5,000,000"
-    with pytest.raises(InputError, match=found):
-        list(files.parquet_rows(path))
-    # With more rows, more values; but never more than can be held.
-    monkeypatch.setattr(files, "_MANY", 100)
-    monkeypatch.setattr(files, "_MOST_VALUES", 4000)
-    table = pa.table({"retrieved_contexts": [["c"] * 1000] * 4})
-    parquet.write_table(table, path)
-    assert len(list(files.parquet_rows(path))) == 4
-    for broken in ([["c"] * 1000] * 3 + [["c"] * 1001], [["c"] * 1001], [["c"] * 900] * 5):
-        parquet.write_table(pa.table({"retrieved_contexts": broken}), path)
-        with pytest.raises(InputError, match="values in"):
-            list(files.parquet_rows(path))
-
-
-@pytest.mark.parametrize("kind", ["file", "stream"])
-@pytest.mark.parametrize("codec", [None, "zstd", "lz4"])
-@pytest.mark.parametrize("dictionary", [False, True])
-def test_a_batch_that_decompresses_to_far_more_than_the_file(
-    kind: str, codec: str | None, dictionary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pa = pytest.importorskip("pyarrow", reason="Arrow needs pyarrow")
-    monkeypatch.setattr(files, "_SUSPECT", 1 << 16)
-    column = pa.array(["x" * 30_000_000, GOOD["response"]])
-    table = pa.table({"response": column.dictionary_encode() if dictionary else column})
-    path, options = tmp_path / "a.arrow", pa.ipc.IpcWriteOptions(compression=codec)
-    new = {"file": pa.ipc.new_file, "stream": pa.ipc.new_stream}[kind]
-
-    def write(table: Any) -> None:
-        with new(path, table.schema, options=options) as writer:
-            writer.write_table(table)
-
-    write(table)
-    if codec is None:
-        assert len(list(files.arrow_rows(path))) == 2
-    else:
-        with pytest.raises(InputError, match=r"decompress to at most \d+ MiB, got 2\d MiB"):
-            list(files.arrow_rows(path))
-    write(pa.Table.from_pylist([GOOD] * 2000))
-    assert sum(isinstance(row, Row) for row in read_rows(path)) == 2000
+    assert len(list(files.arrow_rows(path))) == 6
 
 
 def test_text_that_is_not_utf8(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
-"""Runs of a judge that are given again: what is done is kept, what failed is tried again."""
+"""Runs of a judge that are given again, one writer at a time, and files that cannot be written."""
 
 from __future__ import annotations
 
-import json
+import asyncio
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,184 +16,88 @@ from noisesense import (
     InputError,
     JudgeError,
     Judgement,
+    LLMJudge,
     Result,
     Sample,
     StoreError,
+    VerdictStore,
     read_results,
 )
 from noisesense_adapters.datasets.results import results_of
-from noisesense_adapters.datasets.score import partial_of, score_dataset
-from support.datasets import rows, write_jsonl
+from noisesense_adapters.datasets.score import score_dataset
+from noisesense_adapters.datasets.write import write_file
+from support.command import environment
+from support.mind import Mind
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
-from support.tables import random_pairs
+from support.scripted_llm import ScriptedLLM
 
 
-def test_what_failed_and_nothing_else_is_tried_again(tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
-    first = Scripted(fails=failing(3, 17))
-    summary = score_dataset(data, judge=first, out=out)
-    assert (summary.scored, summary.failed) == (28, 2)
-    errors = [result.error for result in read_results(out) if result.error]
-    assert errors == [
-        f"data.jsonl, line {line}: the model gave no reply in time" for line in (4, 18)
-    ]
-
-    second = Scripted()
-    seen: list[Result | None] = []
-    score_dataset(data, judge=second, out=out, on_done=seen.append)
-    assert [sample.key for sample in second.asked] == [PAIRS[i][0].key for i in (3, 17)]
-    assert seen.count(None) == 28
-    assert scores(out) == expected()
-
-
-class Curt(Scripted):
-    """Leaves a verdict open on some samples, and says so."""
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        left = int(sample.key in {PAIRS[i][0].key for i in (3, 17)})
-        return replace(await super().judge_detailed(sample), unanswered=left)
-
-
-@pytest.mark.parametrize("ended", [True, False])
-def test_what_was_left_open_is_judged_again(ended: bool, tmp_path: Path) -> None:
-    """By a finished run or by one that was interrupted."""
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
-    if ended:
-        score_dataset(data, judge=Curt(), out=out)
-        assert sum(result.unanswered for result in read_results(out)) == 2
-    else:
-        full = failing(29, error=StoreError("a store", "a full disk"))
-        with pytest.raises(StoreError):
-            score_dataset(data, judge=Curt(fails=full), out=out, concurrency=1)
-    second = Scripted()
-    score_dataset(data, judge=second, out=out)
-    again = (3, 17) if ended else (3, 17, 29)
-    assert [sample.key for sample in second.asked] == [PAIRS[i][0].key for i in again]
-    assert not any(result.unanswered for result in read_results(out))
-    assert scores(out) == expected()
-
-
-def test_a_finished_run_is_scored_anew_without_the_judge(tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.parquet"
-    score_dataset(data, judge=Scripted(), out=out)
-    second = Scripted()
-    score_dataset(data, judge=second, out=out, definition="paper", empty="zero")
-    assert second.asked == []
-    assert [r.score for r in results_of(out)] == expected(definition="paper", empty="zero")
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
-def test_a_run_that_ends_in_the_middle_goes_on(suffix: str, tmp_path: Path) -> None:
+def test_a_run_that_ends_in_the_middle_leaves_what_was_there(suffix: str, tmp_path: Path) -> None:
+    """Its results are not half a file; a store has the replies."""
     data, out = texts(tmp_path), tmp_path / f"out{suffix}"
-    store = failing(20, error=StoreError("a store", "a full disk"))
-    with pytest.raises(StoreError):
-        score_dataset(data, judge=Scripted(fails=store), out=out, concurrency=4)
-    assert not out.exists()
-    kept = partial_of(out).read_bytes()
-    assert kept.count(b"\n") >= 17
-
-    second = Scripted()
-    score_dataset(data, judge=second, out=out, concurrency=4)
-    assert len(second.asked) == 30 - kept.count(b"\n")
-    whole = tmp_path / f"whole{suffix}"
-    score_dataset(data, judge=Scripted(), out=whole)
-    assert out.read_bytes() == whole.read_bytes()
-    assert not partial_of(out).exists()
-
-
-def test_a_torn_line_is_dropped(tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
-    judge = Scripted(fails=failing(9, error=StoreError("a", "b")))
-    with pytest.raises(StoreError):
-        score_dataset(data, judge=judge, out=out, concurrency=1)
-    content = partial_of(out).read_bytes()
-    assert content.count(b"\n") == 9
-    partial_of(out).write_bytes(content[:-40])
-
-    second = Scripted()
-    score_dataset(data, judge=second, out=out)
-    assert len(second.asked) == 22
-    assert scores(out) == expected()
-
-
-def _labelled(lines: list[dict[str, Any]]) -> None:
-    lines[5]["retrieved_contexts"][0]["relevant"] = True
-
-
-def _renamed(lines: list[dict[str, Any]]) -> None:
-    lines[5]["id"] = "another"
-
-
-CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], None], int]] = {
-    "nothing": (lambda lines: None, 0),
-    "a label": (_labelled, 1),
-    "an id": (_renamed, 1),
-    "the order": (lambda lines: lines.reverse(), 0),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_what_counts_as_done(change: str, tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
-    score_dataset(data, judge=Scripted(), out=out)
-    lines = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
-    edit, asked = CHANGES[change]
-    edit(lines)
-    write_jsonl(data, lines)
-    second = Scripted()
-    score_dataset(data, judge=second, out=out)
-
-    assert len(second.asked) == asked
-    found = list(read_results(out))
-    assert {result.judge for result in found} == {"scripted"}
-    order = [result.sample.user_input for result in found if result.sample]
-    assert order == [line["user_input"] for line in lines]
-
-
-@pytest.mark.parametrize("half", [False, True])
-def test_what_was_paid_for_is_not_overwritten(half: bool, tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
-    if half:
-        stopped = Scripted(fails=failing(20, error=StoreError("a", "b")))
+    full = failing(20, error=StoreError("a store", "a full disk"))
+    for before in (None, b"earlier"):
+        if before:
+            score_dataset(data, judge=Scripted(), out=out)
+            before = out.read_bytes()
         with pytest.raises(StoreError):
-            score_dataset(data, judge=stopped, out=out, concurrency=1)
-    else:
-        score_dataset(data, judge=Scripted(), out=out)
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-
-    another = Scripted("another")
-    with pytest.raises(InputError, match=r"results by 'another', or a new file.* by 'scripted'"):
-        score_dataset(data, judge=another, out=out)
-    (tmp_path / "others").mkdir()
-    others = texts(tmp_path / "others", random_pairs(4, seed=77))
-    same = Scripted()
-    with pytest.raises(InputError, match=r"same samples, or a new file.* by 'scripted'"):
-        score_dataset(others, judge=same, out=out)
-    assert (another.asked, same.asked) == ([], [])
-    (tmp_path / "others" / "data.jsonl").unlink()
-    (tmp_path / "others").rmdir()
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+            score_dataset(data, judge=Scripted(fails=full), out=out, concurrency=4)
+        assert (out.read_bytes() if out.exists() else None) == before
+    assert names(tmp_path) == ["data.jsonl", out.name]
 
 
-def test_results_that_nobody_was_paid_for_are_overwritten(tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    for seed in (1, 2):
-        data = write_jsonl(tmp_path / f"{seed}.jsonl", rows(random_pairs(3, seed=seed)))
-        assert score_dataset(data, out=out).samples == 3
-    paid = tmp_path / "paid.jsonl"
-    score_dataset(texts(tmp_path), judge=Scripted(), out=paid)
-    for _ in range(2):  # the copy names the judge as well
-        assert score_dataset(paid, out=out, definition="paper").samples == 30
-    with pytest.raises(InputError, match="same samples"):
-        score_dataset(data, out=out)
+def test_a_store_makes_the_next_run_ask_only_what_is_missing(tmp_path: Path) -> None:
+    data, out, store = texts(tmp_path), tmp_path / "out.jsonl", tmp_path / "out.jsonl.db"
+    llm = ScriptedLLM(Mind(PAIRS).answer)
+    whole = tmp_path / "whole.jsonl"
+    score_dataset(data, judge=LLMJudge(llm), out=whole)
+    needed = len(llm.prompts)
+    llm.prompts.clear()
+
+    seen: list[Result] = []
+
+    def stop(result: Result) -> None:
+        seen.append(result)
+        if len(seen) == 11:
+            raise KeyboardInterrupt
+
+    with VerdictStore(store) as kept, pytest.raises(KeyboardInterrupt):
+        score_dataset(data, judge=LLMJudge(llm, store=kept), out=out, on_done=stop)
+    assert not out.exists()
+    for _ in range(2):
+        with VerdictStore(store) as kept:
+            score_dataset(data, judge=LLMJudge(llm, store=kept), out=out)
+        assert scores(out) == scores(whole)
+    assert needed <= len(llm.prompts) <= needed + 16 * 6  # what was in flight
 
 
-def test_a_judge_without_a_name_starts_anew(tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
-    score_dataset(data, judge=Scripted(None), out=out)
-    second = Scripted(None)
-    score_dataset(data, judge=second, out=out)
-    assert len(second.asked) == 30
+def test_results_come_in_order_however_slow_a_row_is(tmp_path: Path) -> None:
+    """And no more are kept in memory than the row may hold up."""
+    count = 400
+    pairs = PAIRS * (count // len(PAIRS) + 1)
+    data, out = texts(tmp_path, pairs[:count]), tmp_path / "out.jsonl"
+
+    class Slow(Scripted):
+        async def judge_detailed(self, sample: Sample) -> Judgement:
+            first = not self.asked
+            judgement = await super().judge_detailed(sample)
+            while first and len(self.asked) < 2 * 64:
+                await asyncio.sleep(0)
+            for _ in range(1000 if first else 0):
+                await asyncio.sleep(0)
+            if first:
+                self.ahead = len(self.asked)
+            return judgement
+
+    judge = Slow()
+    score_dataset(data, judge=judge, out=out, concurrency=2)
+    assert scores(out) == expected(pairs[:count])
+    assert judge.ahead <= 2 * 64 + 3
 
 
 def test_each_of_equal_rows_is_judged_and_written(tmp_path: Path) -> None:
@@ -201,11 +107,6 @@ def test_each_of_equal_rows_is_judged_and_written(tmp_path: Path) -> None:
     score_dataset(data, judge=judge, out=out)
     assert len(judge.asked) == 3
     assert scores(out) == expected([PAIRS[0]] * 3)
-    whole = out.read_bytes()
-    second = Scripted()
-    score_dataset(data, judge=second, out=out)
-    assert second.asked == []
-    assert out.read_bytes() == whole
 
 
 def test_a_judge_that_fails_on_every_sample_ends_the_run(tmp_path: Path) -> None:
@@ -221,3 +122,138 @@ def test_one_sample_judged_is_enough_to_go_on(tmp_path: Path) -> None:
     data, out = texts(tmp_path), tmp_path / "out.jsonl"
     summary = score_dataset(data, judge=Scripted(fails=failing(*range(1, 30))), out=out)
     assert (summary.scored, summary.failed) == (1, 29)
+    errors = [result.error for result in read_results(out) if result.error]
+    assert errors[0] == "data.jsonl, line 2: the model gave no reply in time"
+
+
+class Meddling(Scripted):
+    """Does something else when the eleventh sample is judged."""
+
+    def __init__(self, deed: Callable[[], object]) -> None:
+        super().__init__()
+        self.deed = deed
+        self.raised: Exception | None = None
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        if sample.key == PAIRS[10][0].key:
+            try:
+                await asyncio.to_thread(self.deed)
+            except InputError as error:
+                self.raised = error
+        return await super().judge_detailed(sample)
+
+
+def test_the_second_run_says_who_holds_the_results(tmp_path: Path) -> None:
+    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    second = Scripted()
+    first = Meddling(lambda: score_dataset(data, judge=second, out=out))
+    score_dataset(data, judge=first, out=out)
+    assert second.asked == []
+    message = str(first.raised)
+    assert message.startswith(f"{out}: expected one run at a time with these results, got ")
+    assert f"process {os.getpid()} on {socket.gethostname()}, started at 20" in message
+    assert scores(out) == expected()
+    assert names(tmp_path) == ["data.jsonl", "out.jsonl"]
+
+
+KILLED = """
+import asyncio, sys
+from noisesense_adapters.datasets.score import score_dataset
+from support.scripted_judge import Scripted
+
+class Stuck(Scripted):
+    async def judge_detailed(self, sample):
+        if len(self.asked) == 12:
+            print("held", flush=True)
+            await asyncio.sleep(600)
+        return await super().judge_detailed(sample)
+
+score_dataset(sys.argv[1], judge=Stuck(), out=sys.argv[2], concurrency=1)
+"""
+
+
+def _env() -> dict[str, str]:
+    tests = str(Path(__file__).parents[1])
+    path = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
+    return {**environment(), "PYTHONPATH": path}
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_a_killed_run_stops_nobody_and_leaves_nothing(suffix: str, tmp_path: Path) -> None:
+    data, out = texts(tmp_path), tmp_path / f"out{suffix}"
+    command = [sys.executable, "-c", KILLED, str(data), str(out)]
+    with subprocess.Popen(command, env=_env(), stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"held\n"
+            with pytest.raises(InputError, match=f"process {holder.pid} on "):
+                score_dataset(data, judge=Scripted(), out=out)
+            with pytest.raises(InputError, match=f"process {holder.pid} on "):
+                score_dataset(data, verdicts=data, out=out)
+        finally:
+            holder.kill()
+    assert f"out{suffix}.lock" in names(tmp_path)
+    assert not out.exists()
+    own = tmp_path / f".out{suffix}.notes"
+    own.touch()
+    score_dataset(data, judge=Scripted(), out=out)
+    assert [result.score for result in results_of(out)] == expected()
+    assert names(tmp_path) == [own.name, "data.jsonl", out.name]
+
+
+@pytest.mark.parametrize("content", [b"my notes\n", b"notes", b'{"a": 1}\n', b"\n"])
+def test_a_file_of_the_users_own_is_not_touched(content: bytes, tmp_path: Path) -> None:
+    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    own = tmp_path / "out.jsonl.lock"
+    own.write_bytes(content)
+    judge = Scripted()
+    with pytest.raises(InputError, match="a file that holds something else") as raised:
+        score_dataset(data, judge=judge, out=out)
+    assert str(own) in str(raised.value)
+    assert (own.read_bytes(), judge.asked) == (content, [])
+
+
+LIMITED = """
+import resource, sys
+from noisesense import InputError
+from noisesense_adapters.datasets.score import score_dataset
+from support.scripted_judge import Scripted
+
+data, out, room = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(room), int(room)))
+try:
+    score_dataset(data, judge=Scripted(), out=out, concurrency=1)
+except InputError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+def test_a_full_disk(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("resource", reason="no limits on this system")
+    data, out = texts(tmp_path), tmp_path / name
+    command = [sys.executable, "-c", LIMITED, str(data), str(out), "3000"]
+    done = subprocess.run(command, env=_env(), capture_output=True, text=True, check=False)
+    assert done.stderr.startswith(f"{out}: expected a file that can be written, got ")
+    assert "too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert names(tmp_path) == ["data.jsonl"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_a_folder_in_which_nothing_can_be_created(tmp_path: Path) -> None:
+    judge = Scripted()
+    with pytest.raises(InputError, match="/proc/self") as raised:
+        score_dataset(texts(tmp_path), judge=judge, out="/proc/self/out.jsonl")
+    assert "written" in str(raised.value)
+    assert judge.asked == []
+
+
+def test_a_file_keeps_its_mode_and_a_link_its_target(tmp_path: Path) -> None:
+    target = tmp_path / "target.jsonl"
+    target.touch(mode=0o600)
+    (link := tmp_path / "link.jsonl").symlink_to(target)
+    write_file(link, [Result("a", error="b")])
+    assert link.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert [result.id for result in read_results(target)] == ["a"]

@@ -25,7 +25,7 @@ from noisesense.fixtures import ragchecker_examples, reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.datasets.results import results_of
-from noisesense_adapters.datasets.score import partial_of, score_dataset
+from noisesense_adapters.datasets.score import score_dataset
 from support.datasets import checked_table, rows, write_jsonl
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
 from support.tables import Shape, random_pairs
@@ -34,13 +34,12 @@ from support.tables import Shape, random_pairs
 def test_verdicts_of_the_file(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", rows(PAIRS))
     out = tmp_path / "out.jsonl"
-    seen: list[Result | None] = []
+    seen: list[Result] = []
     summary = score_dataset(path, out=out, on_done=seen.append)
 
     assert scores(out) == expected()
     assert (summary.samples, summary.scored) == (30, 30)
     assert [result.score for result in seen if result] == expected()
-    assert not partial_of(out).exists()
 
 
 def test_verdicts_of_a_recording_and_what_it_lacks(tmp_path: Path) -> None:
@@ -155,7 +154,6 @@ def test_a_judge(suffix: str, tmp_path: Path) -> None:
     assert {result.judge for result in found} == {"scripted"}
     assert summary.usage == Usage(calls=90, input_tokens=300, output_tokens=60)
     assert judge.most_at_once == 4
-    assert not partial_of(out).exists()
 
 
 def test_a_judge_without_a_file_for_results(tmp_path: Path) -> None:

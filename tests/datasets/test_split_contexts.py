@@ -9,9 +9,11 @@ import pytest
 from noisesense import InputError
 from noisesense_adapters.datasets.model import model_judge
 from noisesense_adapters.datasets.read import read_rows
+from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_dataset
 from support.command_here import run_here
+from support.datasets import write_jsonl
 from support.mind import Mind
 from support.report_page import packed_lines
 from support.scripted_judge import PAIRS
@@ -87,6 +89,35 @@ def test_every_row_fails_and_a_report_is_written(
 def test_help_lists_the_fields(capsys: pytest.CaptureFixture[str]) -> None:
     said = " ".join(run_here(capsys, "score", "--help").out.split())
     assert "Fields: response, reference, retrieved_contexts, user_input, verdicts, id" in said
+
+
+def test_an_empty_cell_is_nothing_retrieved(tmp_path: Path) -> None:
+    """Undefined, as the core has it: it was a perfect answer, or an error."""
+    data = tmp_path / "d.csv"
+    claim = '{""text"": ""r"", ""correct"": false, ""entailed_by"": []}'
+    verdicts = f'"{{""response_claims"": [{claim}]}}"'
+    data.write_text(
+        "response,reference,contexts,verdicts\n"
+        + "".join(f'r,f,"{cell}",{verdicts}\n' for cell in ("", " ", "[]", '[""""]'))
+    )
+    for result in results_of(data):
+        assert result.score is not None, result.error
+        assert (result.score.relevant, result.score.irrelevant) == (None, None)
+        assert result.score.status("relevant") == "undefined"
+    summary = score_dataset(data)
+    assert (summary.samples, summary.failed) == (4, 0)
+
+
+def test_of_several_fields_of_a_chunk_the_first_that_is_not_blank_counts(tmp_path: Path) -> None:
+    chunks = [{"text": "", "content": "real"}, {"text": " ", "context": None}]
+    (row,) = read_rows(
+        write_jsonl(
+            tmp_path / "d.jsonl", [{"response": "r", "reference": "f", "contexts": chunks}]
+        )
+    )
+    assert isinstance(row, Row)
+    assert row.sample is not None
+    assert [chunk.text for chunk in row.sample.retrieved_contexts] == ["real", " "]
 
 
 def test_a_cell_that_looks_like_a_set_of_dicts(tmp_path: Path) -> None:

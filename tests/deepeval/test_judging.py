@@ -163,8 +163,6 @@ def test_a_judge_that_answers_garbage_gives_no_number(run_async: bool) -> None:
         result, data = run_one(case_of(EXAMPLES[0].sample), metric, run_async=run_async)
         assert (data.score, data.success, data.error) == (None, False, None)
         assert "is undetermined: the judge's model" in data.reason
-        assert data.reason.endswith("Whether it is above the threshold 0.2 cannot be decided.")
-        assert data.verbose_logs.startswith("Claims: undetermined (the judge's model")
         assert result.success is False
 
 

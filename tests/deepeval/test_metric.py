@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from deepeval.metrics.utils import copy_metrics
-from deepeval.test_case import LLMTestCase, RetrievedContextData
+from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample, UndefinedScoreError, Verdicts, VerdictStore
 from noisesense.fixtures import reference_examples
@@ -95,17 +95,6 @@ def test_a_measure_and_measure_inside_a_running_loop() -> None:
     assert done.stdout.strip() == str((1 / 3, 1 / 3))
 
 
-def test_lower_is_better() -> None:
-    metric = NoiseSensitivityMetric(threshold=0.2)
-    for score, success in ((0.0, True), (0.2, True), (0.21, False), (1.0, False), (None, None)):
-        metric.score = score
-        assert metric.is_successful() is success
-    metric.error = "failed"
-    assert metric.is_successful() is False
-    metric.threshold = None
-    assert metric.is_successful() is None
-
-
 def test_include_reason_false_leaves_the_reason_out() -> None:
     metric = NoiseSensitivityMetric(include_reason=False)
     metric.measure(case())
@@ -126,19 +115,6 @@ def test_labels_from_metadata_win_over_derived_relevance() -> None:
     assert scores(case(metadata=metadata)) == pytest.approx((0, 2 / 3))
 
 
-def test_labels_from_the_constructor_by_source_or_text() -> None:
-    contexts = [RetrievedContextData(context=CASE["retrieval_context"][0], source="doc-1")]
-    contexts += CASE["retrieval_context"][1:]
-    labels = {"doc-1": False, CASE["retrieval_context"][1]: True}
-    given = case(retrieval_context=contexts)
-    assert scores(given, chunk_labels=labels) == pytest.approx((1 / 3, 1 / 3))
-    metric = NoiseSensitivityMetric(chunk_labels=labels)
-    metric.measure(given)
-    assert metric.score_detail is not None
-    assert metric.score_detail.chunk_relevance == (False, True)
-    assert [chunk.id for chunk in metric.score_detail.verdicts.chunks or ()] == ["doc-1", None]
-
-
 def test_labels_reach_the_judge() -> None:
     seen: list[Sample] = []
 
@@ -151,16 +127,6 @@ def test_labels_reach_the_judge() -> None:
         case(metadata={"chunk_labels": [True, False], "other": 1})
     )
     assert [chunk.relevant for chunk in seen[0].retrieved_contexts] == [True, False]
-
-
-def test_verdicts_in_the_constructor_are_for_one_test_case() -> None:
-    given = dict(VERDICTS)
-    assert scores(case(metadata=None), verdicts=given) == pytest.approx((1 / 3, 1 / 3))
-    other = case(metadata=None, actual_output="Lyon.")
-    with pytest.raises(InputError, match=r"verdicts: expected one test case.*RecordedJudge"):
-        NoiseSensitivityMetric(verdicts=given).measure(other)
-    NoiseSensitivityMetric(verdicts=dict(given)).measure(other)
-    NoiseSensitivityMetric(verdicts=Verdicts.model_validate(VERDICTS)).measure(other)
 
 
 def test_a_test_cases_own_verdicts_win_and_nobody_is_asked() -> None:
@@ -204,8 +170,6 @@ def test_copy_metrics_keeps_every_argument() -> None:
         "strict_mode": False,
         "verbose_mode": True,
         "flaky": True,
-        "verdicts": VERDICTS,
-        "chunk_labels": {"a": True},
         "empty": "zero",
         "undetermined": "high",
         "share": False,

@@ -14,6 +14,7 @@ from deepeval.models.utils import EvaluationCost
 from pydantic import BaseModel
 
 from noisesense import JudgeError, ReplyError, Usage
+from noisesense.judging.protocol import WordLLM
 from noisesense_adapters.deepeval import DeepEvalLLM
 
 SECRET = "the-prompt-holds-a-secret"
@@ -74,12 +75,11 @@ def ask(model: Any, **options: Any) -> tuple[Answer, Usage]:
         Other(text="a"),
         {"text": "a"},
         '{"text": "a"}',
-        'Sure:\n```json\n{"text": "a"}\n```',
-        '{"text": "a"}\n{"text": "a"}',
+        'Here is the JSON:\n```json\n{"text": "a"}\n```',
         (Answer(text="a"), None),
         ('{"text": "a"}', 0.5),
     ],
-    ids=["schema", "model", "dict", "text", "fenced", "twice", "tuple", "text and cost"],
+    ids=["schema", "model", "dict", "text", "fenced", "tuple", "text and cost"],
 )
 @pytest.mark.parametrize("kind", [Custom, TakesSchema])
 @pytest.mark.parametrize("blocking", [False, True])
@@ -115,14 +115,15 @@ def test_cost_and_tokens_are_those_deepeval_reports(cost: Any, usage: Usage) -> 
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        ("", "the reply is empty"),
-        (None, "the reply is empty"),
-        ((None, EvaluationCost(0.25, 10, 2)), "the reply is empty"),
-        ("I cannot help with that.", "no complete JSON object"),
-        ('{"text": ', "no complete JSON object"),
+        ("", "empty"),
+        (None, "empty"),
+        ((None, EvaluationCost(0.25, 10, 2)), "empty"),
+        ("I cannot help with that.", "no Answer"),
+        ('{"text": ', "no Answer"),
         ('{"text": 7}', "does not fit"),
         ({"texts": "a"}, "does not fit"),
-        ('{"text": "a"} {"text": "b"}', "2 different objects"),
+        (7, "does not fit"),
+        ('{"text": "a"} {"text": "b"}', "something follows"),
         (json.JSONDecodeError("bad", "doc", 0), "not JSON"),
         (ValueError("Evaluation LLM outputted an invalid JSON. Please …"), "not JSON"),
     ],
@@ -157,7 +158,6 @@ def test_a_models_own_validation_error_is_a_reply_error() -> None:
         (AttributeError(SECRET), r"AttributeError, raised in test_model\.py"),
         (TypeError(SECRET), r"TypeError, raised in test_model\.py"),
         (DeepEvalError("OpenAI API key is not configured."), "OpenAI API key is not configured"),
-        (7, "the model returned type int"),
     ],
 )
 def test_a_call_that_failed_is_a_judge_error_without_its_words(failure: Any, says: str) -> None:
@@ -170,25 +170,6 @@ def test_a_call_that_failed_is_a_judge_error_without_its_words(failure: Any, say
     assert len(model.calls) == 1
     assert SECRET not in str(caught.value)
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
-
-
-def test_a_model_that_forwards_anything_is_asked_without_schema_if_it_refuses_one() -> None:
-    class Forwards(Custom):
-        async def a_generate(self, *args: Any, **kwargs: Any) -> Any:
-            offered.append(sorted(kwargs))
-            return self.inner(*args, **kwargs)
-
-        def inner(self, prompt: str) -> Any:
-            return self.say(prompt=prompt)
-
-    offered: list[list[str]] = []
-    model = Forwards('{"text": "a"}')
-    llm = DeepEvalLLM(model)
-
-    for _ in range(2):
-        assert asyncio.run(llm.generate("p", Answer))[0] == Answer(text="a")
-    assert len(model.calls) == 2
-    assert offered == [["schema"], [], []]  # once is enough
 
 
 def test_a_synchronous_model_is_asked_in_threads() -> None:
@@ -249,3 +230,24 @@ def _keyless() -> LocalModel:
 def test_the_name_is_the_models_own() -> None:
     assert DeepEvalLLM(Custom("")).name == "custom"
     assert repr(DeepEvalLLM(Custom(""))) == "DeepEvalLLM('custom')"
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+@pytest.mark.parametrize("kind", [Custom, TakesSchema])
+@pytest.mark.parametrize("reply", ["Yes.", ("yes", EvaluationCost(0.25, 10, 2))])
+def test_a_word_is_chosen_in_plain_text(kind: type[Custom], blocking: bool, reply: object) -> None:
+    model = kind(reply)
+    llm = DeepEvalLLM(model, blocking=blocking)
+    assert isinstance(llm, WordLLM)
+    choice, usage = asyncio.run(llm.choose("Is it so?", ["yes", "no"]))
+    assert choice == ("yes", None)
+    assert usage.calls == 1
+    assert usage.cost == (0.25 if isinstance(reply, tuple) else None)
+    assert model.calls[0]["prompt"] == "Is it so?"
+    assert model.calls[0].get("schema") is None
+
+
+def test_a_reply_that_is_none_of_the_words() -> None:
+    for reply in ("perhaps", "yes and no", None):
+        with pytest.raises(ReplyError):
+            asyncio.run(DeepEvalLLM(Custom(reply)).choose("Is it so?", ["yes", "no"]))

@@ -17,7 +17,7 @@ from deepeval.tracing import observe, update_current_span
 
 from noisesense import InputError, Sample, Verdicts
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
-from support.deepeval_run import CountingJudge, run
+from support.deepeval_run import run
 
 COUNT = 8
 
@@ -128,44 +128,6 @@ def test_what_follows_a_timeout_shows_no_earlier_value(monkeypatch: pytest.Monke
     for thread in threads:
         thread.join(60)
     assert metrics[0].score == 6 / 8
-
-
-@pytest.mark.parametrize("mode", ["relevant", "irrelevant"])
-@pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-def test_nothing_retrieved_is_scored_and_asks_nobody(run_async: bool, mode: Any) -> None:
-    judge = CountingJudge([])
-    empty, other = LLMTestCase(**{**vars_of(_case(1)), "retrieval_context": []}), _case(2)
-    metric = NoiseSensitivityMetric(mode=mode, judge=judge)
-    (result,) = run([empty], [metric], run_async=run_async)
-    (data,) = result.metrics_data
-    assert (data.score, data.success, data.error) == (0.0, True, None)
-    assert "Nothing was retrieved" in data.reason
-    assert judge.asked == []
-    assert other.retrieval_context
-
-
-def vars_of(case: LLMTestCase) -> dict[str, Any]:
-    names = ("name", "input", "actual_output", "expected_output", "retrieval_context")
-    return {name: getattr(case, name) for name in names}
-
-
-def test_nothing_retrieved_where_every_incorrect_claim_counts() -> None:
-    """Nobody has said whether the claims are correct, so such a definition has no number."""
-    empty = LLMTestCase(**{**vars_of(_case(1)), "retrieval_context": []})
-    metric = NoiseSensitivityMetric(judge=CountingJudge([]), definition="promptfoo")
-    assert metric.measure(empty, _show_indicator=False) is None
-    assert metric.success is False
-    # Verdicts say it.
-    empty.metadata = {
-        "verdicts": {
-            "response_claims": [
-                {"text": "a", "correct": False, "entailed_by": []},
-                {"text": "b", "correct": True, "entailed_by": []},
-            ],
-            "chunks": [],
-        }
-    }
-    assert metric.measure(empty, _show_indicator=False) == 0.5
 
 
 @pytest.mark.parametrize("threshold", [np.float32(0.5), np.float64(0.5), np.float16(0.5)])

@@ -109,14 +109,12 @@ def test_test_cases_do_not_share(one_round: Round) -> None:
     """Not even if their texts are the same; and what was judged goes with its test case."""
     judge = CountingJudge(pairs())
     gc.collect()
-    sharing._memory._clear_up()
-    kept = len(sharing._memory._runs)
+    kept = len(sharing._runs)
     for i, metric in enumerate([*both(judge=judge), *both(judge=judge)], 1):
         one_round(case_of(pairs()[0][0], name="a"), [metric])
         assert len(judge.asked) == i
     gc.collect()
-    sharing._memory._clear_up()
-    assert len(sharing._memory._runs) <= kept
+    assert len(sharing._runs) <= kept
 
 
 @each_round

@@ -36,7 +36,7 @@ from noisesense import (
     score,
     summarize,
 )
-from noisesense.judging.prompts import Claims, PackedVerdicts, VerdictList
+from noisesense.judging.prompts import Answer, Claims, answers_form
 from noisesense_adapters.datasets import read_rows, results_of
 from noisesense_adapters.datasets.read import count_rows
 from noisesense_adapters.promptfoo import get_assert
@@ -143,7 +143,7 @@ def reply(data: bytes) -> None:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         text = data.decode("utf-8", "replace")
-    for form in (Claims, VerdictList, PackedVerdicts):
+    for form in (Claims, Answer, answers_form(2)):
         with contextlib.suppress(ReplyError):
             read_reply(text, form, Usage(calls=1)).model_dump()
 
@@ -166,9 +166,6 @@ def judged_reply(data: bytes) -> None:
         found.reason("relevant")
 
 
-_TABLES = ("calls", "samples", "leases")
-
-
 def store(data: bytes) -> None:
     """A store with some bytes of its file changed, or with odd values and a checksum that fits."""
     path = _file("store.db", _sound_store())
@@ -180,11 +177,9 @@ def store(data: bytes) -> None:
         path.with_name(path.name + each).unlink(missing_ok=True)
     with VerdictStore(path) as opened:
         for deed in (
-            lambda: opened.claim("a") and opened.release("a"),
+            lambda: asyncio.run(opened.claim("a")) and opened.release("a"),
             lambda: asyncio.run(LLMJudge(_Silent(), store=opened).judge(PAIR[0])),
             opened.stats,
-            opened.check,
-            lambda: opened.export(_FOLDER / "export.jsonl"),
         ):
             with contextlib.suppress(NoiseSenseError):
                 deed()
@@ -210,7 +205,7 @@ def _sound_store() -> bytes:
         llm.identity = "fuzz"  # type: ignore[attr-defined]
         with VerdictStore(path) as opened:
             asyncio.run(LLMJudge(llm, store=opened).judge(PAIR[0]))
-            opened.claim("under way")
+            asyncio.run(opened.claim("under way"))
         _sound.append(path.read_bytes())
     return _sound[0]
 
@@ -223,15 +218,14 @@ def _flip(path: Path, data: bytes) -> None:
 
 
 def _put_odd_values(path: Path, data: bytes) -> None:
-    """``table column value``, and further ones after NULs; a value is JSON, or else a text."""
-    from noisesense.judging.records import _checksum
+    """``? column value``, and further ones after NULs; a value is JSON, or else a text."""
+    from noisesense.judging.store import _checksum
 
     connection = sqlite3.connect(path, isolation_level=None)
     with contextlib.suppress(sqlite3.Error, IndexError, OverflowError):
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         for part in data.split(b"\0"):
-            table = _TABLES[part[0] % 3]
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            columns = [row[1] for row in connection.execute("PRAGMA table_info(calls)")]
             value: Any = part[2:]
             with contextlib.suppress(ValueError, RecursionError):
                 value = json.loads(value)
@@ -243,12 +237,12 @@ def _put_odd_values(path: Path, data: bytes) -> None:
                     value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
                 )
             column = columns[part[1] % len(columns)]
-            connection.execute(f"UPDATE OR IGNORE {table} SET {column} = {kind}", (value,))
-            if table != "leases" and column != "checksum":
-                for row in connection.execute(f"SELECT rowid, * FROM {table}").fetchall():
+            connection.execute(f"UPDATE OR IGNORE calls SET {column} = {kind}", (value,))
+            if column != "checksum":
+                for row in connection.execute("SELECT rowid, * FROM calls").fetchall():
                     connection.execute(
-                        f"UPDATE {table} SET checksum = ? WHERE rowid = ?",
-                        (_checksum(row[1:-1]), row[0]),
+                        "UPDATE calls SET checksum = ? WHERE rowid = ?",
+                        (_checksum(row[1:]), row[0]),
                     )
     connection.close()
 

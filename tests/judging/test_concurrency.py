@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from noisesense import JudgeError, LLMJudge, Sample, Verdicts, score
-from noisesense.judging.calls import LoopLimit, gather_all
+from noisesense.judging.calls import Calls, gather_all
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, is_decomposition, scripted
 from support.tables import Shape, random_pairs
@@ -64,7 +64,7 @@ def test_one_judge_in_threads_that_each_have_a_loop() -> None:
 
 
 def test_limits_of_closed_loops_are_dropped() -> None:
-    limit = LoopLimit(1)
+    limit = Calls(ScriptedLLM(str), "m", "1", None, 1)
 
     async def contend() -> None:
         async def once() -> None:
@@ -185,7 +185,7 @@ def test_of_failures_at_once_the_first_in_order_is_raised() -> None:
 def test_the_samples_of_a_run_share_no_failure() -> None:
     bad = Sample(response="r", reference="g", retrieved_contexts=["c"])
     mind = Mind(TRUTHS)
-    of_bad = ('"text":"r"', '"text":"g"')
+    of_bad = ('Text: "r"', 'Text: "g"')
     llm = ScriptedLLM(
         lambda p: JudgeError("down") if any(each in p for each in of_bad) else mind.answer(p)
     )

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisesense import LLMJudge, Matrices, Sample, Score, Verdicts, score
-from noisesense.judging.planned import Plan
+from noisesense.judging.llm import Check
+from noisesense.judging.plan import Plan
 from noisesense.judging.prompts import Budget
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from support.scripted_llm import scripted
@@ -44,18 +45,18 @@ def figures(verdicts: Verdicts, definition: DefinitionName) -> list[object]:
 tables = matrices(response_claims=(0, 5), reference_claims=(0, 3), chunks=(1, 5)).map(with_texts)
 
 
-@given(tables, st.sampled_from([1, 2, 5]), st.booleans())
+@given(tables, st.sampled_from(["list", "each"]), st.booleans())
 def test_lazy_and_full_score_as_the_truth_does(
-    truth: tuple[Sample, Verdicts], per_call: int, small: bool
+    truth: tuple[Sample, Verdicts], check: Check, small: bool
 ) -> None:
-    """For every definition, undetermined cells included; also packed and split."""
+    """For every definition, undetermined cells included; one by one, and split."""
     sample, verdicts = truth
     budget = SMALL if small else Budget()
     plans: tuple[Plan, ...] = ("lazy", "full")
     found = {
         plan: asyncio.run(
             LLMJudge(
-                scripted(truth), plan=plan, chunks_per_call=per_call, budget=budget, max_reasks=1
+                scripted(truth), plan=plan, check=check, budget=budget, max_reasks=1
             ).judge_detailed(sample)
         )
         for plan in plans

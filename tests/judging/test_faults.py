@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ from noisesense import (
     Verdicts,
     score,
 )
-from support.mind import Mind, data_of
+from support.mind import Items, Mind, data_of, items_of, reply_of
 from support.scripted_llm import ScriptedLLM, is_decomposition, without
 from support.tables import Shape, random_pair
 
@@ -64,14 +63,13 @@ def claims_or(change: Callable[[str], str | Exception]) -> Spoil:
     return lambda reply, _: reply if "claims" in json.loads(reply) else change(reply)
 
 
-def mapped(change: Callable[[list[dict[str, object]]], list[object]]) -> Spoil:
-    """Spoil the list of verdicts of the first reply only."""
+def mapped(change: Callable[[Items], Items]) -> Spoil:
+    """Spoil the verdicts of the first reply only."""
 
     def spoil(reply: str, attempt: int) -> str:
-        said = json.loads(reply)
-        if "claims" in said or attempt:
+        if "claims" in json.loads(reply) or attempt:
             return reply
-        return json.dumps({"verdicts": change(said["verdicts"])})
+        return reply_of(change(items_of(reply)))
 
     return spoil
 
@@ -83,27 +81,26 @@ def same_score(judgement: Judgement) -> bool:
     )  # fmt: skip
 
 
-_YES = {True: "yes", False: "no"}
+_SAID = {True: "TRUE", False: " No."}
 
 HEALED: dict[str, tuple[Spoil, int]] = {
     # how a reply is bad, and how many of the 1 + 3 verification calls are repeated for it
     "reordered": (mapped(lambda items: items[::-1]), 0),
     "duplicated": (mapped(lambda items: [*items, *items]), 0),
     "unknown ids besides": (mapped(lambda items: [{"id": 99, "entailed": True}, *items]), 0),
-    "echoed wording": (mapped(lambda items: [{**item, "claim": "…"} for item in items]), 0),
+    "a note besides": (mapped(lambda items: [*items, {"id": "note", "entailed": "done"}]), 0),
     "one left out": (mapped(lambda items: items[1:]), 4),
     "all left out": (mapped(lambda items: []), 4),
     "shifted ids": (mapped(lambda items: [{**i, "id": i["id"] + 50} for i in items]), 4),
     "numbered from 0": (mapped(lambda items: [{**i, "id": i["id"] - 1} for i in items]), 4),
     "a contradiction": (mapped(lambda i: [*i, {**i[0], "entailed": not i[0]["entailed"]}]), 4),
-    "yes for true": (mapped(lambda v: [{**i, "entailed": _YES[i["entailed"]]} for i in v]), 0),
+    "true for yes": (mapped(lambda v: [{**i, "entailed": _SAID[i["entailed"]]} for i in v]), 0),
     "1 for true": (mapped(lambda v: [{**i, "entailed": int(i["entailed"])} for i in v]), 0),
     "perhaps": (mapped(lambda items: [{**items[0], "entailed": "perhaps"}, *items[1:]]), 4),
     "numbered 0 to N": (mapped(lambda items: [{**items[0], "id": 0}, *items]), 4),
     "numbered 1 to N + 1": (mapped(lambda v: [*v, {**v[0], "id": len(v) + 1}]), 4),
-    "a list more": (mapped(lambda v: [*v, [1, 2]]), 0),
     "null": (mapped(lambda items: [{**items[0], "entailed": None}, *items[1:]]), 4),
-    "a number among them": (mapped(lambda items: [7, *items]), 0),
+    "an object in its place": (mapped(lambda v: [{**v[0], "entailed": {"a": 1}}, *v[1:]]), 4),
     "cut off": (lambda reply, attempt: reply[: len(reply) // 2] if not attempt else reply, CALLS),
     "empty": (lambda reply, attempt: reply if attempt else "", CALLS),
     "twice empty": (lambda reply, attempt: reply if attempt > 1 else "", 2 * CALLS),
@@ -131,34 +128,6 @@ def test_only_what_is_missing_is_asked_again() -> None:
     ]
 
 
-def test_a_pack_is_asked_again_without_what_was_answered() -> None:
-    """Of two chunks and four claims, chunk 1 lacks claim 4 and chunk 2 claims 1 and 4."""
-    asked: list[dict[str, Any]] = []
-
-    def answer(prompt: str) -> str:
-        data, reply = data_of(prompt), MIND.answer(prompt)
-        if "premises" not in data:
-            return reply
-        asked.append(data)
-        verdicts = json.loads(reply)["verdicts"]
-        if len(asked) == 1:
-            gone = {(1, 4), (2, 1), (2, 4)}
-            verdicts = [item for item in verdicts if (item["premise"], item["id"]) not in gone]
-        else:  # what was answered before is among what is asked, and now answered otherwise
-            turned = not verdicts[0]["entailed"]
-            verdicts[0] = {**verdicts[0], "entailed": turned}
-        return json.dumps({"verdicts": verdicts})
-
-    judge = LLMJudge(ScriptedLLM(answer), chunks_per_call=2)
-    judgement = asyncio.run(judge.judge_detailed(SAMPLE))
-    assert same_score(judgement)
-    assert judgement.unanswered == 0
-    first, again = asked
-    assert [*again["premises"].values()] == [*first["premises"].values()]
-    assert [*again["claims"].values()] == [first["claims"]["1"], first["claims"]["4"]]
-    assert judgement.verdicts.response_claims[0] == TRUTH.response_claims[0]
-
-
 def test_a_verdict_once_given_stands() -> None:
     """A second reply is not asked about it and cannot change it."""
 
@@ -168,7 +137,7 @@ def test_a_verdict_once_given_stands() -> None:
         if not attempt:
             return without(reply, [1])
         others = [{"id": number, "entailed": True} for number in range(3, 20)]
-        return json.dumps({"verdicts": json.loads(reply)["verdicts"] + others})
+        return reply_of(items_of(reply) + others)
 
     _, judgement = judged(spoil)
     assert same_score(judgement)
@@ -190,7 +159,7 @@ def test_what_stays_missing_is_undetermined_and_counted(max_reasks: int) -> None
 
 
 @pytest.mark.parametrize(
-    "garbage", ["", "{}", "[]", "null", "I cannot help with that.", '{"verdicts": [{"id": 1']
+    "garbage", ["", "{}", "[]", "null", "I cannot help with that.", '{"1": "yes", "2']
 )
 def test_garbage_throughout_never_makes_a_number(garbage: str) -> None:
     with pytest.raises(ReplyError, match="asked 3 times for the claims of the response") as caught:
@@ -285,8 +254,58 @@ def test_a_model_of_another_kind() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [{"plan": "eager"}, {"votes": 0}, {"votes": 1.0}, {"max_concurrency": 0}, {"max_reasks": -1},
-     {"chunks_per_call": 0}, {"chunks_per_call": True}],
+     {"check": "all"}, {"timeout": 0}],
 )  # fmt: skip
 def test_impossible_arguments(arguments: dict[str, object]) -> None:
     with pytest.raises(InputError, match=f"{next(iter(arguments))}: expected"):
         LLMJudge(ScriptedLLM(MIND.answer), **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("max_reasks", [0, 1, 2])
+def test_an_empty_list_of_claims_is_believed_when_it_is_said_twice(max_reasks: int) -> None:
+    """However few repeats are allowed: the first is never believed."""
+
+    def empty(times: int) -> Spoil:
+        return lambda reply, attempt: (
+            '{"claims": []}' if "claims" in json.loads(reply) and attempt < times else reply
+        )
+
+    llm, judgement = judged(empty(1), max_reasks=max_reasks)
+    assert same_score(judgement)
+    assert judgement.usage.reasks == 2  # of the response and of the reference
+    llm, judgement = judged(empty(2), max_reasks=max_reasks)
+    assert score(judgement.verdicts).status("relevant") == "undefined"
+    assert len(llm.prompts) == len(set(llm.prompts)) == 4
+
+
+@pytest.mark.parametrize("reasks", [1, 2])
+def test_an_empty_list_and_an_unusable_one_do_not_agree(reasks: int) -> None:
+    replies = ['{"claims": []}', "garbage", '{"claims": []}']
+
+    def spoil(reply: str, attempt: int) -> str:
+        return replies[attempt] if "claims" in json.loads(reply) else reply
+
+    if reasks == 1:
+        with pytest.raises(ReplyError, match="asked 2 times"):
+            judged(spoil, max_reasks=1)
+    else:
+        assert judged(spoil)[1].verdicts.response_claims == ()
+
+
+def test_a_call_that_takes_too_long_fails_the_sample_and_is_counted() -> None:
+    class Endless(ScriptedLLM):
+        gone = 0
+
+        async def wait(self) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.gone += 1
+
+    llm = Endless(MIND.answer)
+    judge = LLMJudge(llm, timeout=0.01)
+    with pytest.raises(JudgeError, match=r"scripted gave no reply within 0\.01 seconds"):
+        asyncio.run(judge.judge(SAMPLE))
+    assert llm.gone == len(llm.prompts) == 2
+    assert judge.totals.failed == 1
+    assert judge.usage.calls >= 1

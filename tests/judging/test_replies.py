@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from noisesense import LLMJudge, ReplyError, Sample, VerdictStore
-from noisesense.judging.prompts import Claims, PackedVerdicts, VerdictList
+from noisesense.judging.llm import _answers
+from noisesense.judging.prompts import Answer, Claims, answers_form
+from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
-FORMS: list[type[BaseModel]] = [Claims, VerdictList, PackedVerdicts]
+FORMS: list[type[BaseModel]] = [Claims, Answer, answers_form(3)]
 
 
 def objects(schema: Any) -> list[dict[str, Any]]:
@@ -39,81 +44,67 @@ def test_schema_suits_strict_structured_output(form: type[BaseModel]) -> None:
     assert "description" not in json.dumps(schema)  # every word of it is paid for
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        {"id": 2, "entailed": "perhaps"},
-        {"id": 2, "entailed": 2},
-        {"id": 2, "entailed": 0.5},
-        {"id": 2, "entailed": ""},
-        {"id": 2, "entailed": None},
-        {"id": 2},
-        {"entailed": True},
-        {"id": True, "entailed": True},
-        {"id": None, "entailed": True},
-        {"id": 2.5, "entailed": True},
-        {"id": "two", "entailed": True},
-        {"id": "9" * 5000, "entailed": True},
-        [2, True],
-        "2: true",
-        None,
-        [],
-    ],
-)
-def test_a_malformed_verdict_costs_only_itself(item: object) -> None:
-    reply = json.dumps({"verdicts": [{"id": 1, "entailed": True}, item]})
-    read = VerdictList.model_validate_json(reply)
-    assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(1, True)]
-    assert VerdictList.model_validate(json.loads(reply)) == read
+T, F = True, False
+CASES: dict[str, tuple[str, dict[int, bool] | None]] = {
+    # a reply on three statements, and what is read of it
+    "as asked": ('{"1": "yes", "2": "no", "3": "yes"}', {1: T, 2: F, 3: T}),
+    "in another order": ('{"3": "yes", "2": "no", "1": "no"}', {1: F, 2: F, 3: T}),
+    "in other words": ('{"1": "Yes.", "2": false, "3": 1}', {1: T, 2: F, 3: T}),
+    "one left out": ('{"1": "yes", "3": "no"}', {1: T, 3: F}),
+    "one open": ('{"1": "yes", "2": null, "3": "perhaps"}', {1: T}),
+    "no word": ('{"1": "yes", "2": {"a": 1}, "3": [true]}', {1: T}),
+    "another number": ('{"1": 2, "2": 0.5, "3": "no"}', {3: F}),
+    "twice the same": ('{"1": "yes", "1": "yes", "2": "no"}', {1: T, 2: F}),
+    "contradiction": ('{"1": "yes", "2": "no", "1": "no"}', {2: F}),
+    "unknown besides": ('{"1": "yes", "2": "no", "3": "no", "7": "yes"}', {1: T, 2: F, 3: F}),
+    "unknown instead": ('{"1": "yes", "2": "no", "7": "yes"}', None),
+    "from 0": ('{"0": "yes", "1": "no", "2": "yes"}', None),
+    "one too many": ('{"1": "yes", "2": "no", "3": "yes", "4": "no"}', None),
+    "a note": ('{"1": "yes", "2": "no", "3": "yes", "note": "…"}', {1: T, 2: F, 3: T}),
+    "a huge number": (f'{{"1": "yes", "{"9" * 5000}": "no"}}', {1: T}),
+}
 
 
-def test_what_is_safe_is_read() -> None:
-    read = VerdictList.model_validate(
-        {"verdicts": [{"id": "3", "entailed": False, "reason": "…"}], "comment": "done"}
-    )
-    assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(3, False)]
-    as_said = {"true": True, " Yes": True, 1: True, "FALSE": False, "no": False, 0: False}
-    for said, meant in as_said.items():
-        read = VerdictList.model_validate({"verdicts": [{"id": 2.0, "entailed": said}]})
-        assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(2, meant)]
-    packed = PackedVerdicts.model_validate(
-        {"verdicts": [{"premise": 1, "id": 2, "entailed": True}, {"id": 2, "entailed": True}]}
-    )
-    assert [(v.premise, v.id, v.entailed) for v in packed.verdicts] == [(1, 2, True)]
+@pytest.mark.parametrize(("reply", "expected"), CASES.values(), ids=CASES.keys())
+def test_each_number_is_read_by_itself(reply: str, expected: dict[int, bool] | None) -> None:
+    assert _answers([1, 2, 3], answers_form(3).model_validate_json(reply)) == expected
 
 
-@pytest.mark.parametrize("reply", ["{}", '{"verdicts": null}', '{"verdicts": {"1": true}}', "[]"])
-def test_a_reply_of_another_form_is_none(reply: str) -> None:
+@pytest.mark.parametrize("reply", ["{}", '{"a": "yes"}', '{"1": null}', "[]", '"yes"', "null"])
+def test_a_reply_that_answers_nothing_is_none(reply: str) -> None:
     with pytest.raises(ValidationError):
-        VerdictList.model_validate_json(reply)
+        answers_form(3).model_validate_json(reply)
 
 
-@pytest.mark.parametrize(
-    "reply", ["{}", '{"claims": "one"}', '{"claims": [1]}', '{"claims": ["one", null]}']
-)
-def test_claims_are_read_whole_or_not_at_all(reply: str) -> None:
-    """A claim that is dropped would change what the score is divided by."""
-    with pytest.raises(ValidationError):
-        Claims.model_validate_json(reply)
+@given(st.dictionaries(st.integers(-1, 6), st.booleans()), st.integers(1, 4), st.randoms())
+def test_every_answer_is_to_an_asked_number_and_order_does_not_matter(
+    said: dict[int, bool], count: int, random: Random
+) -> None:
+    asked = range(1, count + 1)
+    items = [{"id": n, "entailed": verdict} for n, verdict in said.items()]
+
+    def read() -> dict[int, bool] | None:
+        try:
+            return _answers(asked, answers_form(count).model_validate_json(reply_of(items)))
+        except ValidationError:
+            return None
+
+    answers = read() or {}
+    assert answers.keys() <= set(asked)
+    assert all(said[n] is verdict for n, verdict in answers.items())
+    random.shuffle(items)
+    assert (read() or {}) == answers
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_reply_survives_the_store(form: type[BaseModel]) -> None:
-    reply: dict[str, Any] = {
-        "claims": ["é 中"],
-        "verdicts": [{"premise": 1, "id": 1, "entailed": True}],
-    }
+    reply = {"claims": ["one"], "1": "yes", "3": "no", "answer": "no"}
     read = form.model_validate(reply)
     assert form.model_validate_json(read.model_dump_json()) == read
 
 
-def test_two_values_of_one_key_are_none() -> None:
+def test_two_lists_of_claims_are_none() -> None:
     """Hosts' clients call pydantic's own reader, which would take the last."""
-    both = (
-        '{"verdicts": [{"id": 1, "entailed": true, "entailed": false}, {"id": 2, "entailed": 1}]}'
-    )
-    read = VerdictList.model_validate_json(both)
-    assert [(verdict.id, verdict.entailed) for verdict in read.verdicts] == [(2, True)]
     with pytest.raises(ValidationError):
         Claims.model_validate_json('{"claims": ["one"], "claims": ["two"]}')
 
@@ -133,12 +124,10 @@ def test_half_a_surrogate_pair_in_a_claim_is_stored_and_judged_again_for_nothing
     sample = Sample(response=half, reference=f"Not {half}", retrieved_contexts=[half])
 
     def answer(prompt: str) -> str:
-        data = json.loads(prompt.splitlines()[-1])
+        data = data_of(prompt)
         if "text" in data:
             return json.dumps({"claims": [half]})
-        return json.dumps(
-            {"verdicts": [{"id": int(i), "entailed": False} for i in data["claims"]]}
-        )
+        return reply_of([{"id": i, "entailed": False} for i in data["claims"]])
 
     for calls in (4, 0):
         with VerdictStore(tmp_path / "store.sqlite") as store:

@@ -361,37 +361,23 @@ def test_verdicts_that_do_not_fit_the_sample_are_refused() -> None:
 
 
 @pytest.mark.parametrize("end", ["judge", "run"])
-def test_what_was_judged_goes_with_the_run_and_with_the_judge(end: str) -> None:
+def test_what_was_judged_goes_with_the_run(end: str) -> None:
+    """Without a run it goes with the judge."""
     judge, run = Counting(), Run()
-    gc.collect()  # other tests' judges
-    before = sharing._memory.bytes
-    kept = weakref.ref(asyncio.run(ask(judge, run=run)).verdicts)
+    kept = weakref.ref(asyncio.run(ask(judge, run=run if end == "run" else None)).verdicts)
     assert kept() is not None
-    assert sharing._memory.bytes > before
     if end == "judge":
         del judge
     else:
         del run
     gc.collect()
     assert kept() is None
-    assert sharing._memory.bytes == before
 
 
 def test_a_new_run_in_the_place_of_an_old_one_inherits_nothing() -> None:
     judge = Counting()
     for _ in range(100):  # CPython gives the same address again and again
         assert asked(judge, "ab", Run()) == [True, False]
-
-
-def test_a_run_that_ends_while_the_memory_is_in_use() -> None:
-    """The collector runs when it likes, also in the thread that holds the memory's lock."""
-    judge, run = Counting(), Run()
-    asked(judge, "a", run)
-    held = sharing._memory.bytes
-    with sharing._memory._locked():
-        del run
-        gc.collect()
-    assert sharing._memory.bytes < held
 
 
 class Pause:
@@ -425,42 +411,18 @@ def test_what_is_collected_together_with_its_judge_raises_nothing(
     assert errors == []
 
 
-def samples_of(size: int, count: int) -> list[Sample]:
-    return [
-        Sample.model_validate(
-            {**GOOD_SAMPLE, "user_input": str(i), "retrieved_contexts": [chr(97 + i) * size] * 2}
-        )
-        for i in range(count)
+def test_a_run_keeps_the_samples_asked_for_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "_SAMPLES_KEPT", 3)
+    judge = Counting()
+    first, *others = [
+        Sample.model_validate({**GOOD_SAMPLE, "user_input": f"Number {i}?"}) for i in range(4)
     ]
-
-
-def test_the_memory_is_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of texts of 200 kB, twenty judgings fit in 8 MB: the least recently used go."""
-    memory = sharing._Memory(8_000_000)
-    monkeypatch.setattr(sharing, "_memory", memory)
-
-    class Echo:
-        def __init__(self) -> None:
-            self.asked: list[str] = []
-
-        async def judge(self, sample: Sample) -> Verdicts:
-            self.asked.append(sample.user_input)
-            return Verdicts(response_claims=())
-
-    judge = Echo()
-    samples = samples_of(200_000, 25)
-    for i, sample in enumerate(samples):
-        asyncio.run(ask(judge, sample))
-        if i:
-            assert asyncio.run(ask(judge, samples[0])).shared  # used all the time
-        assert memory.bytes <= 8_000_000
-    assert judge.asked == [str(i) for i in range(25)]
-    assert memory.bytes > 7_000_000
-    assert asyncio.run(ask(judge, samples[-1])).shared
-    assert not asyncio.run(ask(judge, samples[1])).shared
-    (large,) = samples_of(9_000_000, 1)
-    asyncio.run(ask(judge, large))  # larger than all there is room for
-    assert memory.bytes <= 8_000_000
+    for sample in (first, *others[:2]):
+        assert not asyncio.run(ask(judge, sample)).shared
+    assert asyncio.run(ask(judge, first)).shared
+    assert not asyncio.run(ask(judge, others[2])).shared
+    assert asyncio.run(ask(judge, first)).shared
+    assert not asyncio.run(ask(judge, others[0])).shared
 
 
 def test_many_runs_alive_at_once() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from noisesense import LLMJudge, Sample
 from noisesense.judging.prompts import Budget
-from support.mind import data_of
+from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
 FACTS = ["red", "green", "blue"]
@@ -20,14 +20,12 @@ def reader(prompt: str) -> str:
     data = data_of(prompt)
     if "text" in data:
         return json.dumps({"claims": [word for word in data["text"].split() if word.isalpha()]})
-    premises = data.get("premises") or {"1": data["premise"]}
     said = [
-        {"premise": int(number), "id": int(i), "entailed": claim in premise}
-        for number, premise in premises.items()
+        {"id": int(i), "entailed": claim in data["premise"]}
         for i, claim in data["claims"].items()
-        if "?" not in premise
+        if "?" not in data["premise"]
     ]
-    return json.dumps({"verdicts": said})
+    return reply_of(said)
 
 
 def judge(
@@ -39,14 +37,11 @@ def judge(
     return llm, (cells, [claim.text for claim in verdicts.response_claims])
 
 
-@pytest.mark.parametrize("per_call", [1, 3])
-def test_a_long_chunk_entails_what_any_of_its_parts_does(per_call: int) -> None:
+def test_a_long_chunk_entails_what_any_of_its_parts_does() -> None:
     """Three parts; red in the last, blue in the first, green nowhere."""
     chunk = "blue " + "1234 " * 30 + "red"
     sample = Sample(response="red green blue", reference="none", retrieved_contexts=[chunk])
-    llm, (cells, _) = judge(
-        sample, Budget(text_chars=80, overlap_chars=20), chunks_per_call=per_call
-    )
+    llm, (cells, _) = judge(sample, Budget(text_chars=80, overlap_chars=20))
     assert cells == [((0,), ()), ((), ()), ((0,), ())]
     parts = [data["premise"] for data in llm.data[3:]]
     assert len(parts) == 3
@@ -94,18 +89,3 @@ def test_a_long_list_of_claims_is_spread_over_calls(budget: Budget) -> None:
     assert [i for i, (entailed, _) in enumerate(cells) if entailed] == [1, 9]
     sizes = [len(data["claims"]) for data in llm.data if data.get("premise") == "bword jword"]
     assert sizes == [4, 4, 3]  # ten of the response, one of the reference
-
-
-def test_packs_keep_within_the_budget() -> None:
-    sample = Sample(
-        response=" ".join(FACTS),
-        reference="none",
-        retrieved_contexts=[f"{j} red" for j in range(6)],
-    )
-    llm, (cells, _) = judge(sample, Budget(claims=9), chunks_per_call=6)
-    # Four claims a chunk: no more than two chunks a call keep to nine verdicts.
-    assert [len(data["premises"]) for data in llm.data[3:]] == [2, 2, 2]
-    assert cells == [((0, 1, 2, 3, 4, 5), ()), ((), ()), ((), ())]
-    llm, again = judge(sample, Budget(text_chars=14, overlap_chars=0), chunks_per_call=6)
-    assert [len(data["premises"]) for data in llm.data if "premises" in data] == [2, 2, 2]
-    assert again[0] == cells

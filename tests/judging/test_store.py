@@ -1,541 +1,594 @@
-"""The store: what it keeps, finds again, exports and removes."""
+"""The store: what is kept and found again, claims, damage, and several users of one file."""
 
 from __future__ import annotations
 
 import asyncio
-import copy
-import dataclasses
-import gc
-import json
+import os
 import pickle
-import re
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from random import Random
 
 import pytest
 
-from noisesense import (
-    InputError,
-    LLMJudge,
-    RecordedJudge,
-    ReplyError,
-    Sample,
-    StoreError,
-    Usage,
-    VerdictStore,
-    read_recording,
-    score,
-)
-from noisesense.judging import records
+from noisesense import InputError, JudgeError, LLMJudge, Sample, StoreError, Usage, VerdictStore
+from noisesense import score as score_of
+from noisesense.judging import store as store_module
 from noisesense.judging.prompts import Prompts
-from noisesense.judging.records import StoredCall, StoredSample
-from noisesense.scoring.definitions import DEFINITIONS
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, scripted
-from support.tables import Shape, random_pair, random_pairs
+from support.sizes import few_or_many
+from support.tables import Shape, random_pairs
 
-TRUTHS = list(random_pairs(8, shape=Shape(response_claims=(1, 5), chunks=(1, 5), labelled=0.3)))
+TRUTHS = list(random_pairs(10, shape=Shape(response_claims=(2, 4), chunks=(2, 4))))
+SAMPLE, TRUTH = TRUTHS[0]
+USAGE = Usage(calls=1, input_tokens=3, output_tokens=2, cost=0.5)
+HERE = Path(__file__)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[VerdictStore]:
-    with VerdictStore(tmp_path / "verdicts.db") as opened:
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "verdicts.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[VerdictStore]:
+    with VerdictStore(path) as opened:
         yield opened
 
 
 def run(judge: LLMJudge, *samples: Sample) -> None:
-    async def all_of_them() -> None:
-        for sample in samples:
-            await judge.judge(sample)
-
-    asyncio.run(all_of_them())
-
-
-def call(
-    key: str, *, model: str = "m", created: float = 1.0, reply: str | None = "{}"
-) -> StoredCall:
-    usage = Usage(calls=1, input_tokens=7, output_tokens=3, cost=0.5)
-    return StoredCall(key, model, "1", "chunk", 0, "sample", "label", reply, usage, created)
+    """Judge them; the scores are the true ones."""
+    for sample in samples or [sample for sample, _ in TRUTHS]:
+        (truth,) = (verdicts for each, verdicts in TRUTHS if each.key == sample.key)
+        found, true = score_of(asyncio.run(judge.judge(sample))), score_of(truth)
+        assert (found.relevant, found.irrelevant) == (true.relevant, true.irrelevant)
 
 
-def test_a_call_is_found_by_its_key(store: VerdictStore) -> None:
-    assert store.get("a") is None
-    store.put(call("a"))
-    store.put(call("b", reply=None))
-    assert store.get("a") == call("a")
-    assert store.get("b") is None
-    assert store.get("b", unanswered=True) == call("b", reply=None)
-    assert store.calls() == [call("a"), call("b", reply=None)]
+def filled(path: Path) -> int:
+    """Everything judged into a store, and closed; how many calls it was."""
+    with VerdictStore(path) as store:
+        judge = LLMJudge(scripted(*TRUTHS), store=store)
+        run(judge)
+        return judge.usage.calls
+
+
+def put(store: VerdictStore, key: str, model: str = "m", reply: str = "{}") -> None:
+    asyncio.run(store.put(key, reply, model, "1", USAGE))
+
+
+def get(store: VerdictStore, key: str) -> str | None:
+    return asyncio.run(store.get(key))
+
+
+def claim(store: VerdictStore, key: str) -> bool:
+    return asyncio.run(store.claim(key))
+
+
+def sql(path: Path, question: str, *values: object) -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(path)
+    with connection:
+        rows = connection.execute(question, values).fetchall()
+    connection.close()
+    return rows
+
+
+# What is kept
 
 
 def test_nothing_is_asked_twice(store: VerdictStore) -> None:
-    samples = [sample for sample, _ in TRUTHS]
     first = scripted(*TRUTHS)
-    run(LLMJudge(first, store=store), *samples)
-    second = scripted(*TRUTHS)
-    judge = LLMJudge(second, store=store)
-    run(judge, *samples)
-    assert second.prompts == []
+    run(LLMJudge(first, store=store))
+    again = scripted(*TRUTHS)
+    judge = LLMJudge(again, store=store)
+    run(judge)
+    assert again.prompts == []
     assert judge.usage == Usage(cached_calls=len(first.prompts))
-    assert len(store.calls()) == len(set(first.prompts))
 
 
-def test_stopped_and_resumed_in_the_middle_of_a_sample(store: VerdictStore) -> None:
-    """After every number of finished calls the rest is asked for, and nothing again."""
-    sample, verdicts = TRUTHS[0]
-    plain = scripted(TRUTHS[0])
-    run(LLMJudge(plain), sample)
-    for done in range(len(plain.prompts)):
-        store.prune(older_than=timedelta(0))
-        llm = ScriptedLLM(Mind(TRUTHS).answer)
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_stopped_and_resumed_in_the_middle_of_a_sample(store: VerdictStore, rounds: int) -> None:
+    llm = GatedLLM(Mind(TRUTHS).answer)
 
-        async def stop_after(llm: ScriptedLLM = llm, done: int = done) -> None:
-            judge = LLMJudge(llm, store=store, max_concurrency=1)
-            work = asyncio.create_task(judge.judge(sample))
-            while len(store.calls()) < done:
-                await asyncio.sleep(0)
-            work.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await work
+    async def stop() -> None:
+        work = asyncio.ensure_future(LLMJudge(llm, store=store).judge(SAMPLE))
+        await llm.drive(work, rounds)
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
 
-        asyncio.run(stop_after())
-        finished = store.calls()
-        rest = scripted(TRUTHS[0])
-        judge = LLMJudge(rest, store=store)
-        run(judge, sample)
-        assert judge.usage.cached_calls == len(finished)
-        assert len(rest.prompts) == len(plain.prompts) - len(finished)
-        assert score(store.samples()[0].verdicts).relevant == score(verdicts).relevant
+    asyncio.run(stop())
+    again = scripted(*TRUTHS)
+    again.identity = f"{GatedLLM.__module__}.GatedLLM"  # type: ignore[attr-defined]
+    run(LLMJudge(again, store=store), SAMPLE)
+    finished = sum(llm.rounds)
+    assert not {*again.prompts} & {*llm.prompts[:finished]}
 
 
-@pytest.mark.parametrize("what", ["model", "prompts", "version", "vote", "input"])
+@pytest.mark.parametrize("what", ["model", "identity", "version", "vote", "schema"])
 def test_everything_a_reply_depends_on_is_in_its_key(store: VerdictStore, what: str) -> None:
-    sample, _ = TRUTHS[0]
-    run(LLMJudge(scripted(TRUTHS[0]), store=store), sample)
+    run(LLMJudge(scripted(*TRUTHS), store=store), SAMPLE)
     llm = scripted(*TRUTHS, name="other" if what == "model" else "scripted")
-    prompts = {"prompts": Prompts(verify="Other words."), "version": Prompts(version="2")}.get(
-        what
-    )
-    votes = 3 if what == "vote" else 1
-    other = sample
-    if what == "input":
-        sample_data = sample.model_dump() | {"user_input": sample.user_input + " "}
-        other = Sample.model_validate(sample_data)
-        llm.answer = Mind([*TRUTHS, (other, TRUTHS[0][1])]).answer
-    run(LLMJudge(llm, store=store, prompts=prompts, votes=votes), other)
-    assert len(llm.prompts) > 0
-
-
-def test_the_plan_and_the_labels_are_not_what_a_reply_depends_on(store: VerdictStore) -> None:
-    sample, _ = TRUTHS[0]
-    run(LLMJudge(scripted(TRUTHS[0]), store=store), sample)
-    llm = scripted(TRUTHS[0])
-    judge = LLMJudge(llm, store=store, plan="full")
-    run(judge, sample)
-    assert judge.usage.cached_calls >= 3
+    if what == "identity":
+        llm.identity = "temperature 1"  # type: ignore[attr-defined]
+    prompts = Prompts(version="3") if what == "version" else None
+    votes, check = (2 if what == "vote" else 1), "each" if what == "schema" else "list"
+    judge = LLMJudge(llm, store=store, prompts=prompts, votes=votes, check=check)  # type: ignore[arg-type]
+    run(judge, SAMPLE)
+    assert judge.usage.calls > 0
+    assert bool(judge.usage.cached_calls) is (what in ("vote", "schema"))
 
 
 def test_a_model_without_a_name_needs_one(store: VerdictStore) -> None:
-    llm = scripted(*TRUTHS)
-    llm.name = ""
-    with pytest.raises(InputError, match=r'store: expected a model with a name.*model="'):
-        LLMJudge(llm, store=store)
-    run(LLMJudge(llm, store=store, model="mine"), TRUTHS[0][0])
-    assert store.stats().models == ("mine",)
-    assert LLMJudge(llm).model == "ScriptedLLM"  # without a store it does not matter
+    class Nameless:
+        async def generate(self, prompt, schema):  # type: ignore[no-untyped-def]
+            return await scripted(*TRUTHS).generate(prompt, schema)
+
+    with pytest.raises(InputError, match="a model with a name, to keep its calls under"):
+        LLMJudge(Nameless(), store=store)
+    run(LLMJudge(Nameless(), store=store, model="mine"), SAMPLE)
+    assert [each.model for each in store.stats()] == ["mine"]
+    with pytest.raises(InputError, match="a VerdictStore"):
+        LLMJudge(Nameless(), store="judged.db")  # type: ignore[arg-type]
 
 
-def test_a_path_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a VerdictStore, got '.*VerdictStore\(path\)"):
-        LLMJudge(scripted(*TRUTHS), store=str(tmp_path / "x.db"))  # type: ignore[arg-type]
+def test_useless_replies_are_not_kept_and_what_repaired_them_is(store: VerdictStore) -> None:
+    """What asking again has healed is not paid for again; what stayed open is asked again."""
+    mind, failed = Mind(TRUTHS), set[str]()
+
+    def first_fails(prompt: str) -> str:
+        if "(attempt" in prompt or prompt in failed:
+            return mind.answer(prompt)
+        failed.add(prompt)
+        return "garbage"
+
+    healed = LLMJudge(ScriptedLLM(first_fails), store=store)
+    run(healed, SAMPLE)
+    again = scripted(*TRUTHS)
+    run(LLMJudge(again, store=store), SAMPLE)
+    assert again.prompts == []
+    assert sum(each.calls for each in store.stats()) == len(failed)
+
+
+def test_a_repaired_judge_is_asked_only_for_what_is_missing(store: VerdictStore) -> None:
+    mind = Mind(TRUTHS)
+    chunk = SAMPLE.retrieved_contexts[0].text
+    broken = ScriptedLLM(lambda prompt: "garbage" if chunk in prompt else mind.answer(prompt))
+    judgement = asyncio.run(LLMJudge(broken, store=store).judge_detailed(SAMPLE))
+    assert judgement.unanswered
+    again = scripted(*TRUTHS)
+    run(LLMJudge(again, store=store), SAMPLE)
+    assert [data["premise"] for data in again.data] == [chunk]
+
+
+def test_a_huge_number_of_tokens_ends_no_run(store: VerdictStore) -> None:
+    class Counting(ScriptedLLM):
+        async def generate(self, prompt, schema):  # type: ignore[no-untyped-def]
+            reply, _ = await super().generate(prompt, schema)
+            return reply, Usage(calls=1, input_tokens=2**63, cost=float("nan"))
+
+    run(LLMJudge(Counting(Mind(TRUTHS).answer), store=store), SAMPLE)
+    (kept,) = store.stats()
+    assert kept.usage.input_tokens >= 2**63
+    assert kept.usage.cost is None
+
+
+# Claims
 
 
 def test_one_of_several_tasks_asks_and_the_others_wait(store: VerdictStore) -> None:
-    """Two judges, as in two processes, on one sample: each call is made once."""
-    llm = GatedLLM(Mind(TRUTHS).answer)
-    sample = TRUTHS[0][0]
+    llm = scripted(*TRUTHS)
 
-    async def both() -> None:
-        work = asyncio.gather(*(LLMJudge(llm, store=store).judge(sample) for _ in range(3)))
-        await llm.drive(asyncio.ensure_future(work))
+    async def all_at_once() -> None:
+        judges = [LLMJudge(llm, store=store) for _ in range(4)]
+        await asyncio.gather(*(judge.judge(SAMPLE) for judge in judges))
 
-    asyncio.run(both())
+    asyncio.run(all_at_once())
     assert len(llm.prompts) == len(set(llm.prompts))
 
 
-def test_a_claim_ends_with_a_failure(store: VerdictStore) -> None:
-    sample = TRUTHS[0][0]
-    broken = ScriptedLLM(lambda prompt: RuntimeError("boom"))
-    with pytest.raises(RuntimeError, match="boom"):
-        run(LLMJudge(broken, store=store), sample)
-    with store._database.transaction() as connection:
-        assert connection.execute("SELECT * FROM leases").fetchall() == []
-    run(LLMJudge(scripted(*TRUTHS), store=store), sample)
-    assert store.stats().samples == 1
-
-
-def test_claims(store: VerdictStore, tmp_path: Path) -> None:
-    assert store.claim("a")
-    assert not store.claim("a")
-    with VerdictStore(store.path) as other:
-        assert not other.claim("a")
-        other.release("a")  # the same process: it may
-        assert store.claim("a")
-    store.put(call("a"))
-    assert not store.claim("a")
-    assert store.get("a") == call("a")
-    store.put(call("b", reply=None))
-    assert store.claim("b")  # its reply was unusable: it is asked again, by one
-    assert not store.claim("b")
-
-
-def test_unusable_replies_are_asked_again(store: VerdictStore) -> None:
-    sample, verdicts = TRUTHS[0]
-    garbage = ScriptedLLM(lambda prompt: "garbage")
-    for _ in range(2):
-        garbage.prompts.clear()
-        with pytest.raises(ReplyError, match=r"asked 3 times.*no usable list"):
-            run(LLMJudge(garbage, store=store), sample)
-        # Each of the two texts, 3 times in every run: neither less often nor without end.
-        assert len(garbage.prompts) == len(set(garbage.prompts)) == 6
-    better = scripted(*TRUTHS)
-    judge = LLMJudge(better, store=store)
-    run(judge, sample)
-    assert judge.usage.cached_calls == 0
-    assert score(store.samples()[0].verdicts).relevant == score(verdicts).relevant
-
-
-def test_what_asking_again_has_healed_is_not_paid_for_again(store: VerdictStore) -> None:
-    """Each call's first reply is unusable in the first run: the second run asks nothing."""
-    mind = Mind(TRUTHS)
-    first = ScriptedLLM(lambda p: mind.answer(p) if "attempt 2" in p else "garbage")
-    samples = [sample for sample, _ in TRUTHS]
-    run(LLMJudge(first, store=store), *samples)
-    second = ScriptedLLM(lambda prompt: AssertionError("asked"))
-    judge = LLMJudge(second, store=store)
-    run(judge, *samples)
-    assert judge.usage == Usage(cached_calls=len(first.prompts) // 2)
-
-
-@pytest.mark.parametrize("given", [0, 1])
-def test_a_repaired_judge_is_asked_only_for_what_is_missing(
-    store: VerdictStore, given: int
-) -> None:
-    """The judge gave 0 or 1 verdicts a reply, in two runs; then it gives all of them."""
-    shape = Shape(response_claims=(9, 9), reference_claims=(2, 2), chunks=(2, 2))
-    pair = random_pair(1, shape)
-    sample, verdicts = pair
-    mind = Mind([pair])
-
-    def broken(prompt: str) -> str:
-        reply = json.loads(mind.answer(prompt))
-        return json.dumps(reply if "claims" in reply else {"verdicts": reply["verdicts"][:given]})
-
-    for _ in range(2):
-        llm = ScriptedLLM(broken)
-        judge = LLMJudge(llm, store=store)
-        run(judge, sample)
-        assert judge.totals.unanswered > 0
-        assert [data.get("premise") for data in llm.data].count(sample.reference) == 3
-    better = scripted(pair)
-    repaired = LLMJudge(better, store=store)
-    run(repaired, sample)
-    assert repaired.totals.unanswered == 0
-    assert score(store.samples()[0].verdicts).relevant == score(verdicts).relevant
-    about_reference = [d["claims"] for d in better.data if d.get("premise") == sample.reference]
-    texts = [claim.text for claim in verdicts.response_claims]
-    assert [[*claims.values()] for claims in about_reference] == [texts[6 * given :]]
-    again = LLMJudge(ScriptedLLM(lambda prompt: AssertionError("asked")), store=store)
-    run(again, sample)
-    assert again.usage.calls == 0
-
-
-def test_prune_of_what_is_unanswered_leaves_the_rest(store: VerdictStore) -> None:
-    """Of the unanswered, only what is of that model; answered calls and samples stay."""
-    sample, verdicts = TRUTHS[0]
-    for model, left in (("a", 2), ("b", 1), ("c", 0)):
-        for n in range(3):
-            store.put(call(f"{model}{n}", model=model, created=4e9))
-        store.put_sample(StoredSample(sample, verdicts, model, "1", "lazy", left))
-    store.mark_unanswered(["a0", "a1", "b2"])
-    assert store.prune(unanswered=True, model="b") == (1, 1)
-    assert store.prune(unanswered=True, older_than=timedelta(days=1)) == (0, 0)
-    assert store.prune(unanswered=True) == (2, 1)
-    assert {kept.key for kept in store.calls()} == {"a2", "b0", "b1", "c0", "c1", "c2"}
-    assert [kept.model for kept in store.samples()] == ["c"]
-
-
-def test_export_is_a_recording_with_the_same_scores(store: VerdictStore, tmp_path: Path) -> None:
-    run(LLMJudge(scripted(*TRUTHS), store=store), *(sample for sample, _ in TRUTHS))
-    path = tmp_path / "export.jsonl"
-    assert store.export(path) == len(TRUTHS)
-    recorded = RecordedJudge(path)
-    for sample, verdicts in TRUTHS:
-        for name in DEFINITIONS:
-            found = score(recorded.lookup(sample), definition=name)
-            expected = score(verdicts, definition=name)
-            assert (found.relevant, found.irrelevant) == (expected.relevant, expected.irrelevant)
-
-
-def test_export_of_several_models_and_settings(store: VerdictStore, tmp_path: Path) -> None:
-    sample, verdicts = TRUTHS[0]
-    path = tmp_path / "export.jsonl"
-    with pytest.raises(InputError, match="at least one judged sample"):
-        store.export(path)
-    run(LLMJudge(scripted(*TRUTHS, name="a"), store=store), sample)
-    run(LLMJudge(scripted(*TRUTHS, name="a"), store=store, plan="full"), sample)
-    run(LLMJudge(scripted(*TRUTHS, name="b"), store=store), sample)
-    with pytest.raises(InputError, match="one model, got 'a', 'b'"):
-        store.export(path)
-    assert store.export(path, model="a") == 1
-    (line,) = read_recording(path)
-    assert line.verdicts == verdicts  # the newest of the model: the full plan's
-    assert store.export(path, model="b") == 1
-
-
-def test_prune_by_age_and_model(store: VerdictStore) -> None:
-    now = call("now", created=4e9)
-    for each in (call("old"), call("old-b", model="b"), now):
-        store.put(each)
-    with pytest.raises(InputError, match="an age, a model"):
-        store.prune()
-    assert store.prune(older_than=timedelta(days=1), model="b") == (1, 0)
-    assert [each.key for each in store.calls()] == ["old", "now"]
-    assert store.prune(older_than=timedelta(days=1)) == (1, 0)
-    assert store.calls() == [now]
-    assert store.prune(model="m") == (1, 0)
-
-
-def test_stats(store: VerdictStore) -> None:
-    empty = store.stats()
-    assert (empty.calls, empty.samples, empty.models, empty.oldest) == (0, 0, (), None)
-    store.put(call("a"))
-    store.put(call("b", model="n", created=2.0))
-    stats = store.stats()
-    assert stats.usage == Usage(calls=2, input_tokens=14, output_tokens=6, cost=1.0)
-    assert (stats.models, stats.oldest, stats.newest) == (("m", "n"), 1.0, 2.0)
-    assert stats.bytes > 0
-    store.check()
-
-
-def test_it_is_readable_by_a_person(store: VerdictStore) -> None:
-    sample, _ = TRUTHS[0]
-    run(LLMJudge(scripted(TRUTHS[0]), store=store), sample)
-    steps = {each.step for each in store.calls()}
-    assert steps >= {"claims of the response", "claims of the reference", "reference"}
-    for each in store.calls():
-        assert each.sample_key == sample.key
-        assert each.label == sample.user_input[:60]
-        assert each.reply is not None
-        assert json.loads(each.reply).keys() <= {"claims", "verdicts"}
-    (judged,) = store.samples()
-    assert (judged.sample, judged.model, judged.unanswered) == (sample, "scripted", 0)
-    assert "lazy" in judged.settings
-
-
 def test_threads(store: VerdictStore) -> None:
-    def work(k: int) -> None:
-        for i in range(50):
-            store.put(call(f"{k}-{i}"))
-            assert store.get(f"{k}-{i}") is not None
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert store.stats().calls == 300
+    llm = scripted(*TRUTHS)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: run(LLMJudge(llm, store=store)), range(4)))
+    assert len(llm.prompts) == len(set(llm.prompts))
 
 
-def test_readers_never_wait_and_writers_hold_the_lock_from_the_start(store: VerdictStore) -> None:
-    """A transaction that reads first and writes later would fail if another wrote between."""
-    other = sqlite3.connect(store.path, timeout=0, isolation_level=None)
-    with store._database.transaction() as connection:
-        connection.execute("SELECT * FROM calls").fetchall()
-        assert other.execute("SELECT count(*) FROM calls").fetchone() == (0,)
-        with pytest.raises(sqlite3.OperationalError, match="locked"):
-            other.execute("BEGIN IMMEDIATE")
-        connection.execute("DELETE FROM calls")
-        assert other.execute("SELECT count(*) FROM calls").fetchone() == (0,)
-    assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    other.close()
+@pytest.mark.parametrize("failure", [JudgeError("no route"), ValueError("a bug")])
+def test_a_claim_ends_with_a_failure(store: VerdictStore, failure: Exception) -> None:
+    with pytest.raises(type(failure)):
+        asyncio.run(LLMJudge(ScriptedLLM(lambda _: failure), store=store).judge(SAMPLE))
+    run(LLMJudge(scripted(*TRUTHS), store=store), SAMPLE)
 
 
-def test_a_store_that_nobody_closes_is_closed_when_it_goes(tmp_path: Path) -> None:
-    store = VerdictStore(tmp_path / "verdicts.db")
-    connection = store._database._connection
-    assert connection is not None
-    del store
-    gc.collect()
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        connection.execute("SELECT 1")
+def test_a_claim_is_held_until_it_ends(store: VerdictStore, path: Path) -> None:
+    with VerdictStore(path) as other:
+        assert claim(store, "a")
+        assert not claim(store, "a")
+        assert not claim(other, "a")
+        put(store, "a", reply='{"a": 1}')
+        assert not claim(other, "a")
+        assert get(other, "a") == '{"a": 1}'
+        assert claim(store, "b")
+        store.release("b")
+        assert claim(other, "b")
 
 
-def test_copies_open_the_same_file(store: VerdictStore) -> None:
-    store.put(call("a"))
-    for other in (copy.deepcopy(store), pickle.loads(pickle.dumps(store))):
-        with other:
-            assert other.get("a") == call("a")
+class Clock:
+    """In place of the clocks that a store reads."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(time, name)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        raise AssertionError("clocks of two machines are not compared")
 
 
-def test_texts_that_are_no_utf_8(store: VerdictStore) -> None:
-    """Half an emoji, as JavaScript cuts strings."""
-    sample, verdicts = TRUTHS[0]
-    broken = Sample.model_validate(sample.model_dump() | {"user_input": "cut \ud83c"})
-    mind = Mind([(Sample.model_validate(broken.model_dump() | {"user_input": "cut ?"}), verdicts)])
-    run(LLMJudge(ScriptedLLM(mind.answer), store=store), broken)
-    assert store.samples()[0].sample == broken
+def test_a_claim_without_a_sign_of_life_runs_out(
+    store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits counts for itself: another machine's clock does not matter."""
+    clock = Clock()
+    with VerdictStore(path) as other:
+        assert claim(store, "a")
+        assert not claim(other, "a")
+        monkeypatch.setattr(store_module, "_LEASE_SECONDS", 60.0)
+        monkeypatch.setattr(store_module.time, "monotonic", clock.monotonic)
+        clock.now += 10_000  # it looked long ago, and now once more
+        store._seen.clear()
+        other._seen.clear()
+        assert not claim(other, "a")
+        clock.now += 59
+        assert not claim(other, "a")
+        store._renew()
+        clock.now += 59
+        assert not claim(other, "a")
+        clock.now += 61
+        assert claim(other, "a")
 
 
-def test_a_kept_call_is_whole(store: VerdictStore) -> None:
-    """What is put is what is read, field by field: a row's order is easily confused."""
-    full = StoredCall(
-        *("k", "m", "v", "s", 2, "sk", "l", "r", Usage(3, 0, 0, 4, 5, 6.5), 7.5),
-        unanswered=True,
-        identity="i",
+def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
+    store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_LEASE_SECONDS", 1.0)
+    monkeypatch.setattr(store_module, "_RENEW_SECONDS", 0.1)
+
+    class Slow(ScriptedLLM):
+        async def wait(self) -> None:
+            time.sleep(1.3)  # a client that blocks the event loop, too
+
+    llm = Slow(Mind(TRUTHS).answer)
+    labelled = SAMPLE.model_copy(
+        update={
+            "retrieved_contexts": tuple(
+                chunk.model_copy(update={"relevant": True}) for chunk in SAMPLE.retrieved_contexts
+            )[:1]
+        }
     )
-    store.put(full)
-    assert store.get("k") is None
-    assert store.get("k", unanswered=True) == full
-    assert dataclasses.asdict(full)["unanswered"] is True
+    with VerdictStore(path) as other, ThreadPoolExecutor(2) as pool:
+        judges = [LLMJudge(llm, store=each) for each in (store, other)]
+        list(pool.map(lambda judge: asyncio.run(judge.judge(labelled)), judges))
+    assert len(llm.prompts) == len(set(llm.prompts))
 
 
-class Halves(ScriptedLLM):
-    """Reads its replies as a careless bridge does: claims may hold half a surrogate pair."""
-
-    async def generate(self, prompt: str, schema: Any) -> Any:
-        found, usage = await super().generate(prompt, schema)
-        if "claims" in schema.model_fields:
-            texts = [text + "\ud83c" for text in found.claims]
-            return schema.model_construct(claims=texts), usage
-        return found, usage
+_CLAIMER = """
+import asyncio, sys, time
+from noisesense import VerdictStore
+store = VerdictStore(sys.argv[1])
+print(asyncio.run(store.claim("a")), flush=True)
+time.sleep(600)
+"""
 
 
-def test_a_claim_with_half_a_surrogate_pair_is_kept(store: VerdictStore) -> None:
-    sample, verdicts = TRUTHS[0]
-    mind = Mind([(sample, verdicts)])
+def test_a_living_process_keeps_its_claim_and_a_dead_one_does_not(
+    store: VerdictStore, path: Path
+) -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-c", _CLAIMER, str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "True\n"
+    assert not claim(store, "a")
+    worker.kill()
+    assert worker.stdout.read() == ""  # it has ended; nobody has asked after it yet
+    while not claim(store, "a"):
+        time.sleep(0.01)
+    worker.wait()
+    worker.stdout.close()
 
-    def answer(prompt: str) -> Any:
-        return mind.answer(re.sub(r"(fact \d+\.)(\\ud83c|\ud83c|\?)", r"\1", prompt))
 
-    for _ in range(3):
-        llm = Halves(answer)
-        run(LLMJudge(llm, store=store), sample)
-    assert llm.prompts == []
-    kept = [call.reply or "" for call in store.calls() if call.step.startswith("claims")]
-    assert kept
-    assert all("?" in reply for reply in kept)
-    with store._database.transaction(write=False) as connection:
-        assert connection.execute("SELECT * FROM leases").fetchall() == []
+@pytest.mark.parametrize("owner", ["", "x", "a/b/c", "host/-1/", "host/99999999999999999999/1"])
+def test_an_odd_owner_is_believed_for_its_time(
+    store: VerdictStore, path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert claim(store, "a")
+    sql(path, "UPDATE calls SET owner = ?", owner)
+    with VerdictStore(path) as other:
+        assert claim(other, "a") is (owner == "")
+        monkeypatch.setattr(store_module, "_LEASE_SECONDS", -1.0)
+        assert claim(other, "a") is (owner != "")
+
+
+def test_a_foreign_lock_does_not_stall_the_event_loop(store: VerdictStore, path: Path) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+
+    async def work() -> None:
+        judging = asyncio.ensure_future(LLMJudge(scripted(*TRUTHS), store=store).judge(SAMPLE))
+        for _ in range(20):  # the loop goes on
+            await asyncio.sleep(0.001)
+        assert not judging.done()
+        connection.execute("ROLLBACK")
+        await judging
+
+    asyncio.run(work())
+    connection.close()
+
+
+def test_a_lock_that_stays_is_an_error(
+    store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_BUSY_SECONDS", 0.0)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    assert get(store, "a") is None  # readers never wait
+    with pytest.raises(StoreError, match="another program has been writing to it"):
+        claim(store, "a")
+    connection.close()
 
 
 def test_what_fails_after_the_reply_gives_the_claim_back(store: VerdictStore) -> None:
-    """For instance a model's own class that cannot be written as JSON."""
-    sample, verdicts = TRUTHS[0]
+    async def full(*_: object) -> None:
+        raise StoreError("a store that can be read and written", "database or disk is full")
 
-    class Unwritable(ScriptedLLM):
-        async def generate(self, prompt: str, schema: Any) -> Any:
-            found, usage = await super().generate(prompt, schema)
-
-            class Reply(schema):  # type: ignore[misc]
-                def model_dump(self, **_: Any) -> Any:
-                    raise RuntimeError("not written")
-
-            return Reply.model_construct(**found.model_dump()), usage
-
-    with pytest.raises(RuntimeError, match="not written"):
-        run(LLMJudge(Unwritable(Mind([(sample, verdicts)]).answer), store=store), sample)
-    llm = scripted((sample, verdicts))
-    run(LLMJudge(llm, store=store), sample)
-    assert llm.prompts
-    assert store.samples()[0].unanswered == 0
+    put_, store.put = store.put, full  # type: ignore[method-assign]
+    with pytest.raises(StoreError, match="full"):
+        asyncio.run(LLMJudge(scripted(*TRUTHS), store=store).judge(SAMPLE))
+    store.put = put_  # type: ignore[method-assign]
+    run(LLMJudge(scripted(*TRUTHS), store=store), SAMPLE)
 
 
-def test_a_cancelled_call_stays_cancelled_if_the_store_fails(store: VerdictStore) -> None:
-    async def cancelled() -> None:
-        llm = GatedLLM(Mind(TRUTHS[:1]).answer)
-        task = asyncio.ensure_future(LLMJudge(llm, store=store).judge(TRUTHS[0][0]))
-        while not llm.running:
-            await asyncio.sleep(0)
-        store.close()
-        task.cancel()
-        await task
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(cancelled())
+# The file
 
 
-ODD_TABLES = {
-    "a column too many": "ALTER TABLE calls ADD COLUMN more TEXT",
-    "a column of another name": "ALTER TABLE leases RENAME COLUMN owner TO holder",
-    "no table": "DROP TABLE samples",
-    "a view": "DROP TABLE leases; CREATE VIEW leases AS SELECT 1 AS key, 2 AS owner, 3 AS until",
-    "a view beside": "CREATE VIEW more AS SELECT 1",
-    "a trigger": "CREATE TRIGGER t BEFORE INSERT ON calls BEGIN DELETE FROM calls; END",
-}
+def test_texts_that_are_no_utf_8(store: VerdictStore) -> None:
+    put(store, "half \ud83d"[:4], model="m \ud83d", reply='"\ud83d"')
+    assert get(store, "half") == '"?"'
 
 
-@pytest.mark.parametrize("deed", ODD_TABLES.values(), ids=ODD_TABLES)
-def test_odd_tables(tmp_path: Path, deed: str) -> None:
-    path = tmp_path / "verdicts.db"
-    VerdictStore(path).close()
-    connection = sqlite3.connect(path)
-    connection.executescript(deed)
-    connection.close()
-    expected = "expected a verdict store of format 2, got .* Hint: use the version"
-    with pytest.raises(StoreError, match=expected):
+def test_copies_open_the_same_file(store: VerdictStore) -> None:
+    put(store, "a")
+    with pickle.loads(pickle.dumps(store)) as other:
+        assert get(other, "a") == "{}"
+
+
+def test_a_judge_cannot_be_pickled_and_says_so(store: VerdictStore) -> None:
+    with pytest.raises(InputError, match=r"pickle: expected something that can be pickled"):
+        pickle.dumps(LLMJudge(scripted(*TRUTHS), store=store))
+
+
+def test_a_removed_store_is_not_made_again(store: VerdictStore, path: Path) -> None:
+    store.close()
+    path.unlink()
+    with pytest.raises(StoreError, match="check that its folder exists"):
+        get(store, "a")
+    assert not path.exists()
+
+
+_READER = """
+import asyncio, os, sys
+os.setuid(65534)
+from noisesense import VerdictStore
+with VerdictStore(sys.argv[1], must_exist=True) as store:
+    print(asyncio.run(store.get("a")), sum(each.calls for each in store.stats()))
+    try:
+        asyncio.run(store.claim("b"))
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="needs another user to refuse"
+)
+def test_a_store_that_cannot_be_written_to_gives_what_it_has() -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "verdicts.db"
+        with VerdictStore(path) as store:
+            put(store, "a")
+        Path(name).chmod(0o555)
+        path.chmod(0o444)
+        found = subprocess.run(
+            [sys.executable, "-c", _READER, str(path)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=False,
+        )
+        if "Permission" in found.stderr or "No module" in found.stderr:
+            pytest.skip("the other user cannot read this installation")
+        assert found.stdout.startswith("{} 1\n"), found.stderr
+        assert "make the file and its folder writable" in found.stdout
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, but long enough" * 50, b"{}\n"])
+def test_another_file(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="expected a sound verdict store, got"):
+        VerdictStore(path)
+    assert path.read_bytes() == content
+
+
+def test_another_programs_database(path: Path) -> None:
+    sql(path, "CREATE TABLE theirs (x)")
+    with pytest.raises(StoreError, match="another program's database"):
         VerdictStore(path)
 
 
-ODD_VALUES = [
-    *[("calls", "created", value) for value in (-1.0, 1e300, "soon", float("inf"))],
-    *[("calls", name, b"\xff") for name in ("model", "reply", "vote", "calls", "cost")],
-    *[("calls", name, "many") for name in ("vote", "calls", "input_tokens", "unanswered")],
-    *[("samples", "sample", value) for value in ("[" * 100_000, "9" * 5000, "{}", "\udcff")],
-    *[("samples", "verdicts", value) for value in ("[" * 100_000, '{"a": ' * 5000, "null")],
-]
-
-
 @pytest.mark.parametrize(
-    ("table", "column", "value"), ODD_VALUES, ids=lambda each: repr(each)[:20]
+    ("deed", "got"),
+    [
+        ("PRAGMA user_version = 99", "format 99"),
+        ("CREATE TABLE more (x)", "other tables"),
+        ("ALTER TABLE calls ADD COLUMN more", "other tables"),
+        ("CREATE TRIGGER t AFTER INSERT ON calls BEGIN SELECT 1; END", "other tables"),
+        ("CREATE VIEW v AS SELECT 1", "other tables"),
+    ],
 )
-def test_odd_values_with_a_checksum_that_fits(
-    store: VerdictStore, table: str, column: str, value: Any
-) -> None:
-    """A checksum tells of damage, not of malice."""
-    run(LLMJudge(scripted(*TRUTHS), store=store), TRUTHS[0][0])
-    if isinstance(value, str):
-        value = value.encode("utf-8", "surrogateescape")
-    as_text = "CAST(? AS TEXT)" if isinstance(value, bytes) and value != b"\xff" else "?"
-    with store._database.transaction() as connection:
-        connection.execute(f"UPDATE {table} SET {column} = {as_text}", (value,))
-        for row in connection.execute(f"SELECT rowid, * FROM {table}").fetchall():
-            connection.execute(
-                f"UPDATE {table} SET checksum = ? WHERE rowid = ?",
-                (records._checksum(row[1:-1]), row[0]),
-            )
-    with pytest.raises(StoreError, match=f"a kept {table[:-1]} that cannot be read"):
-        store.calls() if table == "calls" else store.samples()
-    if table == "calls":
-        assert all(store.get(each) is None for each in ("a",))
+def test_another_format(path: Path, deed: str, got: str) -> None:
+    VerdictStore(path).close()
+    sql(path, deed)
+    with pytest.raises(StoreError, match=f"expected a verdict store of format 3, got {got}"):
+        VerdictStore(path)
 
 
-def test_a_store_removed_while_it_is_used(store: VerdictStore) -> None:
-    store.path.unlink()
-    with pytest.raises(StoreError, match=r"Hint: check that the file is still there"):
+def test_no_such_folder_or_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="unable to open"):
+        VerdictStore(tmp_path / "nowhere" / "verdicts.db")
+    with pytest.raises(StoreError, match="no such file"):
+        VerdictStore(tmp_path / "verdicts.db", must_exist=True)
+    assert not (tmp_path / "verdicts.db").exists()
+    with pytest.raises(StoreError):
+        VerdictStore(tmp_path)
+
+
+def test_an_empty_file_is_a_new_store(path: Path) -> None:
+    path.touch()
+    with VerdictStore(path) as store:
+        assert store.stats() == []
+
+
+@pytest.mark.parametrize("column", ["reply", "model", "version", "usage", "made", "checksum"])
+def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) -> None:
+    """As sound as before to SQLite and to JSON: only the checksum tells."""
+    calls = filled(path)
+    sql(
+        path,
+        f"UPDATE calls SET {column} = CASE WHEN {column} LIKE '%yes%' THEN"
+        f" replace(replace({column}, '\"no\"', '\"yes \"'), '\"yes\"', '\"no\"') ELSE 7 END",
+    )
+    with VerdictStore(path) as store:
+        llm = scripted(*TRUTHS)
+        run(LLMJudge(llm, store=store))
+        assert len(llm.prompts) == calls
+        again = scripted(*TRUTHS)
+        run(LLMJudge(again, store=store))
+        assert again.prompts == []
+
+
+def test_garbage_in_the_middle_and_a_file_cut_short(path: Path) -> None:
+    filled(path)
+    sound = path.read_bytes()
+    middle = len(sound) // 2
+    for content in (sound[:middle] + Random(0).randbytes(40_000), sound[:middle]):
+        path.write_bytes(content)
+        with pytest.raises(StoreError, match=r"a sound verdict store.*Hint: nothing was chan"):
+            use(path)
+
+
+def use(path: Path) -> None:
+    """Everything one does with a store."""
+    with VerdictStore(path) as store:
+        run(LLMJudge(scripted(*TRUTHS), store=store))
         store.stats()
 
 
-def test_a_folder_that_may_not_be_searched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(path: Path) -> bool:
-        raise PermissionError(13, "Permission denied")
+def _flipped(content: bytes, random: Random) -> bytes:
+    """1 to 20 bytes at random positions are others: any, or other letters in the texts."""
+    damaged = bytearray(content)
+    texts = [at for at, byte in enumerate(content) if 0x20 <= byte < 0x7F]
+    for _ in range(random.randint(1, 20)):
+        if random.random() < 0.5:
+            damaged[random.randrange(len(damaged))] ^= random.randint(1, 255)
+        else:
+            damaged[random.choice(texts)] = random.choice(b"abyesno0123456789[]{},: ")
+    return bytes(damaged)
 
-    monkeypatch.setattr(Path, "is_file", refuse)
-    with pytest.raises(StoreError, match="got Permission denied"):
-        VerdictStore(tmp_path / "verdicts.db", must_exist=True)
+
+@few_or_many(60, 250)
+def test_flipped_bytes(path: Path, count: int) -> None:
+    """Damaged stores: the right values, asked again, or a StoreError; nothing else."""
+    filled(path)
+    content, outcomes = path.read_bytes(), Counter[str]()
+    for seed in range(count):
+        for each in path.parent.iterdir():
+            each.unlink()
+        path.write_bytes(_flipped(content, Random(seed)))
+        llm = scripted(*TRUTHS)
+        try:
+            with VerdictStore(path) as store:
+                run(LLMJudge(llm, store=store))
+        except StoreError:
+            outcomes["an error"] += 1
+        else:
+            outcomes["asked again" if llm.prompts else "as it was"] += 1
+    assert min(outcomes["asked again"], outcomes["an error"]) > count / 50, outcomes
+
+
+# Upkeep
+
+
+def test_prune_by_age_and_model(store: VerdictStore, path: Path) -> None:
+    for key, model in (("a", "old"), ("b", "old"), ("c", "new")):
+        put(store, key, model)
+    sql(path, "UPDATE calls SET made = made - 864000 WHERE key = 'a'")
+    with pytest.raises(InputError, match="an age or a model"):
+        store.prune()
+    assert store.prune(older_than=timedelta(days=5), model="new") == 0
+    assert store.prune(older_than=timedelta(days=5), dry=True) == 1
+    assert store.prune(older_than=timedelta(days=5)) == 1
+    assert store.prune(model="old") == 1
+    assert [each.model for each in store.stats()] == ["new"]
+
+
+def test_merge_keeps_what_is_useful(store: VerdictStore, tmp_path: Path) -> None:
+    put(store, "a", "ours")
+    with VerdictStore(tmp_path / "other.db") as other:
+        for key in "abc":
+            put(other, key, "theirs")
+        sql(tmp_path / "other.db", "UPDATE calls SET reply = '{}  ' WHERE key = 'c'")
+        assert claim(other, "d")
+        assert claim(store, "b")
+        assert store.merge(other) == 1  # "c" is damaged, and "d" is nobody's yet
+        assert store.merge(other) == 0
+    assert {each.model: each.calls for each in store.stats()} == {"ours": 1, "theirs": 1}
+
+
+def test_stats(store: VerdictStore) -> None:
+    assert store.stats() == []
+    for key in "abc":
+        put(store, key)
+    assert claim(store, "d")
+    (line,) = store.stats()
+    assert (line.model, line.version, line.calls) == ("m", "1", 3)
+    assert line.usage == USAGE + USAGE + USAGE
+    assert line.oldest <= line.newest
+
+
+def test_two_in_the_same_moment_make_one_file(path: Path) -> None:
+    together = threading.Barrier(4)
+
+    def opened(_: int) -> None:
+        together.wait()
+        VerdictStore(path).close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(opened, range(4)))

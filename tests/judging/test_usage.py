@@ -38,7 +38,8 @@ def test_replayed_calls_cost_nothing(tmp_path: Any) -> None:
         paid = asyncio.run(first.judge_detailed(TRUTHS[0][0])).usage
         again = asyncio.run(LLMJudge(scripted(), store=store).judge_detailed(TRUTHS[0][0])).usage
         assert again == Usage(cached_calls=paid.calls)
-        assert store.stats().usage == paid
+        (kept,) = store.stats()
+        assert kept.usage == paid
 
 
 def test_reasks_and_unanswered_cells_are_counted() -> None:

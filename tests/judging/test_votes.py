@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts
-from noisesense.judging.plan import any_of, majority
-from support.mind import Mind, data_of
+from noisesense.judging.llm import any_of, majority
+from support.mind import Mind, data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
 T, F, N = True, False, None
@@ -47,7 +47,7 @@ def judged(*by_vote: Sequence[bool | None]) -> tuple[ScriptedLLM, Verdicts, int]
         vote = count[data["premise"]] = count.get(data["premise"], -1) + 1
         cells = dict(enumerate(by_vote[vote], start=1))
         said = [{"id": i, "entailed": cells[i]} for i in map(int, data["claims"])]
-        return json.dumps({"verdicts": [item for item in said if item["entailed"] is not None]})
+        return reply_of([item for item in said if item["entailed"] is not None])
 
     llm = ScriptedLLM(answer)
     sample = Sample(response="r", reference="g", retrieved_contexts=["c"])
@@ -63,7 +63,7 @@ def test_each_cell_has_its_own_majority() -> None:
     assert [claim.entailed_by for claim in claims] == [(0,), (), ()]
     assert [claim.undetermined for claim in claims] == [(), (), (0,)]
     assert unanswered == 2
-    assert len(llm.prompts) == 2 + 3 + 3  # claims are not voted on
+    assert len(llm.prompts) == 3 + 3 + 3  # claims are not voted on
 
 
 def test_a_tie_is_undetermined() -> None:

@@ -11,7 +11,7 @@ from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.langfuse import noise_sensitivity
-from support.experiments import outputs, usage_in
+from support.experiments import outputs, score_name, usage_in
 
 
 @pytest.fixture(autouse=True)
@@ -59,12 +59,12 @@ class TestLangfuse(AdapterTests):
                 each.value
                 for item in items
                 for each in item.evaluations
-                if each.name == f"noise_sensitivity_{mode}"
+                if each.name == score_name(mode, definition)
             ]
             if values:  # as Langfuse's own `format` averages
                 averages[mode] = sum(values) / len(values)
         return HostRun(
-            [self._row(item.evaluations) for item in items],
+            [self._row(item.evaluations, definition) for item in items],
             stored=result.format(include_item_results=True)
             + repr([vars(each) for item in items for each in item.evaluations]),
             averages=averages,
@@ -72,14 +72,14 @@ class TestLangfuse(AdapterTests):
             names=[f"item with the input {item.item['input']!r}" for item in items],
         )
 
-    def _row(self, evaluations: Sequence[Any]) -> ShownRow:
+    def _row(self, evaluations: Sequence[Any], definition: str) -> ShownRow:
         by_name = {each.name: each for each in evaluations}
         if "noise_sensitivity_error" in by_name:
             return ShownRow(error=by_name["noise_sensitivity_error"].value)
         modes: dict[Any, Shown] = {}
         for mode in MODES:
-            number = by_name.get(f"noise_sensitivity_{mode}")
-            status = by_name.get(f"noise_sensitivity_{mode}_status")
+            number = by_name.get(score_name(mode, definition))
+            status = by_name.get(f"{score_name(mode, definition)}_status")
             if number is not None:
                 modes[mode] = Shown(number.value, number.comment)
             elif status is not None:

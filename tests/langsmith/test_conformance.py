@@ -14,7 +14,7 @@ from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.langsmith import noise_sensitivity
-from support.experiments import outputs, usage_in
+from support.experiments import outputs, score_name, usage_in
 
 
 def examples(samples: Sequence[Sample]) -> list[Any]:
@@ -33,7 +33,7 @@ def examples(samples: Sequence[Sample]) -> list[Any]:
     ]
 
 
-def shown_row(results: Sequence[Any]) -> ShownRow:
+def shown_row(results: Sequence[Any], definition: str) -> ShownRow:
     by_key = {result.key: result for result in results}
     if "noise_sensitivity" in by_key:
         return ShownRow(error=by_key["noise_sensitivity"].comment)
@@ -41,17 +41,17 @@ def shown_row(results: Sequence[Any]) -> ShownRow:
         {
             mode: Shown(result.score, result.comment)
             for mode in MODES
-            if (result := by_key.get(f"noise_sensitivity_{mode}")) is not None
+            if (result := by_key.get(score_name(mode, definition))) is not None
         }
     )
 
 
-def host_run(rows: Iterable[Any]) -> HostRun:
+def host_run(rows: Iterable[Any], definition: str) -> HostRun:
     ordered = sorted(rows, key=lambda row: row["example"].inputs["number"])
     results = [row["evaluation_results"]["results"] for row in ordered]
     everything = [result for row in results for result in row]
     return HostRun(
-        [shown_row(row) for row in results],
+        [shown_row(row, definition) for row in results],
         stored=repr(everything),
         usage=usage_in(result.metadata for result in everything),
         names=[f"example {row['example'].id}: " for row in ordered],
@@ -82,7 +82,7 @@ class TestLangSmith(AdapterTests):
             upload_results=False,
             max_concurrency=8,
         )
-        return host_run([row async for row in run])
+        return host_run([row async for row in run], definition)
 
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
@@ -104,4 +104,4 @@ class TestLangSmithBlocking(TestLangSmith):
             upload_results=False,
             max_concurrency=8,
         )
-        return host_run(run)
+        return host_run(run, definition)

@@ -95,7 +95,7 @@ class TestMLflow(AdapterTests):
         averages = {
             mode: float(value)
             for mode in MODES
-            if (value := result.metrics.get(f"noise_sensitivity/{mode}/mean")) is not None
+            if (value := result.metrics.get(f"{scorer.name}/{mode}/mean")) is not None
         }
         assert not any(map(math.isnan, averages.values())), "a NaN reached MLflow's mean"
         stored = [each.to_dictionary() for row in assessments for each in row]

@@ -92,7 +92,7 @@ def test_the_workflow(name: str, tmp_path: Path) -> None:
         statuses: dict[str, int] = {}
         said: dict[str, str] = {}
         for step in job["steps"]:
-            if "run" not in step or step["name"] == "Install":
+            if "run" not in step or step["name"] in ("Install", "Make the next baseline"):
                 continue
             done = subprocess.run(
                 ["bash", "-e", "-c", step["run"]],

@@ -1,4 +1,4 @@
-"""Every snippet of every page runs, alone, and prints what the page says it prints."""
+"""Every page runs from its top to its bottom, and prints what it says."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ else:
     import tomli as tomllib
 
 from noisesense.fixtures import reference_examples
+from noisesense_adapters.datasets.read import read_rows
+from noisesense_adapters.datasets.rows import SCHEMAS, Row
 from support.command import run
 from support.pages import (
     PAGES,
     ROOT,
-    Block,
     blocks_of,
+    commands_in,
     model_environment,
     page_named,
-    recording_in,
-    run_snippet,
+    run_page,
 )
 from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
 
-BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 HOST_PRINTS_FIRST = ("langsmith", "mlflow")  # the name it has made up for the run
 OWN_ENVIRONMENT = ("validmind",)  # its page's snippets run there, see tests/validmind
 INSTALLS = re.compile(r"pip install .*?'?\.\[([\w,-]+)\]'?")
@@ -39,16 +39,13 @@ EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text
 ]["optional-dependencies"]
 
 
-def _runs(block: Block, language: str) -> bool:
-    here = block.page.parent.name not in OWN_ENVIRONMENT
-    return here and block.language == language and block.title is None
-
-
-PYTHON = [block for block in BLOCKS if _runs(block, "python")]
-COMMANDS = [
-    block
-    for block in BLOCKS
-    if _runs(block, "bash") and re.search(r"^noisesense ", block.text, re.MULTILINE)
+# The batch page's answers come from a provider, between its blocks: see tests/batch.
+ELSEWHERE = (*OWN_ENVIRONMENT, "batch")
+RUN = [
+    page
+    for page in PAGES
+    if page.parent.name not in ELSEWHERE
+    and any(block.language == "python" or commands_in(block) for block in blocks_of(page))
 ]
 
 
@@ -59,36 +56,45 @@ def env() -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.broad
-@pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.name)
-def test_python_snippet(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
-    printed = run_snippet(block, tmp_path, env)
-    if block.page.parent.name in HOST_PRINTS_FIRST:
-        printed = printed[-len(block.output) :]
-    assert printed == block.output
+@pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, env: dict[str, str]) -> None:
+    """In a new folder, and it prints what it says: nothing is there but what the page makes."""
+    for block, printed in run_page(page, tmp_path, env):
+        if page.parent.name in HOST_PRINTS_FIRST:
+            printed = printed[-len(block.output) :]
+        assert not block.output or printed == block.output
+        for path in re.findall(r"--(?:out|report|png|save) (\S+)", block.text):
+            assert (tmp_path / path).stat().st_size > 0 or "--repeats" in block.text
 
 
-@pytest.mark.broad
-@pytest.mark.parametrize("block", COMMANDS, ids=lambda block: block.name)
-def test_commands(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
-    printed = run_snippet(block, tmp_path, env)
-    assert printed
-    if block.output:
-        assert printed == block.output
-    for path in re.findall(r"--(?:out|report|png|save) (\S+)", block.text):
-        assert (tmp_path / path).stat().st_size > 0
+def test_the_csv_of_the_command_lines_page_is_read(tmp_path: Path) -> None:
+    titled = {b.title: b.text for b in blocks_of(page_named("cli")) if b.title}
+    (tmp_path / "answers.csv").write_text(titled["answers.csv"], "utf-8")
+    for row in read_rows(tmp_path / "answers.csv", split_contexts="\n"):
+        assert isinstance(row, Row), row.error
+        assert row.sample is not None
+        assert len(row.sample.retrieved_contexts) == 2
+        assert row.sample.user_input.endswith("?")
+
+
+def test_the_table_of_columns_is_the_one_that_is_read() -> None:
+    page = page_named("cli").read_text("utf-8")
+    for each in SCHEMAS:
+        names = (each.response, each.reference, each.retrieved_contexts, each.user_input)
+        assert f"| {each.framework} | {' | '.join(f'`{name}`' for name in names)} |" in page
 
 
 @pytest.mark.broad
 def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """In a new folder, with nothing but what the page prints: its test passes."""
     titled = {b.title: b.text for b in blocks_of(page_named("promptfoo")) if b.title}
-    recording_in(tmp_path)
     for title in ("noise_sensitivity.py", "promptfooconfig.yaml"):
         (tmp_path / title).write_text(titled[title], "utf-8")
     evaluate(install(LATEST, npm_cache(request.config)), tmp_path)
     [result] = json.loads((tmp_path / "out.json").read_text("utf-8"))["results"]["results"]
-    assert result["gradingResult"]["pass"] is False
-    assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
-    assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.0
+    assert result["gradingResult"]["pass"] is True
+    assert result["namedScores"]["noise_sensitivity_relevant"] == 0.0
+    assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.5
 
 
 def _extras(names: str) -> set[str]:

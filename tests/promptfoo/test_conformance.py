@@ -55,13 +55,16 @@ class TestGetAssert(AdapterTests):
                 input_tokens=tokens.get("prompt", 0),
                 output_tokens=tokens.get("completion", 0),
             )
-        return HostRun([_row(both) for both in results], stored=json.dumps(results), usage=usage)
+        return HostRun(
+            [_row(both, definition) for both in results], stored=json.dumps(results), usage=usage
+        )
 
 
-def _row(results: list[dict[str, Any]]) -> ShownRow:
+def _row(results: list[dict[str, Any]], definition: DefinitionName) -> ShownRow:
+    end = "" if definition == "ragas" else f"_{definition}"
     modes: dict[Mode, Shown] = {}
     for mode, result in zip(MODES, results, strict=True):
-        value = result.get("namedScores", {}).get(f"noise_sensitivity_{mode}")
+        value = result.get("namedScores", {}).get(f"noise_sensitivity_{mode}{end}")
         modes[mode] = Shown(value, result["reason"], result["pass"])
     failed = [each["reason"] for each in results if each["metadata"]["status"] == "error"]
     return ShownRow(modes, error=failed[0] if failed else None)

@@ -73,8 +73,8 @@ def test_it_runs_as_it_is(commands: Path, tmp_path: Path) -> None:
             {
                 "noise_sensitivity_relevant": relevant,
                 "noise_sensitivity_irrelevant": irrelevant,
-                "promptfoo_noise_relevant": documented[0],
-                "promptfoo_noise_irrelevant": documented[1],
+                "noise_sensitivity_relevant_promptfoo": documented[0],
+                "noise_sensitivity_irrelevant_promptfoo": documented[1],
             },
             abs=1e-12,
         )

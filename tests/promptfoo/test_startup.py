@@ -1,4 +1,4 @@
-"""What an assertion's process loads: on given verdicts, next to nothing."""
+"""What an assertion's process loads: no framework, no client library."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ HEAVY = {
     *("pydantic", "pydantic_core", "numpy", "sqlite3", "httpx", "openai", "instructor"),
     *("ragas", "deepeval", "langchain_core", "datasets", "typer", "rich", "hashlib", "tempfile"),
 }
+READING = {"pydantic", "pydantic_core", "hashlib"}
 # What Promptfoo's wrapper loads before it calls any assertion is no cost of ours.
 WRAPPER = "import asyncio, importlib.util, inspect, json, os, sys\n"
 GIVEN = {
@@ -60,18 +61,18 @@ def _assess(config: Any, given: Any, response: str = GOOD_SAMPLE["response"]) ->
     )
 
 
-def test_scoring_given_verdicts_loads_nothing_heavy() -> None:
+def test_scoring_given_verdicts_loads_what_reads_them() -> None:
     found = loaded(_assess({"definition": "paper"}, {**GIVEN, "verdicts": GOOD_VERDICTS}))
 
-    assert {name.partition(".")[0] for name in found} & HEAVY == set()
+    assert {name.partition(".")[0] for name in found} & HEAVY <= READING
 
 
-def test_scoring_by_a_recording_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_scoring_by_a_recording_loads_what_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     path.write_bytes(good_line())
     found = loaded(_assess({"verdicts": str(path)}, GIVEN))
 
-    assert {name.partition(".")[0] for name in found} & HEAVY == set()
+    assert {name.partition(".")[0] for name in found} & HEAVY <= READING
 
 
 def test_a_model_is_asked_without_a_client_library(tmp_path: Path) -> None:

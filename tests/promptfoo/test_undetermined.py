@@ -17,7 +17,7 @@ from noisesense import NoiseSenseError
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.promptfoo import get_assert
 from support import misbehavior as bad
-from support.mind import Mind, data_of
+from support.mind import Mind, data_of, items_of, reply_of
 from support.misbehavior import Script, always, when
 from support.promptfoo_cli import Evaluation, evaluate
 from support.server import ScriptedServer
@@ -29,7 +29,7 @@ CHUNKS = {chunk.text for chunk in EXAMPLE.sample.retrieved_contexts} - {EXAMPLE.
 
 def _asks_about_a_chunk(prompt: str) -> bool:
     data = data_of(prompt)
-    return "premises" in data or data.get("premise") in CHUNKS
+    return data.get("premise") in CHUNKS
 
 
 def _asks_for_verdicts(prompt: str) -> bool:
@@ -37,13 +37,11 @@ def _asks_for_verdicts(prompt: str) -> bool:
 
 
 def _only_yes(text: str) -> str:
-    cells = json.loads(text)["verdicts"]
-    return json.dumps({"verdicts": [cell for cell in cells if cell["entailed"]]})
+    return reply_of([cell for cell in items_of(text) if cell["entailed"]])
 
 
 def _only_no(text: str) -> str:
-    cells = json.loads(text)["verdicts"]
-    return json.dumps({"verdicts": [cell for cell in cells if not cell["entailed"]]})
+    return reply_of([cell for cell in items_of(text) if not cell["entailed"]])
 
 
 WAYS: dict[str, tuple[Script, str, str]] = {
@@ -54,7 +52,7 @@ WAYS: dict[str, tuple[Script, str, str]] = {
     ),
     "empty about chunks": (when(_asks_about_a_chunk, bad.EMPTY), "undetermined", ""),
     "no verdict about chunks": (
-        when(_asks_about_a_chunk, bad.says('{"verdicts": []}')), "undetermined", ""
+        when(_asks_about_a_chunk, bad.says("{}")), "undetermined", ""
     ),
     "only yes": (
         when(_asks_for_verdicts, bad.mutated("only yes", _only_yes)), "undetermined", ""
@@ -256,7 +254,6 @@ def test_undecided_says_between_which_values(withheld: Evaluation) -> None:
     assert "this says nothing of the answer" in graded.reason
     told = graded.result["metadata"]["claims"]
     assert ["undetermined" in claim for claim in told[-2:]] == [True] * 2
-    assert graded.claims == []
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
@@ -296,7 +293,6 @@ def test_a_choice_gives_a_named_score_and_no_pass(
 
     assert (graded.result["pass"], graded.result["score"]) == (False, 8 / 11)
     assert graded.result["namedScores"]["noise_sensitivity_irrelevant"] == noise
-    assert graded.result["metadata"]["undetermined"] == choice
     assert graded.result["metadata"]["status"] == "undetermined"
     assert "it lies between 0.09091 and 0.2727" in graded.reason
     assert "is undecided" in graded.reason

@@ -1,16 +1,23 @@
-"""Texts where Promptfoo's users keep them: templates, CSV columns, transforms, paths, folders."""
+"""Texts where Promptfoo's users keep them: templates, CSV columns, transforms, paths, folders.
+
+And what an output may bring itself: its chunks, never what grades it.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from noisesense.fixtures import reference_examples
 from noisesense_adapters.promptfoo import get_assert
+from support.mind import Mind
 from support.promptfoo_cli import Evaluation, evaluate
 from support.promptfoo_suite import SHIM
+from support.server import ScriptedServer
 
 VERDICTS = {
     "response_claims": [
@@ -18,7 +25,14 @@ VERDICTS = {
         {"text": "Berlin is in France", "correct": False, "entailed_by": [1]},
     ]
 }
+CLEAN = {"response_claims": [{"text": "a", "correct": True, "entailed_by": []}]}
 VARS: dict[str, Any] = {"query": "q", "answer": "a", "reference": "r", "verdicts": VERDICTS}
+
+
+@pytest.fixture(autouse=True)
+def _nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def assess(
@@ -33,8 +47,7 @@ def chunks(*labels: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("yes", "no"),
-    [(True, False), ("true", "false"), ("TRUE", "False"), ("yes", "no"), (1, 0), ("1", "0")],
+    ("yes", "no"), [(True, False), ("TRUE", "False"), ("yes", "no"), (1, 0), ("1", "0")]
 )
 def test_labels_as_csv_columns_hold_them(yes: Any, no: Any) -> None:
     for labels, figures in (((yes, no), (0.0, 0.5)), ((no, yes), (0.5, 0.0))):
@@ -49,10 +62,20 @@ def test_labels_as_csv_columns_hold_them(yes: Any, no: Any) -> None:
 def test_a_label_that_is_none_of_them() -> None:
     reason = assess(contextChunks=chunks("perhaps", True))["reason"]
     assert "vars.contextChunks, chunk 0, relevant: expected true or false" in reason
-    assert (
-        "expected the label 'relevant'"
-        in assess(contextChunks=[{"text": "a", "relevent": True}])["reason"]
-    )
+
+
+def test_a_document_is_its_text() -> None:
+    """Of several text fields the first that is not blank; nothing of its metadata but the id."""
+    documents = [
+        {"text": "", "content": "c0", "relevant": True, "metadata": {"text": "Title"}},
+        {"page_content": "c1", "relevant": False, "source": "b.md", "metadata": {"text": "Title"}},
+    ]
+    beside = {**VERDICTS, "chunks": ["c0", "c1"]}  # an error if the chunks are others
+    result = assess(contextChunks=documents, verdicts=beside)
+    assert list(result["namedScores"].values()) == [0.0, 0.5]
+    assert result["metadata"]["claimAnalyses"][1]["sourceChunk"] == {
+        "index": 1, "text": "c1", "relevant": False, "id": "b.md"
+    }  # fmt: skip
 
 
 def test_templates_inside_chunks_are_filled() -> None:
@@ -80,22 +103,14 @@ def test_templates_inside_chunks_are_filled() -> None:
         ({"contextChunks": [{"text": "{{ nobody }}"}]}, "vars.contextChunks, chunk 0"),
         ({"contextChunks": [{"text": "{{ loop }}"}], "loop": "{{ loop }}"}, "vars.contextChunks"),
         ({"reference": "{{ who | upper }}", "who": "x"}, "vars.reference"),
-        ({"query": "{{ who | upper }}", "who": "x"}, "vars.query"),
-        (
-            {"contextChunks": None, "context": "About {{ who | upper }}", "who": "x"},
-            "vars.context:",
-        ),
+        ({"contextChunks": None, "context": "About {{ who | upper }}"}, "vars.context:"),
         ({"verdicts": "{{ folder | lower }}/v.jsonl"}, "vars.verdicts"),
     ],
 )
-def test_what_cannot_be_filled_is_refused(
-    given: dict[str, Any], place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_filled_is_refused(given: dict[str, Any], place: str) -> None:
     """Verdicts alone need no texts, so a model is to be asked here."""
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")  # nobody is to be asked
     given = {"contextChunks": chunks(True), "verdicts": None, "chunk1": "c", **given}
-    result = assess(**given)
+    result = assess({"judge": {"model": "m", "baseUrl": "http://127.0.0.1:9"}}, **given)
     assert (result["pass"], result["metadata"]["status"]) == (False, "error")
     assert f"computed: {place}" in result["reason"]
 
@@ -128,70 +143,162 @@ RAW = {
 def test_chunks_that_the_transform_left_out(output: Any, response: Any) -> None:
     result = assess(output=output, response=response)
     assert list(result["namedScores"].values()) == [0.0, 0.5]
-    source = result["metadata"]["claimAnalyses"][1]["sourceChunk"]
-    assert (source["text"], source["metadata"]) == ("c1", {"page": 3})
+    assert result["metadata"]["claimAnalyses"][1]["sourceChunk"]["text"] == "c1"
 
 
 @pytest.mark.parametrize(
-    ("path", "holder"),
+    ("path", "output", "metadata"),
     [
-        ("output.found.docs", {"found": {"docs": RAW["contextChunks"]}}),
-        ("output.hits[1].docs", {"hits": [{}, {"docs": RAW["contextChunks"]}]}),
-        ("docs", {"docs": RAW["contextChunks"]}),
+        ("output.found.docs", {"found": {"docs": RAW["contextChunks"]}}, {}),
+        ("output.hits[1].docs", {"hits": [{}, {"docs": RAW["contextChunks"]}]}, {}),
+        ("metadata.docs", {}, {"docs": RAW["contextChunks"]}),
+        ("mine.docs", {}, {}),
     ],
 )
-def test_context_path(path: str, holder: Any) -> None:
-    result = assess({"contextPath": path}, response={"providerTransformedOutput": holder})
+def test_a_path_names_any_place(path: str, output: Any, metadata: Any) -> None:
+    response = {"providerTransformedOutput": output, "metadata": metadata}
+    mine = {"docs": RAW["contextChunks"]}
+    result = assess({"contextChunks": f"{{{{{path}}}}}"}, response=response, mine=mine)
     assert list(result["namedScores"].values()) == [0.0, 0.5]
-    metadata = {"metadata": {"d": RAW["contextChunks"]}}
-    by_metadata = assess({"contextPath": "metadata.d"}, response=metadata)
-    assert by_metadata["namedScores"] == result["namedScores"]
 
 
-@pytest.mark.parametrize("path", ["output.chunks", "output.map(x => x)", 5])
-def test_a_context_path_that_leads_nowhere(path: Any) -> None:
-    reason = assess({"contextPath": path}, response={"output": {"answer": "a"}})["reason"]
-    assert "config.contextPath" in reason
-    if path == "output.chunks":
-        assert "only answer" in reason
+def test_a_path_that_leads_nowhere() -> None:
+    response = {"output": {"answer": "a"}}
+    reason = assess({"contextChunks": "{{output.chunks}}"}, response=response)["reason"]
+    assert "config.contextChunks: expected the variable 'output.chunks'" in reason
+    assert "got only 'answer'" in reason
 
 
-def test_errors_use_the_authors_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")  # nobody is to be asked
-    asking: dict[str, Any] = {"verdicts": None, "contextChunks": [{"text": 7}]}
-    assert "computed: vars.contextChunks, chunk 0" in assess(**asking)["reason"]
-    named = assess(verdicts=None, contexts=[{"text": 7}])["reason"]
-    assert "computed: vars.contexts, chunk 0" in named
-    config = {"judge": {"model": "m", "maxConcurrency": 0}}
-    reason = assess(config, verdicts=None, contextChunks=chunks(True))["reason"]
-    assert "config.judge, maxConcurrency: expected" in reason
-    config = {"judge": {"model": "m", "chunksPerCall": 0}}
-    reason = assess(config, verdicts=None, contextChunks=chunks(True))["reason"]
-    assert "config.judge, chunksPerCall: expected" in reason
-    config = {"judge": {"model": "m", "baseUrl": "localhost:8000/v1"}}
-    reason = assess(config, verdicts=None, contextChunks=chunks(True))["reason"]
-    assert "baseUrl" in reason
-    assert "an address that begins with http:// or https:// and a host, got" in reason
-    assert "such as http://localhost:8000/v1" in reason
+@pytest.mark.parametrize("retrieved", [[], [""], [{"text": " "}], '[""]'], ids=str)
+@pytest.mark.parametrize("mode", ["relevant", "irrelevant"])
+@pytest.mark.parametrize("definition", ["ragas", "paper", "promptfoo"])
+def test_nothing_retrieved_never_passes(retrieved: Any, mode: str, definition: str) -> None:
+    """With verdicts that entail nothing, so that a count would be 0; no place is an error."""
+    verdicts = {"response_claims": [{"text": "a", "correct": False, "entailed_by": []}]}
+    config = {"mode": mode, "definition": definition}
+    result = assess(config, contextChunks=retrieved, verdicts=verdicts)
+    assert result["pass"] is False
+    if definition != "promptfoo" or mode == "irrelevant":
+        assert result["metadata"]["status"] == "undefined"
+        assert "nothing was retrieved" in result["reason"]
+    for place in ("", {}, 5, None):
+        given = {"contextChunks": place, "verdicts": None}
+        assert assess(config, **given)["metadata"]["status"] == "error"
+
+
+SELF_GRADED = {
+    "answer": "a", "verdicts": CLEAN, "recording": "/dev/zero", "reference": "a", "query": "a"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("place", ["output", "providerTransformedOutput", "untransformed"])
+def test_an_output_does_not_grade_itself(place: str, text: bool) -> None:
+    output = json.dumps(SELF_GRADED) if text else SELF_GRADED
+    response = {"output" if place == "untransformed" else place: output}
+    given = {"verdicts": None, "contextChunks": chunks(True)}
+    result = assess(None, output if place == "output" else "a", response, **given)
+    assert result["metadata"]["status"] == "error"
+    assert "verdicts, or a model to judge by, got neither" in result["reason"]
+    judge = {"judge": {"model": "m", "baseUrl": "http://127.0.0.1:9", "maxRetries": 0}}
+    unknown = assess(judge, output, response, **given, reference=None)
+    assert "the correct answer as 'reference'" in unknown["reason"]
+    # Only where the author says so.
+    named = assess({"verdicts": "{{output.verdicts}}"}, output, response, **given)
+    assert named["pass"] is True
+
+
+def test_the_providers_metadata_wins_over_its_output() -> None:
+    output = {"answer": "a", "contextChunks": chunks(False, False)}
+    result = assess(output=output, response={"metadata": {"contextChunks": chunks(True, True)}})
+    assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
+
+
+def test_only_a_regular_file_is_a_recording(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for name in (str(pipe), "/dev/zero", str(tmp_path)):
+        reason = assess(verdicts=name, contextChunks=chunks(True))["reason"]
+        assert "vars.verdicts: expected a readable file" in reason
 
 
 def test_an_empty_answer_passes_the_definition_promptfoo() -> None:
-    result = assess({"definition": "promptfoo"}, "", verdicts=None, contextChunks=chunks(True))
+    given: dict[str, Any] = {"verdicts": None, "contextChunks": chunks(True)}
+    result = assess({"definition": "promptfoo"}, "", **given)
     assert (result["pass"], result["score"]) == (True, 1.0)
-    assert result["namedScores"]["noise_sensitivity_relevant"] == 0
-    assert assess({}, "", verdicts=None, contextChunks=chunks(True))["pass"] is False
+    assert result["namedScores"]["noise_sensitivity_relevant_promptfoo"] == 0
+    assert assess({}, "", **given)["pass"] is False
 
 
-PROVIDER = """
-module.exports = class {
-  id() { return 'rag'; }
-  async callApi(prompt) {
-    return { output: { answer: prompt, docs: [
-      { content: 'c0', score: 0.9, relevant: 'yes' }, { content: 'c1', relevant: 'no' } ] } };
-  }
-};
+(EXAMPLE,) = (each for each in reference_examples() if each.id == "capital-of-france")
+PROVIDER = f"""
+module.exports = class {{
+  id() {{ return 'rag'; }}
+  async callApi(prompt) {{
+    const docs = [
+      {{ content: 'c0', score: 0.9, relevant: 'yes' }}, {{ content: 'c1', relevant: 'no' }} ];
+    return {{ output: {{ answer: prompt, docs, verdicts: {json.dumps(CLEAN)} }} }};
+  }}
+}};
 """
+NOTHING_KNOWN = {
+    "response_claims": [{"text": "a", "correct": None, "entailed_by": [0]}],
+    "chunks": [{"text": "b", "relevant": True}],
+}
+
+
+def _tests(base_url: str) -> list[dict[str, Any]]:
+    noise = {"type": "python", "value": "file://asserts/noise.py"}
+    recorded = {"verdicts": "v.jsonl", "mode": "irrelevant"}
+    given = {"query": "q", "answer": "a", "reference": "r"}
+    path = {**recorded, "contextChunks": "{{output.docs}}"}
+    labeled = [{"text": "{{c}}", "relevant": "true"}, {"text": "two", "relevant": "{{l}}"}]
+    grader = {"id": "openai:chat:m", "config": {"apiKey": "k", "apiBaseUrl": base_url}}
+    texts = {
+        "query": EXAMPLE.sample.user_input,
+        "answer": EXAMPLE.sample.response,
+        "reference": EXAMPLE.sample.reference,
+        "contextChunks": [c.model_dump() for c in EXAMPLE.sample.retrieved_contexts],
+    }
+    incorrect = [{"text": "a", "correct": False, "entailed_by": []}]
+    definitions = ("ragas", "promptfoo")
+    unknown = {**noise, "config": {"verdicts": NOTHING_KNOWN}}
+    sure = {"type": "contains", "value": "a"}
+    return [
+        {"description": "transform", "vars": given, "assert": [{**noise, "config": path}]},
+        {
+            "description": "templates",
+            "vars": {**given, "c": "one", "l": "0", "contextChunks": labeled},
+            "assert": [{**noise, "config": recorded}],
+        },
+        {
+            "description": "self-graded",
+            "vars": texts,
+            "options": {"provider": grader},
+            "assert": [{**noise, "config": {"mode": "irrelevant"}}],
+        },
+        {
+            "description": "contextTransform",
+            "vars": given,
+            "assert": [{**noise, "config": recorded, "contextTransform": "output.docs"}],
+        },
+        {
+            "description": "two definitions",
+            "vars": {**given, "verdicts": {**NOTHING_KNOWN, "response_claims": incorrect}},
+            "assert": [{**noise, "config": {"definition": each}} for each in definitions],
+        },
+        {
+            "description": "a set with a threshold",
+            "vars": given,
+            "assert": [{"type": "assert-set", "threshold": 0.5, "assert": [sure, unknown]}],
+        },
+        {
+            "description": "a test with a threshold",
+            "vars": given,
+            "threshold": 0.5,
+            "assert": [sure, unknown],
+        },
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -208,36 +315,53 @@ def evaluation(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Eval
     ]
     lines = [json.dumps({"sample": sample, "verdicts": VERDICTS}) for sample in samples]
     (folder / "sub" / "v.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    noise = {"type": "python", "value": "file://asserts/noise.py"}
-    recorded = {"verdicts": "v.jsonl", "mode": "irrelevant"}
-    given = {"query": "q", "answer": "a", "reference": "r"}
-    path = {**recorded, "contextPath": "output.docs"}
-    labeled = [{"text": "{{c}}", "relevant": "true"}, {"text": "two", "relevant": "{{l}}"}]
-    tests = [
-        {
-            "description": "transform",
-            "vars": given,
-            "options": {"transform": "output.answer"},
-            "assert": [{**noise, "config": path}],
-        },
-        {
-            "description": "templates",
-            "vars": {**given, "c": "one", "l": "0", "contextChunks": labeled},
-            "options": {"transform": "output.answer"},
-            "assert": [{**noise, "config": recorded}],
-        },
-    ]
-    config = {"prompts": ["{{answer}}"], "providers": ["file://provider.cjs"], "tests": tests}
-    (folder / "sub" / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    return evaluate(commands, folder, arguments=["-c", "sub/config.json"])
+    with ScriptedServer(Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])) as server:
+        config = {
+            "prompts": ["{{answer}}"],
+            "providers": ["file://provider.cjs"],
+            "defaultTest": {"options": {"transform": "output.answer"}},
+            "tests": _tests(server.base_url),
+        }
+        (folder / "sub" / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        return evaluate(commands, folder, arguments=["-c", "sub/config.json"])
 
 
 @pytest.mark.parametrize("name", ["transform", "templates"])
-@pytest.mark.broad
 def test_in_promptfoo(evaluation: Evaluation, name: str) -> None:
     graded = evaluation.only(name)
     assert graded.figures == (0.0, 0.5), graded.reason
     # One assertion, one result: its claims are in the metadata.
-    (result,) = evaluation.rows[name]["gradingResult"]["componentResults"]
-    assert len(result["metadata"]["claims"]) == 2
+    assert len(graded.result["metadata"]["claims"]) == 2
     assert evaluation.rows[name]["success"] is False
+
+
+def test_a_wrong_answer_with_verdicts_of_its_own_is_judged(evaluation: Evaluation) -> None:
+    graded = evaluation.only("self-graded")
+    assert graded.figures == EXAMPLE.expected["ragas"], graded.reason
+    assert graded.result["metadata"]["judge"]["calls"] > 0
+    assert evaluation.rows["self-graded"]["success"] is False
+
+
+def test_context_transform_is_refused(evaluation: Evaluation) -> None:
+    graded = evaluation.only("contextTransform")
+    assert "contextChunks: '{{output.docs}}'" in graded.reason
+    assert evaluation.rows["contextTransform"]["success"] is False
+
+
+def test_two_definitions_are_not_averaged(evaluation: Evaluation) -> None:
+    assert evaluation.rows["two definitions"]["namedScores"] == {
+        "noise_sensitivity_relevant": 0,
+        "noise_sensitivity_irrelevant": 0,
+        "noise_sensitivity_relevant_promptfoo": 1,
+        "noise_sensitivity_irrelevant_promptfoo": 0,
+    }
+
+
+@pytest.mark.parametrize("place", ["a set", "a test"])
+def test_no_threshold_passes_beside_what_is_undetermined(
+    evaluation: Evaluation, place: str
+) -> None:
+    """The mean of 1 and the 0 of an unknown would reach 0.5."""
+    row = evaluation.rows[f"{place} with a threshold"]
+    assert row["success"] is False
+    assert "undetermined" in json.dumps(row["gradingResult"])

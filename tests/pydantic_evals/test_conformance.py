@@ -9,7 +9,7 @@ from typing import Any
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-from support.experiments import contexts, usage_in
+from support.experiments import contexts, score_name, usage_in
 
 
 def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: Any = ()) -> Any:
@@ -40,12 +40,12 @@ def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: An
     return asyncio.run(dataset.evaluate(application, progress=False))
 
 
-def shown_row(case: Any) -> ShownRow:
+def shown_row(case: Any, definition: str) -> ShownRow:
     if case.evaluator_failures:
         return ShownRow(error=case.evaluator_failures[0].error_message)
     modes: dict[Mode, Shown] = {}
     for mode in MODES:
-        name = f"noise_sensitivity_{mode}"
+        name = score_name(mode, definition)
         number, status = case.scores.get(name), case.labels.get(f"{name}_status")
         passed = case.assertions.get(f"{name}_ok")
         shown = number or status
@@ -71,16 +71,17 @@ class TestPydanticEvals(AdapterTests):
         report = report_of(samples, evaluator)
         averages = report.averages().scores
         lines = [
-            case.attributes.get("noise_sensitivity", {}).get(definition, {})
+            line
             for case in report.cases
+            for line in case.attributes.get("noise_sensitivity", {}).values()
         ]
         return HostRun(
-            [shown_row(case) for case in report.cases],
+            [shown_row(case, definition) for case in report.cases],
             stored=report.render(include_reasons=True) + repr(report),
             averages={
                 mode: averages[name]
                 for mode in MODES
-                if (name := f"noise_sensitivity_{mode}") in averages
+                if (name := score_name(mode, definition)) in averages
             },
             usage=usage_in(line.get("usage") for line in lines),
             names=[f"case {case.name!r}" for case in report.cases],

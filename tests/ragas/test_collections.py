@@ -118,7 +118,6 @@ def test_the_question_may_be_left_out() -> None:
 @pytest.mark.parametrize("field", ["response", "reference", "retrieved_contexts"])
 def test_a_field_that_is_missing_or_null(field: str) -> None:
     metric = NoiseSensitivity(judge=Always())
-    with pytest.raises(TypeError, match=field):
-        metric.score(**{name: value for name, value in ROW.items() if name != field})
-    with pytest.raises(InputError, match=field):
-        metric.score(**{**ROW, field: None})
+    for row in ({k: v for k, v in ROW.items() if k != field}, {**ROW, field: None}):
+        with pytest.raises(InputError, match=f"{field}.*None"):
+            metric.score(**row)

@@ -13,7 +13,7 @@ from noisesense import DefinitionName, Judge, NoiseSenseError, Sample, Usage
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.ragas import NoiseSensitivity
-from support.ragas_runs import COLUMNS, evaluated
+from support.ragas_runs import columns_of, evaluated
 
 
 def usage_of(values: Sequence[Any]) -> Usage:
@@ -43,8 +43,9 @@ class TestEvaluate(AdapterTests):
             NoiseSensitivity(mode=mode, judge=judge, definition=definition) for mode in MODES
         ]
         result = evaluated(samples, metrics)
+        columns = columns_of(definition)
         values: list[dict[Mode, Any]] = [
-            {mode: row[COLUMNS[mode]] for mode in MODES} for row in result.scores
+            {mode: row[columns[mode]] for mode in MODES} for row in result.scores
         ]
         rows = [self._row(row) for row in values]
         numbers = [value for row in values for value in row.values()]
@@ -52,7 +53,7 @@ class TestEvaluate(AdapterTests):
         return HostRun(
             rows,
             stored=f"{result.scores} {result.traces} {table} {self.log.text}",
-            averages={mode: result._repr_dict[COLUMNS[mode]] for mode in MODES},
+            averages={mode: result._repr_dict[columns[mode]] for mode in MODES},
             usage=usage_of([value for value in numbers if hasattr(value, "judgement")]),
             names=[f"row {n} ('{sample.user_input}')" for n, sample in enumerate(samples)],
         )

@@ -16,6 +16,7 @@ from ragas.run_config import RunConfig
 
 from noisesense import InputError, JudgeError, ReplyError, Usage, VerdictStore, score
 from noisesense.judging.prompts import Claims
+from noisesense.judging.protocol import WordLLM
 from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, RagasLLM
 from support.mind import Mind
@@ -101,7 +102,7 @@ def test_a_model_of_objects_in_ascore() -> None:
         (LLMResult(generations=[]), "no reply"),
         (LLMResult(generations=[[]]), "no reply"),
         (said(""), "empty"),
-        (said("I cannot."), "no complete JSON object"),
+        (said("I cannot."), "no Claims"),
         (said('{"claims": 3}'), "does not fit"),
     ],
 )
@@ -181,3 +182,26 @@ def test_a_model_without_a_name_and_a_store(tmp_path: Path) -> None:
             NoiseSensitivity(llm=llm, store=store).score(**ragas_row(SAMPLE))
         named = NoiseSensitivity(llm=llm, store=store, judge_options={"model": "mine"})
         assert named.score(**ragas_row(SAMPLE)).value == score(VERDICTS).relevant
+
+
+def test_a_word_is_chosen_in_plain_text() -> None:
+    llm = Texts(lambda _: said("No."))
+    bridge = RagasLLM(llm)
+    assert isinstance(bridge, WordLLM)
+    choice, usage = asyncio.run(bridge.choose("Is it so?", ["yes", "no"]))
+    assert (choice, usage) == (("no", None), Usage(calls=1))
+    assert llm.prompts == ["Is it so?"]
+    with pytest.raises(ReplyError):
+        asyncio.run(RagasLLM(Texts(lambda _: said("Maybe."))).choose("?", ["yes", "no"]))
+    # instructor gives objects only: such a model is asked for a form with one field.
+    assert not isinstance(RagasLLM(Objects(lambda *_: None)), WordLLM)
+
+
+@pytest.mark.parametrize("kind", [Texts, Objects])
+def test_one_claim_a_call(kind: Any) -> None:
+    def says(prompt: str, form: Any = None) -> Any:
+        reply = MIND.answer(prompt)
+        return said(reply) if form is None else form.model_validate_json(reply)
+
+    metric = NoiseSensitivity(llm=kind(says), judge_options={"check": "each"})
+    assert metric.score(**ragas_row(SAMPLE)).value == score(VERDICTS).relevant

@@ -23,6 +23,7 @@ from noisesense import (
     score,
     write_recording,
 )
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_runs import COLUMNS, CountingJudge, column, dataset, evaluated, same
@@ -76,25 +77,6 @@ def test_columns_are_named_as_ragas_names_its_own() -> None:
     assert list(other.scores[0]) == ["mine(mode=relevant)"]
 
 
-def test_definitions_side_by_side_need_a_name_each() -> None:
-    """ragas keeps one column a name; the other's values would be gone without a word."""
-    # One incorrect claim that both kinds of chunk entail: only the paper counts it twice.
-    verdicts = Verdicts.from_matrices([False], [[True, True]], [[True, False]])
-    sample = Sample(response="r", reference="g", retrieved_contexts=["a", "b"])
-    judge = CountingJudge([(sample, verdicts)])
-    ragas, paper, named = (
-        NoiseSensitivity("irrelevant", judge=judge),
-        NoiseSensitivity("irrelevant", judge=judge, definition="paper"),
-        NoiseSensitivity("irrelevant", judge=judge, definition="paper", name="noise_paper"),
-    )
-    with pytest.warns(UserWarning, match=r"both called noise_sensitivity\(mode=irrelevant\)"):
-        evaluated([sample], [ragas, paper])
-    assert evaluated([sample], [ragas, named]).scores[0] == {
-        "noise_sensitivity(mode=irrelevant)": 0.0,
-        "noise_paper(mode=irrelevant)": 1.0,
-    }
-
-
 def test_from_a_recording(tmp_path: Any) -> None:
     pairs = list(random_pairs(5, shape=Shape(response_claims=(1, 5))))
     write_recording(tmp_path / "verdicts.jsonl", pairs)
@@ -104,35 +86,6 @@ def test_from_a_recording(tmp_path: Any) -> None:
     stranger, _ = random_pair(77)
     with pytest.raises(SampleNotRecordedError, match="case \\(77\\)"):
         evaluated([stranger], both(judge), raise_exceptions=True)
-
-
-def test_the_report_is_reached_from_the_result() -> None:
-    sample, verdicts = random_pair(3)
-    result = evaluated([sample], both(CountingJudge([(sample, verdicts)])))
-    expected = score(verdicts)
-    for mode, name in COLUMNS.items():
-        value = result.scores[0][name]
-        assert isinstance(value, ScoredFloat)
-        assert value.score == expected
-        assert value.mode == mode
-        assert value.reason == expected.reason(mode)  # type: ignore[arg-type]
-        assert result[name][0] is value
-    traced = result.traces[0]["noise_sensitivity"]["noisesense"]
-    # ragas keeps the traces of one of the metrics that share a name; the report has both modes.
-    assert traced["input"] == {
-        "mode": "irrelevant",
-        "definition": "ragas",
-        "empty": "undefined",
-        "undetermined": "none",
-    }
-    report = json.loads(json.dumps(traced["output"]))
-    assert report["relevant"] == expected.relevant
-    assert report["irrelevant"] == expected.irrelevant
-    assert report["reason"] == expected.reason("irrelevant")
-    assert [claim["text"] for claim in report["claims"]] == [
-        claim.text for claim in verdicts.response_claims
-    ]
-    assert set(report["usage"]) >= {"calls", "reasks", "input_tokens", "output_tokens"}
 
 
 def test_a_score_is_a_float_to_python() -> None:
@@ -177,8 +130,9 @@ def test_nan_only_where_there_is_no_number_and_then_with_the_reason() -> None:
 def test_the_only_mode_a_definition_lacks_is_nan() -> None:
     sample, verdicts = random_pair(3)
     result = evaluated([sample], both(CountingJudge([(sample, verdicts)]), definition="validmind"))
-    assert result.scores[0][RELEVANT] == score(verdicts, definition="validmind").relevant
-    assert math.isnan(result.scores[0][IRRELEVANT])
+    (relevant,), (irrelevant,) = (column(result, mode, "validmind") for mode in MODES)
+    assert relevant == score(verdicts, definition="validmind").relevant
+    assert math.isnan(irrelevant)
 
 
 class _FailsOn:
@@ -238,7 +192,6 @@ def test_aevaluate_in_a_running_loop() -> None:
         ("reference", None, ("reference", "a string", "None")),
         ("reference", "", ("reference", "non-empty")),
         ("retrieved_contexts", None, ("retrieved_contexts", "a list", "None")),
-        ("retrieved_contexts", [], ("retrieved_contexts", "at least one")),
         ("user_input", None, ("user_input", "a string", "None")),
     ],
 )
@@ -283,3 +236,41 @@ def test_single_turn_score_without_evaluate() -> None:
     metric = NoiseSensitivity(judge=CountingJudge([(sample, verdicts)]))
     found = metric.single_turn_score(SingleTurnSample(**ragas_row(sample)))
     assert same(found, score(verdicts).relevant)
+
+
+def test_definitions_side_by_side_have_a_column_each() -> None:
+    # One incorrect claim that both kinds of chunk entail: only the paper counts it twice.
+    verdicts = Verdicts.from_matrices([False], [[True, True]], [[True, False]])
+    sample = Sample(response="r", reference="g", retrieved_contexts=["a", "b"])
+    judge = CountingJudge([(sample, verdicts)])
+    ours = [
+        NoiseSensitivity("irrelevant", judge=judge),
+        NoiseSensitivity("irrelevant", judge=judge, definition="paper"),
+        NoiseSensitivity("irrelevant", judge=judge, definition="paper", name="mine"),
+    ]
+    assert evaluated([sample], ours).scores[0] == {
+        "noise_sensitivity(mode=irrelevant)": 0.0,
+        "noise_sensitivity_paper(mode=irrelevant)": 1.0,
+        "mine(mode=irrelevant)": 1.0,
+    }
+
+
+@pytest.mark.parametrize("contexts", [[], [""], [" ", "\n"]])
+def test_nothing_retrieved_is_no_number_and_asks_for_no_chunk(
+    contexts: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Claims:
+        async def judge(self, sample: Sample) -> Verdicts:
+            assert sample.retrieved_contexts == ()
+            return Verdicts.from_matrices([False], [[]], [[]])
+
+    row = {"user_input": "q", "response": "r", "reference": "g", "retrieved_contexts": contexts}
+    metrics = [NoiseSensitivity(mode, judge=Claims()) for mode in MODES]
+    (scores,) = evaluated([row], metrics, raise_exceptions=True).scores
+    results = [metric.score(**row) for metric in metrics]
+    for value in [*scores.values(), *(result.value for result in results)]:
+        assert math.isnan(value)
+        assert (value.status, value.reason[-22:]) == ("undefined", "nothing was retrieved.")
+    (line,) = [each.getMessage() for each in caplog.records if each.name == "noisesense"]
+    assert line.count("1 of 1 rows undefined") == 2
+    assert line.count("nothing was retrieved.") == 2

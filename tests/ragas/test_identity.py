@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from ragas.llms import LangchainLLMWrapper, llm_factory
 
 from noisesense_adapters.ragas.llm import RagasLLM
-from support.identities import KEY, URL, check_identities, told
+from support.identities import KEY, URL, check_identities
 
 
 def langchain(key: str = KEY, **options: Any) -> ChatOpenAI:
@@ -45,13 +45,3 @@ def test_the_name_is_the_innermost_models() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         assert RagasLLM(LangchainLLMWrapper(langchain().with_retry())).name == "m"
-
-
-def test_ragas_sets_the_temperature_of_a_langchain_model_itself() -> None:
-    """While it asks, the model's own attribute is another: that must not make another model."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        cold, hot = (LangchainLLMWrapper(langchain(temperature=t)) for t in (0.01, 0.9))
-    assert told(RagasLLM(cold)) == told(RagasLLM(hot))
-    hot.bypass_temperature = cold.bypass_temperature = True
-    assert told(RagasLLM(cold)) != told(RagasLLM(hot))

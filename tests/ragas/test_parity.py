@@ -14,7 +14,7 @@ from noisesense import InputError, Mode, Sample, Verdicts, score
 from noisesense.fixtures import Deviation, deviations, reference_examples
 from noisesense_adapters.demo.ragas_mind import RagasMind
 from noisesense_adapters.demo.ragas_peer import collections_scores, legacy_scores, ragas_row
-from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat, rubrics
+from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_runs import CountingJudge, column, evaluated, same
 from support.sizes import few_or_many
 from support.tables import Shape, random_pairs
@@ -116,49 +116,6 @@ def test_references_without_claims(mode: Mode, count: int) -> None:
 
 
 @BOTH
-def test_why_a_reference_without_claims_gives_no_number(mode: Mode) -> None:
-    # Claim 0 is correct and claim 1 comes from no chunk: none counts, whatever is relevant.
-    known = Verdicts.from_matrices([True, False], [[True, False], [False, False]], [])
-    # Claim 1 comes from chunk 0: it counts in the one mode or in the other.
-    open_ = Verdicts.from_matrices([True, False], [[True, False], [True, False]], [])
-    samples = [
-        Sample(response=text, reference="r", retrieved_contexts=("a", "b"))  # type: ignore[arg-type]
-        for text in ("known", "open")
-    ]
-    judge = CountingJudge(zip(samples, (known, open_), strict=True))
-    metric = NoiseSensitivity(mode, judge=judge)
-    rows: list[dict[str, Any]] = [ragas_row(sample) for sample in samples]
-    first, second = column(evaluated(rows, [metric]), mode)
-    assert isinstance(first, ScoredFloat)
-    assert isinstance(second, ScoredFloat)
-    why = "the reference makes no claims, so which chunks are relevant is not known"
-    assert math.isnan(first)
-    assert first.status == "undefined"
-    assert why in first.reason
-    assert "ragas' own metric gives NaN, too" in first.reason
-    assert (first.score.value(mode), first.score.bounds(mode)) == (0.0, (0.0, 0.0))
-    assert first.report["value"] is first.report[mode] is None
-    assert first.report["status"] == {"relevant": "undefined", "irrelevant": "undefined"}
-    assert first.report["reasons"][mode] == first.report["reason"] == first.reason
-    assert math.isnan(second)
-    assert second.status == "undetermined"
-    assert why in second.reason.replace("The reference", "the reference")
-    assert second.score.bounds(mode) == (0.0, 0.5)
-    # Nothing to measure is no failure.
-    evaluated(rows[:1], [metric], raise_exceptions=True)
-    # Labels, another definition and a choice for what is open each say what counts.
-    labels = rubrics(labels=[True, False])
-    labelled = column(evaluated([{**row, "rubrics": labels} for row in rows], [metric]), mode)
-    assert labelled == [0.0, 0.5 if mode == "relevant" else 0.0]
-    half = {**rows[0], "rubrics": rubrics(labels=[True, None])}
-    assert math.isnan(*column(evaluated([half], [metric]), mode))
-    paper = NoiseSensitivity(mode, judge=judge, definition="paper")
-    assert column(evaluated(rows[:1], [paper]), mode) == [0.0]
-    high = NoiseSensitivity(mode, judge=judge, undetermined="high")
-    assert column(evaluated(rows, [high]), mode) == [0.0, 0.5]
-
-
-@BOTH
 @pytest.mark.parametrize("example", reference_examples(), ids=lambda example: example.id)
 def test_reference_examples(example: Any, mode: Mode) -> None:
     pair = (example.sample, example.verdicts)
@@ -181,7 +138,8 @@ def test_reference_examples_by_the_other_definitions(definition: Any, mode: Mode
     examples = reference_examples()
     judge = CountingJudge((example.sample, example.verdicts) for example in examples)
     metric = NoiseSensitivity(mode=mode, judge=judge, definition=definition)
-    figures = column(evaluated([example.sample for example in examples], [metric]), mode)
+    result = evaluated([example.sample for example in examples], [metric])
+    figures = column(result, mode, definition)
     expected = [example.expected[definition][MODES.index(mode)] for example in examples]
     assert all(same(*pair) for pair in zip(figures, expected, strict=True))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import random
 import threading
@@ -12,11 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
-from ragas.run_config import RunConfig
 
-from noisesense import InputError, Sample, Verdicts, VerdictStore
-from noisesense.judging import sharing
+from noisesense import VerdictStore
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity
@@ -25,7 +21,7 @@ from support.mind import Mind
 from support.ragas_llms import asked
 from support.ragas_runs import COLUMNS, CountingJudge, dataset, evaluated
 from support.server import ScriptedServer
-from support.tables import Shape, random_pairs
+from support.tables import random_pairs
 
 (SAMPLE, VERDICTS), *_ = pairs()
 RUNS = 5
@@ -169,68 +165,3 @@ def test_evaluations_at_once_share_nothing() -> None:
         warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
         asyncio.run(main())
     assert len(judge.asked) == 3 * 4
-
-
-class _Watching(CountingJudge):
-    """Notes how much is kept for sharing whenever it is asked."""
-
-    def __init__(self, given: Any) -> None:
-        super().__init__(given)
-        self.kept: list[int] = []
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        self.kept.append(sharing._memory.bytes)
-        return await super().judge(sample)
-
-
-@pytest.mark.parametrize("raises", [False, True])
-def test_what_is_kept_for_sharing_goes_when_the_run_ends(raises: bool) -> None:
-    """Also where the judge, the metrics, the result and, with the callbacks, the tracer stay."""
-    given = list(random_pairs(6, shape=Shape(response_claims=(1, 4))))
-    judge = _Watching(given)
-    metrics = [NoiseSensitivity(mode, judge=judge) for mode in MODES]
-    callbacks: list[Any] = [BaseCallbackHandler()]
-    rows: list[Any] = [sample for sample, _ in given]
-    gc.collect()
-    before = sharing._memory.bytes
-    options = {"callbacks": callbacks, "run_config": RunConfig(max_workers=2)}
-    if raises:
-        rows.append({**ragas_row(rows[0]), "response": " "})
-        with pytest.raises(InputError):
-            evaluated(rows, metrics, raise_exceptions=True, **options)
-    else:
-        result = evaluated(rows, metrics, **options)
-        assert result.scores[0][COLUMNS["relevant"]].score
-    assert max(judge.kept) > before
-    assert sharing._memory.bytes == before
-    assert len(callbacks) == 2
-
-
-def test_rows_that_go_on_after_the_run_has_raised_are_kept_for_nobody() -> None:
-    """ragas does not stop the other rows of an aevaluate() that raises."""
-    from ragas import aevaluate
-
-    given = list(random_pairs(8, shape=Shape(response_claims=(1, 4))))
-    judge = CountingJudge(given, seconds=0.005)
-    rows = dataset([{**ragas_row(given[0][0]), "response": " "}, *(s for s, _ in given)])
-    before = sharing._memory.bytes
-
-    async def main() -> int:
-        run = aevaluate(
-            rows,
-            metrics=[NoiseSensitivity(judge=judge)],
-            show_progress=False,
-            raise_exceptions=True,
-            run_config=RunConfig(max_workers=2),
-        )
-        with pytest.raises(InputError):
-            await run
-        in_time = len(judge.asked)
-        while len(asyncio.all_tasks()) > 1:
-            await asyncio.sleep(0.005)
-        return in_time
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
-        assert asyncio.run(main()) < len(judge.asked) == 8
-    assert sharing._memory.bytes == before

@@ -7,12 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from ragas.cost import (
-    get_token_usage_for_anthropic,
-    get_token_usage_for_azure_ai,
-    get_token_usage_for_bedrock,
-    get_token_usage_for_openai,
-)
+from ragas.cost import get_token_usage_for_openai
 from ragas.run_config import RunConfig
 
 from noisesense import Sample, Verdicts
@@ -53,7 +48,6 @@ def _pairs() -> list[tuple[Sample, Verdicts]]:
 WORKERS: dict[str, tuple[Any, int]] = {
     "1 worker": ({"run_config": RunConfig(max_workers=1, max_retries=1)}, 1),
     "4 workers": ({"run_config": RunConfig(max_workers=4, max_retries=1)}, 4),
-    "batches of 2": ({"batch_size": 2}, 2),
     "3 workers, batches of 5": (
         {"run_config": RunConfig(max_workers=3, max_retries=1), "batch_size": 5},
         3,
@@ -78,27 +72,6 @@ def test_without_a_setting_calls_do_run_at_once() -> None:
     with ScriptedServer(Mind(_pairs()), together={"": 5}) as server:
         evaluated_by("async client", server, SAMPLES, [NoiseSensitivity()])
     assert server.log.concurrency > 4
-
-
-PARSERS = [
-    get_token_usage_for_openai,
-    get_token_usage_for_anthropic,
-    get_token_usage_for_azure_ai,
-    get_token_usage_for_bedrock,
-]
-
-
-@pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.__name__)
-@pytest.mark.parametrize("llm", ["async client", "sync client"])
-def test_cost_is_counted_with_llm_factory(llm: str, parser: Any) -> None:
-    with ScriptedServer(Mind(_pairs())) as server:
-        metrics = [NoiseSensitivity(mode) for mode in MODES]
-        result = evaluated_by(llm, server, SAMPLES, metrics, token_usage_parser=parser)
-    read = sum(tokens(prompt) for prompt in server.log.prompts)
-    written = sum(tokens(request.completion) for request in server.log.requests)
-    total = result.total_tokens()
-    assert (total.input_tokens, total.output_tokens) == (read, written)
-    assert result.total_cost(cost_per_input_token=1, cost_per_output_token=2) == read + 2 * written
 
 
 def test_cost_is_counted_once_with_langchain() -> None:

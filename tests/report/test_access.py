@@ -130,6 +130,6 @@ def test_the_keyboard_reaches_a_samples_claims(running: Browser, report: Path) -
 def test_it_is_read_without_scripts(running: Browser, report: Path) -> None:
     with opened(running, report, java_script_enabled=False) as seen:
         page = seen.page
-        assert "claims are incorrect" in page.locator("h1").inner_text()
+        assert "claims are not supported" in page.locator("h1").inner_text()
         assert page.get_by_role("img").count() == 4
         assert page.get_by_text("scripts are turned off").is_visible()

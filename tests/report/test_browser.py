@@ -92,10 +92,13 @@ def test_a_sample_opens_to_its_claims(running: Browser, report: Path) -> None:
         assert rows.count() == 2
         wrong = rows.nth(1)
         assert "It was painted in the 15th century" in wrong.inner_text()
-        assert "Claim 1 is incorrect and comes from relevant chunk 0." in wrong.inner_text()
+        assert (
+            "Claim 1 is not supported by the reference and comes from relevant chunk 0."
+            in wrong.inner_text()
+        )
         cells = wrong.locator("td").all_inner_texts()
         assert [cell.split("\n")[0][0] for cell in cells] == ["✗", "✗"]
-        assert "entails this incorrect claim, relevant" in cells[1]
+        assert "entails this claim, which the reference does not, relevant" in cells[1]
         right = rows.nth(0).locator("td").all_inner_texts()
         assert [cell[0] for cell in right] == ["✓", "✓"]
         assert "0, relevant" in page.locator(".matrix th.chunk").nth(1).text_content().replace(

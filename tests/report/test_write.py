@@ -131,7 +131,9 @@ def test_the_figures_are_those_of_the_summary(tmp_path: Path) -> None:
     results = [Result(str(i), score(verdicts)) for i, verdicts in enumerate(runs)]
     page = write_report(results, tmp_path / "a.html").read_text(encoding="utf-8")
     text = " ".join(re.sub(r"<[^>]+>", " ", page.split("<body>")[1]).split())
-    assert "4 of 10 claims are incorrect and come from a retrieved chunk" in text
+    assert (
+        "4 of 10 claims are not supported by the reference and come from a retrieved chunk" in text
+    )
     assert "3 from relevant chunks, 1 from irrelevant ones. Lower is better." in text
     assert "0.300 mean over 10 samples" in text
     assert "0.100 mean over 10 samples" in text
@@ -156,7 +158,10 @@ def _words(page: str) -> str:
 def test_what_is_undetermined_is_in_every_figure(tmp_path: Path) -> None:
     page = write_report(left_open("none"), tmp_path / "a.html").read_text(encoding="utf-8")
     text = _words(page)
-    assert "3 to 5 of 20 claims are incorrect and come from a retrieved chunk" in text
+    assert (
+        "3 to 5 of 20 claims are not supported by the reference and come from a retrieved chunk"
+        in text
+    )
     assert "3 from relevant chunks, 0 from irrelevant ones; the judge left 2 open." in text
     # 3 and 5 of 10 samples at 1/2, and 3 to 5 of 20 claims.
     assert "0.150 to 0.250 mean over 10 samples" in text
@@ -240,10 +245,7 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     header = re.sub(
         r"\s+", " ", re.sub("<[^>]+>", "", page.split("<header")[1].split("</header")[0])
     )
-    assert (
-        "Look first at the document the &lt;b&gt;document&lt;/b&gt;: 3 of the 3 incorrect"
-        in header
-    )
+    assert "Look first at the document the &lt;b&gt;document&lt;/b&gt;: 3 of these 3" in header
     assert "Since before.jsonl: relevant 0.500 → 0.750 (+0.250, which may be chance)" in header
     assert "irrelevant 0.000 → 0.000 (+0.000, which may be chance)" in header
     plain = write_report(run(2, 1), tmp_path / "b.html").read_text("utf-8")

@@ -37,8 +37,8 @@ def test_a_score_as_data() -> None:
     assert found["bounds"] == {"relevant": (0.0, 0.0), "irrelevant": (0.5, 0.5)}
     assert found["partition"]["irrelevant"] == 1
     assert [claim["sentence"] for claim in found["claims"]] == [
-        "Claim 0 is correct: the reference entails it.",
-        "Claim 1 is incorrect and comes from irrelevant chunk 0.",
+        "Claim 0 is supported by the reference.",
+        "Claim 1 is not supported by the reference and comes from irrelevant chunk 0.",
     ]
     assert found["chunk_relevance"] == (False,)
 
@@ -46,10 +46,14 @@ def test_a_score_as_data() -> None:
 @pytest.mark.parametrize(
     ("definition", "mode", "counted"),
     [
-        ("validmind", "relevant", "incorrect."),
-        ("promptfoo", "relevant", "incorrect."),
-        ("promptfoo", "irrelevant", "incorrect with an irrelevant chunk as its source."),
-        ("paper", "relevant", "incorrect and entailed by a relevant chunk."),
+        ("validmind", "relevant", "not supported by the reference."),
+        ("promptfoo", "relevant", "not supported by the reference."),
+        (
+            "promptfoo",
+            "irrelevant",
+            "not supported by the reference, with an irrelevant chunk as its source.",
+        ),
+        ("paper", "relevant", "not supported by the reference but entailed by a relevant chunk."),
     ],
 )
 def test_what_a_definition_counts_in_words(definition: str, mode: str, counted: str) -> None:
@@ -62,7 +66,9 @@ def test_what_a_definition_counts_in_words(definition: str, mode: str, counted: 
 def test_five_claims_are_listed(claims: int, more: str) -> None:
     verdicts = Verdicts.from_matrices([False] * claims, [[True]] * claims, [[True]])
     reason = score(verdicts).reason("relevant")
-    assert reason.endswith(f"Claim 4 is incorrect and comes from relevant chunk 0.{more}")
+    assert reason.endswith(
+        f"Claim 4 is not supported by the reference and comes from relevant chunk 0.{more}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,7 @@ def test_five_claims_are_listed(claims: int, more: str) -> None:
 def test_a_claim_is_shown_in_120_characters(length: int, shown: str) -> None:
     verdicts = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["x" * length])
     (claim,) = score(verdicts).claims
-    assert claim.sentence == f'Claim 0 "{shown}" is correct: the reference entails it.'
+    assert claim.sentence == f'Claim 0 "{shown}" is supported by the reference.'
 
 
 def test_choices_are_checked_and_given_back() -> None:

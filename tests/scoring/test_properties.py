@@ -89,8 +89,7 @@ def test_the_partition_adds_up(judged: Verdicts) -> None:
 @given(verdicts(undetermined=False, reference_claims=(1, 4)))
 def test_determined_shares_add_up_to_one(judged: Verdicts) -> None:
     result = score(judged)
-    if not judged.response_claims:
-        assert result.partition.share("correct") is None
+    if not judged.response_claims or not judged.chunk_count:
         assert result.relevant is result.irrelevant is None
         return
     assert result.partition.undetermined == 0

@@ -27,7 +27,8 @@ NOTHING = Verdicts(response_claims=())
 
 PARTLY = (
     "it lies between 0.25 and 1 (lower is better). For certain, 1 of 4 response claims is "
-    'incorrect and entailed by a relevant chunk. Claim 3 "d" is incorrect and comes from relevant '
+    'not supported by the reference but entailed by a relevant chunk. Claim 3 "d" is not '
+    "supported by the reference and comes from relevant "
     "chunk 0. "
     "The judge left open whether 3 claims count. "
     'Claim 0 "a" is undetermined: there is no verdict on whether the reference entails it. '
@@ -42,8 +43,9 @@ REASONS: list[tuple[str, Verdicts, dict[str, Any], str, str]] = [
         {},
         "relevant",
         "Noise sensitivity (relevant, definition ragas) is 0.5 (lower is better): 1 of 2 response "
-        'claims is incorrect and entailed by a relevant chunk. Claim 1 "It was painted in the '
-        '15th century" is incorrect and comes from relevant chunk 0.',
+        'claims is not supported by the reference but entailed by a relevant chunk. Claim 1 "It '
+        "was painted in the "
+        '15th century" is not supported by the reference and comes from relevant chunk 0.',
     ),
     (
         "no noise",
@@ -51,7 +53,7 @@ REASONS: list[tuple[str, Verdicts, dict[str, Any], str, str]] = [
         {},
         "irrelevant",
         "Noise sensitivity (irrelevant, definition ragas) is 0 (lower is better): 0 of 2 response "
-        "claims are incorrect and entailed by irrelevant chunks only.",
+        "claims are not supported by the reference but entailed by irrelevant chunks only.",
     ),
     (
         "irrelevant, paper",
@@ -59,9 +61,11 @@ REASONS: list[tuple[str, Verdicts, dict[str, Any], str, str]] = [
         {"definition": "paper"},
         "irrelevant",
         "Noise sensitivity (irrelevant, definition paper) is 0.5 (lower is better): 2 of 4 "
-        "response claims are incorrect and entailed by an irrelevant chunk. "
-        'Claim 0 "a" is incorrect and comes from relevant chunk 0, also from irrelevant chunk 1. '
-        'Claim 1 "b" is incorrect and comes from relevant chunk 0, also from irrelevant chunk 1.',
+        "response claims are not supported by the reference but entailed by an irrelevant chunk. "
+        'Claim 0 "a" is not supported by the reference and comes from relevant chunk 0, also '
+        "from irrelevant chunk 1. "
+        'Claim 1 "b" is not supported by the reference and comes from relevant chunk 0, also '
+        "from irrelevant chunk 1.",
     ),
     (
         "promptfoo counts hallucinations too",
@@ -69,10 +73,12 @@ REASONS: list[tuple[str, Verdicts, dict[str, Any], str, str]] = [
         {"definition": "promptfoo"},
         "relevant",
         "Noise sensitivity (relevant, definition promptfoo) is 0.75 (lower is better): 3 of 4 "
-        "response claims are incorrect. "
-        'Claim 0 "a" is incorrect and comes from relevant chunk 0, also from irrelevant chunk 1. '
-        'Claim 1 "b" is incorrect and comes from relevant chunk 0, also from irrelevant chunk 1. '
-        'Claim 2 "c" is incorrect and no retrieved chunk entails it.',
+        "response claims are not supported by the reference. "
+        'Claim 0 "a" is not supported by the reference and comes from relevant chunk 0, also '
+        "from irrelevant chunk 1. "
+        'Claim 1 "b" is not supported by the reference and comes from relevant chunk 0, also '
+        "from irrelevant chunk 1. "
+        'Claim 2 "c" is not supported by the reference, and no retrieved chunk entails it.',
     ),
     (
         "no such mode",
@@ -103,7 +109,8 @@ REASONS: list[tuple[str, Verdicts, dict[str, Any], str, str]] = [
         {},
         "relevant",
         "Noise sensitivity (relevant, definition ragas) is undetermined: it lies between 0 and 1 "
-        "(lower is better). For certain, 0 of 1 response claim is incorrect and entailed by a "
+        "(lower is better). For certain, 0 of 1 response claim is not supported by the "
+        "reference but entailed by a "
         "relevant chunk. The judge left open whether 1 claim counts. Claim 0 is undetermined: "
         "there is no verdict on whether the reference entails it.",
     ),
@@ -136,8 +143,11 @@ REASONS: list[tuple[str, Verdicts, dict[str, Any], str, str]] = [
         {},
         "relevant",
         "Noise sensitivity (relevant, definition ragas) is 1 (lower is better): 8 of 8 response "
-        "claims are incorrect and entailed by a relevant chunk. "
-        + " ".join(f"Claim {i} is incorrect and comes from relevant chunk 0." for i in range(5))
+        "claims are not supported by the reference but entailed by a relevant chunk. "
+        + " ".join(
+            f"Claim {i} is not supported by the reference and comes from relevant chunk 0."
+            for i in range(5)
+        )
         + " And 3 more.",
     ),
 ]
@@ -157,11 +167,11 @@ def test_claims_in_words() -> None:
         'Claim 0 "a" is undetermined: there is no verdict on whether the reference entails it.',
         'Claim 1 "b" is undetermined: there is no verdict on whether chunks 0 and 2 entail it.',
         'Claim 2 "c" is undetermined: there is no verdict on whether chunk 2 is relevant.',
-        'Claim 3 "d" is incorrect and comes from relevant chunk 0.',
+        'Claim 3 "d" is not supported by the reference and comes from relevant chunk 0.',
     ]
     assert [claim.sentence for claim in score(TWO_CHUNKS).claims][2:] == [
-        'Claim 2 "c" is incorrect and no retrieved chunk entails it.',
-        'Claim 3 "d" is correct: the reference entails it.',
+        'Claim 2 "c" is not supported by the reference, and no retrieved chunk entails it.',
+        'Claim 3 "d" is supported by the reference.',
     ]
     (claim,) = score(Verdicts.from_matrices([U], [[U]], [[U]])).claims
     assert claim.sentence == (
@@ -174,4 +184,4 @@ def test_a_long_claim_is_cut_to_one_short_line() -> None:
     (claim,) = score(LONG).claims
     assert "\n" not in claim.sentence
     assert len(claim.sentence) < 200
-    assert '…" is incorrect' in claim.sentence
+    assert '…" is not supported' in claim.sentence

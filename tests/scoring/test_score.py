@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -120,13 +121,48 @@ def test_what_is_left_open_never_passes_whatever_is_chosen_for_it() -> None:
     assert score(NONE, empty="zero").gate("relevant", 0.2) == "pass"
 
 
-def test_no_chunks_no_noise() -> None:
-    verdicts = Verdicts(
-        response_claims=({"text": "a", "correct": False, "entailed_by": ()},), chunks=()
-    )
-    result = score(verdicts)
-    assert (result.relevant, result.irrelevant) == (0.0, 0.0)
+_WRONG = {"text": "a", "correct": False, "entailed_by": ()}
+
+
+@pytest.mark.parametrize("chunks", [(), ("",), (" \n", "")])
+@pytest.mark.parametrize("definition", ["ragas", "paper"])
+def test_nothing_retrieved_is_undefined(chunks: tuple[str, ...], definition: Any) -> None:
+    """A retriever that is down is no generator without faults."""
+    verdicts = Verdicts(response_claims=(_WRONG,), chunks=chunks)
+    result = score(verdicts, definition=definition)
+    for mode in MODES:
+        assert result.value(mode) is result.bounds(mode) is result.robustness(mode) is None
+        assert result.status(mode) == result.gate(mode, 1) == "undefined"
+        assert "undefined: nothing was retrieved" in result.reason(mode)
     assert result.partition.hallucination == 1
+    zero = score(verdicts, definition=definition, empty="zero")
+    assert (zero.relevant, zero.irrelevant) == (0.0, 0.0)
+    assert "0 by convention: nothing was retrieved" in zero.reason("relevant")
+    with pytest.raises(UndefinedScoreError, match="nothing was retrieved"):
+        score(verdicts, definition=definition, empty="error")
+
+
+def test_nothing_retrieved_is_measured_where_no_chunk_is_needed() -> None:
+    verdicts = Verdicts(response_claims=(_WRONG,), chunks=())
+    assert score(verdicts, definition="validmind", empty="error").relevant == 1.0
+    result = score(verdicts, definition="promptfoo", empty="error")
+    assert (result.relevant, result.irrelevant) == (1.0, None)
+    assert result.gate("irrelevant", 1) == "undefined"
+
+
+def test_a_blank_chunk_among_others_and_a_table_without_texts_are_measured() -> None:
+    assert score(Verdicts(response_claims=(_WRONG,), chunks=("", "a"))).irrelevant == 0.0
+    assert score(Verdicts.from_matrices([False], [[False]], [[True]])).irrelevant == 0.0
+    labeled = Verdicts(response_claims=(_WRONG,), chunks=({"text": "", "relevant": True},))
+    assert score(labeled).relevant == 0.0
+
+
+def test_a_sample_with_blank_chunks_only_has_none() -> None:
+    sample = Sample(response="a", reference="b", retrieved_contexts=["", Chunk(text=" ")])
+    assert sample.retrieved_contexts == ()
+    said = Verdicts(response_claims=({**_WRONG, "entailed_by": (0,)},), chunks=("", " "))
+    for verdicts in (said, Verdicts(response_claims=(_WRONG,))):
+        assert score(verdicts.beside(sample)).status("relevant") == "undefined"
 
 
 def test_scores_are_values() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -123,43 +122,21 @@ def many(document: str, misled: int, retrieved: int) -> list[Result]:
     ]
 
 
-def test_ranked_by_evidence_and_not_by_count() -> None:
-    runs = [
-        ("often", 9, 887),
-        ("bad", 6, 15),
-        ("once", 1, 1),
-        *((f"d{i}", 0, 10) for i in range(20)),
-    ]
+def test_a_planted_culprit_stands_first() -> None:
+    """One document with 7 of 23 wrong claims stood fifth, behind four with 1 of 1."""
+    runs = [("culprit", 7, 40), *((f"once{i}", 1, 1) for i in range(4)), ("rare", 12, 900)]
     found = offenders([each for run in runs for each in many(*run)])
-    # 16 of 1103 samples in all, m = 0.014506 and m (1 − m) = 0.014296. Σ n (s/n − m)² is 0.017 +
-    # 2.229 + 0.971 + 0.042 = 3.259, which is 228.0 times that: ρ = (228.0 − 22) / (1103 − 23)
-    # = 0.1907, and the mean is worth 1/ρ − 1 = 4.243 retrievals.
-    worth, mean = 4.243, 16 / 1103
-    assert [each.document for each in found] == ["bad", "once", "often"]
-    bad, once, often = found
-    for each in found:
-        expected = (each.samples + worth * mean) / (each.retrieved + worth)
-        assert each.shrunk_rate == pytest.approx(expected, rel=5e-4)
-    assert bad.rate == 6 / 15
-    assert often.rate == 9 / 887
-    assert once.shrunk_rate < bad.shrunk_rate < bad.rate
+    assert [each.document for each in found] == [
+        "rare",
+        "culprit",
+        *(f"once{i}" for i in range(4)),
+    ]
+    rare, culprit, *_ = found
+    assert (rare.claims, rare.rate, culprit.rate) == (12, 12 / 900, 7 / 40)
     for each in found:
         expected = stats.binomtest(each.samples, each.retrieved).proportion_ci(0.95, "wilson")
         assert (each.interval.low, each.interval.high) == pytest.approx(tuple(expected))
         assert (each.interval.method, each.interval.units) == ("wilson", each.retrieved)
-
-
-def test_where_documents_do_not_differ_the_count_decides() -> None:
-    # 1 of 10, 2 of 20 and 3 of 30: no more spread than chance makes, so that all have the mean.
-    found = offenders([*many("a", 1, 10), *many("b", 2, 20), *many("c", 3, 30)])
-    assert [each.document for each in found] == ["c", "b", "a"]
-    assert {round(each.shrunk_rate, 9) for each in found} == {0.1}
-
-
-def test_each_retrieved_once_pulls_them_all_half_way() -> None:
-    # 1, 1 and 0 of 1: (1 + 2 · 2/3) / 3 = 7/9.
-    found = offenders([*many("a", 1, 1), *many("b", 1, 1), *many("c", 0, 1)])
-    assert [each.shrunk_rate for each in found] == pytest.approx([7 / 9, 7 / 9])
 
 
 def test_a_confidence_out_of_range() -> None:
@@ -258,24 +235,11 @@ def _by_definition(results: list[Result], group_by: str) -> dict[str, dict[str, 
     return found
 
 
-def _shrunk(counts: list[tuple[int, int]]) -> list[float]:
-    total = sum(n for _, n in counts)
-    m = Fraction(sum(s for s, _ in counts), total)
-    spread = sum(n * (Fraction(s, n) - m) ** 2 for s, n in counts)
-    k = Fraction(2)
-    if 0 < m < 1 and total > len(counts):
-        rho = (spread / (m * (1 - m)) - (len(counts) - 1)) / (total - len(counts))
-        k = max(1 / rho - 1, k) if rho > 0 else Fraction(total)
-    return [float((s + k * m) / (n + k)) for s, n in counts]
-
-
 @pytest.mark.parametrize("group_by", ["id", "text"])
 def test_random_runs_by_the_definition(group_by: Any) -> None:
     for seed in range(150):
         results = _random_run(random.Random(seed))
         expected = _by_definition(results, group_by)
-        rates = _shrunk([(e["samples"], e["retrieved"]) for e in expected.values()])
-        shrunk = dict(zip(expected, rates, strict=True))
         found = offenders(results, group_by=group_by)
         guilty = {n for n, e in expected.items() if e["claims"] or e["undetermined"]}
         assert {each.document for each in found} == guilty
@@ -284,18 +248,7 @@ def test_random_runs_by_the_definition(group_by: Any) -> None:
             assert {name: getattr(each, name) for name in about} == about
             assert sorted(each.offences) == sorted(expected[each.document]["offences"])
             assert each.rate == each.samples / each.retrieved
-            assert each.shrunk_rate == pytest.approx(shrunk[each.document], abs=1e-12)
-        order = [
-            (
-                e.claims > 0,
-                round(e.shrunk_rate, 9),
-                e.claims,
-                e.alone,
-                e.undetermined,
-                -e.retrieved,
-            )
-            for e in found
-        ]
+        order = [(e.claims, e.alone, e.samples / e.retrieved, e.undetermined) for e in found]
         assert order == sorted(order, reverse=True)
         for (first, one), (second, other) in pairwise(zip(order, found, strict=True)):
             assert first > second or one.document < other.document

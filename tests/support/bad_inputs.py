@@ -138,7 +138,6 @@ BAD_INPUTS: tuple[BadInput, ...] = (
     _sample("reference is missing", "'reference'", "Sample", drop="reference"),
     _sample("reference is empty", "reference", "non-empty", reference=""),
     _sample("contexts are missing", "'retrieved_contexts'", "Sample", drop="retrieved_contexts"),
-    _sample("no contexts", "retrieved_contexts", "at least one", retrieved_contexts=[]),
     _sample("contexts are null", "retrieved_contexts", "a list", retrieved_contexts=None),
     _sample("contexts are one string", "retrieved_contexts", "a list", retrieved_contexts="a b"),
     _sample(

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 from noisesense import Sample
-from support.mind import data_of
+from support.mind import data_of, reply_of
 
 __all__ = ["CALLS", "SAMPLE", "DrawingMind", "make_mind"]
 
@@ -37,17 +37,7 @@ class DrawingMind:
             response = data["text"] == SAMPLE.response
             name, count = ("Said", CLAIMS) if response else ("Known", 3)
             return json.dumps({"claims": [f"{name} {i}." for i in range(count)]})
-        if "premise" in data:
-            return json.dumps({"verdicts": self._items(data["premise"], data["claims"])})
-        return json.dumps(
-            {
-                "verdicts": [
-                    {**item, "premise": int(number)}
-                    for number, premise in data["premises"].items()
-                    for item in self._items(premise, data["claims"])
-                ]
-            }
-        )
+        return reply_of(self._items(data["premise"], data["claims"]))
 
     def _items(self, premise: str, claims: dict[str, str]) -> list[dict[str, Any]]:
         return [

@@ -26,3 +26,8 @@ def usage_in(metadata: Iterable[Mapping[str, Any] | None]) -> Usage:
     for each in metadata:
         total += Usage(**{name: each[name] for name in COSTS if each and name in each})
     return total
+
+
+def score_name(mode: str, definition: str) -> str:
+    """What hosts call a score: any definition but the default is part of the name."""
+    return f"noise_sensitivity_{mode}" + ("" if definition == "ragas" else f"_{definition}")

@@ -22,7 +22,8 @@ import pytest
 
 from noisesense import Sample, Verdicts
 from support import misbehavior as bad
-from support.mind import Mind
+from support.formats import KNOWN, UNCLEAR
+from support.mind import Mind, items_of, reply_of
 from support.misbehavior import Misbehavior, Script
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Fault:
 
         def misbehave(index: int, prompt: str) -> Misbehavior | None:
             nonlocal struck
-            if STRUCK not in prompt or (self.verdicts_only and '"premise' not in prompt):
+            if STRUCK not in prompt or (self.verdicts_only and "Statements:" not in prompt):
                 return None
             struck += 1
             return self.misbehavior if self.times is None or struck <= self.times else None
@@ -123,10 +124,7 @@ def in_verdicts(name: str, change: Callable[[Items], Items]) -> Misbehavior:
     """The verdicts of a reply changed; a reply with claims is left as it is."""
 
     def mutate(text: str) -> str:
-        reply = json.loads(text)
-        if "verdicts" in reply:
-            reply["verdicts"] = change(reply["verdicts"])
-        return json.dumps(reply)
+        return text if "claims" in json.loads(text) else reply_of(change(items_of(text)))
 
     return bad.mutated(name, mutate)
 
@@ -148,9 +146,7 @@ def _flipped(text: str) -> str:
     reply = json.loads(text)
     if "claims" in reply:
         return json.dumps({"claims": reply["claims"][:1]})
-    return json.dumps(
-        {"verdicts": [{**item, "entailed": not item["entailed"]} for item in reply["verdicts"]]}
-    )
+    return reply_of([{**item, "entailed": not item["entailed"]} for item in items_of(text)])
 
 
 def drafted(form: str) -> Callable[[str], str]:
@@ -168,11 +164,9 @@ def _cut_at(form: str, share: float) -> Callable[[str], str]:
 
 def _twice(text: str) -> str:
     """Each verdict says both."""
-    other = {"true": "false", "false": "true"}
+    other = {"yes": "no", "no": "yes"}
     return re.sub(
-        r'"entailed":\s*(true|false)',
-        lambda said: f'{said[0]}, "entailed": {other[said[1]]}',
-        text,
+        r'("\d+"): "(yes|no)"', lambda said: f'{said[0]}, {said[1]}: "{other[said[2]]}"', text
     )
 
 
@@ -205,23 +199,7 @@ _SPOILED = 6
 _NO_VERDICT = 2 + 3 * 4
 
 # Replies that think first. Cut anywhere, what is read is the answer or nothing.
-DRAFTS = {
-    "think": "<think>Perhaps DRAFT? No.</think>\nFINAL",
-    "thinking": "<thinking>\nPerhaps {1} or\nDRAFT\n</thinking>\n```json\nFINAL\n```",
-    "thought": "<thought>Perhaps DRAFT? Or { or </thought> So: FINAL",
-    "upper case": "[THINK]DRAFT[/THINK]FINAL",
-    "another sign": "◁think▷DRAFT◁/think▷FINAL",
-    "thought in words": "<|begin_of_thought|>DRAFT<|end_of_thought|> FINAL",
-    "answer tag": "<scratchpad>DRAFT</scratchpad><answer>FINAL</answer>",
-    "twice": "<think>DRAFT</think><think>DRAFT</think>FINAL",
-    "labels": "Draft: DRAFT Final: FINAL",
-    "labels, fenced": "My first attempt:\n```json\nDRAFT\n```\nThe answer:\n```json\nFINAL\n```",
-    "Harmony": "<|channel|>analysis<|message|>Perhaps DRAFT<|end|>"
-    "<|start|>assistant<|channel|>final<|message|>FINAL",
-    "Harmony, constrained": "<|channel|>analysis<|message|>DRAFT<|end|><|start|>assistant"
-    "<|channel|>final <|constrain|>json<|message|>FINAL<|return|>",
-    "Harmony, bare": "analysisWe try DRAFT, which is wrong.assistantfinalFINAL",
-}
+DRAFTS = {name: form for name, form in KNOWN.items() if "DRAFT" in form}
 
 _BEFORE: tuple[Fault, ...] = (
     # The endpoint. Its client tries again; after that the sample fails, and says so.
@@ -279,7 +257,7 @@ REPLIES: tuple[Fault, ...] = (
     Fault("verdicts as words", in_verdicts("yes", _each(entailed=_YES.get)), "exact", CALLS),
     Fault("verdicts as bits", in_verdicts("1", _each(entailed=_BITS.get)), "exact", CALLS),
     Fault("trailing comma", bad.mutated(",}", lambda text: text[:-1] + ",}"), "exact", CALLS),
-    Fault("bare list", bad.mutated("[]", lambda t: t[t.index("[") : -1]), "exact", CALLS),
+    Fault("bare list", bad.mutated("[]", lambda t: t[t.index("[") : -1]), "unusable", _SPOILED),
     Fault(
         "ids 0 to N",
         in_verdicts("0…N", lambda v: [{**v[0], "id": 0}, *v]),
@@ -318,6 +296,11 @@ REPLIES: tuple[Fault, ...] = (
     *(
         Fault(f"draft, {name}, cut", bad.mutated(name, _cut_at(form, 0.5)), "safe", _NO_VERDICT)
         for name, form in DRAFTS.items()
+    ),
+    # Nothing marks one of two replies as the answer, or something follows it.
+    *(
+        Fault(f"unclear, {name}", bad.mutated(name, drafted(form)), "unusable", _SPOILED)
+        for name, form in UNCLEAR.items()
     ),
 )
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from noisesense import Sample, Verdicts
 
-__all__ = ["Mind", "data_of"]
+__all__ = ["Items", "Mind", "data_of", "items_of", "reply_of"]
 
-_FORMS = ({"text"}, {"question", "text"}, {"premise", "claims"}, {"premises", "claims"})
+Items = list[dict[str, Any]]
 _Table = dict[str, "bool | None"]
 
 
@@ -38,23 +39,22 @@ class Mind:
 
     def answer(self, prompt: str) -> str:
         """The JSON reply to one of the judge's prompts, wherever in the text its data stands."""
-        return json.dumps(self.reply(data_of(prompt)), ensure_ascii=False)
+        data = data_of(prompt)
+        reply = self.reply(data)
+        if "one" in data:
+            word = "".join("yes" if item["entailed"] else "no" for item in reply["verdicts"])
+            return word if data["one"] == "word" else json.dumps({"answer": word})
+        if "claims" in reply:
+            return json.dumps(reply, ensure_ascii=False)
+        return reply_of(reply["verdicts"])
 
     def reply(self, data: dict[str, Any]) -> dict[str, Any]:
-        """As `answer`, on the prompt's data."""
+        """The claims or, with their numbers, the verdicts, on the prompt's data."""
         if "text" in data:
             return {"claims": self.claims(data["text"], data.get("question", ""))}
         claims = {int(number): text for number, text in data["claims"].items()}
-        if "premise" in data:
-            cells = self.verdicts(data["premise"], claims)
-            return {"verdicts": [{"id": i, "entailed": cell} for i, cell in cells.items()]}
-        return {
-            "verdicts": [
-                {"premise": int(number), "id": i, "entailed": cell}
-                for number, premise in data["premises"].items()
-                for i, cell in self.verdicts(premise, claims).items()
-            ]
-        }
+        cells = self.verdicts(data["premise"], claims)
+        return {"verdicts": [{"id": i, "entailed": cell} for i, cell in cells.items()]}
 
     def claims(self, text: str, question: str = "") -> list[str]:
         """The claims of a response or a reference. All of a split text's are in its first part."""
@@ -81,17 +81,46 @@ class Mind:
         return {i: cell for i, cell in cells.items() if cell is not None}
 
 
+_LINE = re.compile(r"(Text|Question|Statement|\d+)[:.] (\"(?:[^\"\\]|\\.)*\")")
+
+
 def data_of(prompt: str) -> dict[str, Any]:
-    """The data of one of the judge's prompts; a host may have put text around the prompt."""
+    """The data of one of the judge's prompts; a host may have put text around the prompt.
+
+    ``{"text", "question"}`` where claims are asked for, ``{"premise", "claims"}`` where verdicts
+    are, and ``one`` beside it where a single word is, or a form with it.
+    """
+    said: dict[str, str] = {}
     for line in prompt.split("\n"):
-        if line.startswith("{"):
-            try:
-                data = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            if isinstance(data, dict) and data.keys() in _FORMS:
-                return data
-    raise AssertionError(f"not one of the judge's prompts: {prompt[:200]!r}")
+        match = _LINE.fullmatch(line.strip())
+        if match:
+            said[match[1]] = json.loads(match[2])
+    if "Text" not in said:
+        raise AssertionError(f"not one of the judge's prompts: {prompt[:200]!r}")
+    claims = {name: text for name, text in said.items() if name.isdecimal()}
+    if "Statement" in said:
+        one = "form" if '"answer"' in prompt else "word"
+        return {"premise": said["Text"], "claims": {"1": said["Statement"]}, "one": one}
+    if claims:
+        return {"premise": said["Text"], "claims": claims}
+    question = {"question": said["Question"]} if "Question" in said else {}
+    return {"text": said["Text"], **question}
+
+
+def reply_of(items: Items) -> str:
+    """The reply that says so of each id, in that order: yes, no, or whatever stands there."""
+    words = {True: "yes", False: "no"}
+    pairs = (
+        (item["id"], words[said] if isinstance(said := item["entailed"], bool) else said)
+        for item in items
+    )
+    return "{" + ", ".join(f"{json.dumps(str(i))}: {json.dumps(said)}" for i, said in pairs) + "}"
+
+
+def items_of(reply: str) -> Items:
+    """What a reply says of each id, as a list: an id may stand in it twice."""
+    pairs = json.loads(reply, object_pairs_hook=list)
+    return [{"id": int(i), "entailed": said == "yes"} for i, said in pairs]
 
 
 def _holding(text: str, index: dict[str, Any]) -> list[str]:

@@ -22,9 +22,11 @@ __all__ = [
     "ROOT",
     "Block",
     "blocks_of",
+    "commands_in",
     "model_environment",
     "page_named",
     "recording_in",
+    "run_page",
     "run_snippet",
 ]
 
@@ -110,3 +112,38 @@ def run_snippet(block: Block, folder: Path, env: dict[str, str]) -> str:
     )
     assert done.returncode == 0, f"{block.name} failed:\n{done.stdout}{done.stderr}"
     return done.stdout
+
+
+_SET_UP = re.compile(
+    r"^(pip|uv|npm|npx|git|cd|export|python -m|source|\.|docker)\b.*\n?", re.MULTILINE
+)
+"""What makes a machine ready: the tests' environment is."""
+
+
+def commands_in(block: Block) -> str:
+    """The commands of ours in a block of a shell; empty if there are none."""
+    text = _SET_UP.sub("", block.text.replace("\\\n", " "))
+    return text if re.search(r"^noisesense ", text, re.MULTILINE) else ""
+
+
+def run_page(page: Path, folder: Path, env: dict[str, str]) -> Iterator[tuple[Block, str]]:
+    """Each block of a page in its order, in a folder that is empty at first, and what it prints.
+
+    A block with a title becomes the file of that name; Python and our commands are run.
+    """
+    for block in blocks_of(page):
+        if block.title is not None:
+            (folder / block.title).write_text(block.text, "utf-8")
+            continue
+        if block.language == "python":
+            (folder / "snippet.py").write_text(block.text, "utf-8")
+            command = [sys.executable, "snippet.py"]
+        elif block.language == "bash" and (text := commands_in(block)):
+            command = ["bash", "-e", "-c", text]
+        else:
+            continue
+        done = subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=600
+        )
+        assert done.returncode == 0, f"{block.name} failed:\n{done.stdout}{done.stderr}"
+        yield block, done.stdout

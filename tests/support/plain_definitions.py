@@ -44,6 +44,9 @@ def counted_by_words(table: Matrices) -> Counted:
         }
         for key, answer in answers.items():
             found.setdefault(key, []).append(answer)
+    if not relevant:  # nothing retrieved: only who asks for no chunk has something to measure
+        whatever = {("promptfoo", "relevant"), ("validmind", "relevant")}
+        return {key: answers for key, answers in found.items() if key in whatever}
     return found
 
 
@@ -59,7 +62,7 @@ def category_by_words(table: Matrices, i: int) -> str:
 
 
 def by_words(table: Matrices, definition: str, mode: str) -> Fraction | None:
-    """The value; None without response claims, and where the definition has no such mode."""
+    """The value; None without response claims, or chunks, or where there is no such mode."""
     counted = counted_by_words(table).get((definition, mode))
     return None if not counted else Fraction(sum(counted), len(counted))
 

@@ -49,10 +49,9 @@ def install(version: str, cache: Path) -> Path:
 
 @dataclass(frozen=True)
 class Graded:
-    """What one assertion gave, with the components that Promptfoo lists after it."""
+    """What one assertion gave."""
 
     result: dict[str, Any]
-    claims: list[dict[str, Any]]
 
     @property
     def reason(self) -> str:
@@ -60,10 +59,12 @@ class Graded:
 
     @property
     def figures(self) -> tuple[float | None, float | None]:
-        """Both raw values, as namedScores has them."""
+        """Both raw values, as namedScores has them; of any definition but ragas' with its name."""
         named = self.result.get("namedScores") or {}
+        definition = self.result["metadata"].get("definition", "ragas")
+        end = "" if definition == "ragas" else f"_{definition}"
         relevant, irrelevant = (
-            named.get(f"noise_sensitivity_{mode}") for mode in ("relevant", "irrelevant")
+            named.get(f"noise_sensitivity_{mode}{end}") for mode in ("relevant", "irrelevant")
         )
         return relevant, irrelevant
 
@@ -86,13 +87,7 @@ class Evaluation:
 
     def assertions(self, test: str) -> list[Graded]:
         """The test's assertions in the order of the config."""
-        found: list[Graded] = []
-        for component in self.rows[test]["gradingResult"]["componentResults"]:
-            if component["assertion"]["value"].startswith("claim "):
-                found[-1].claims.append(component)
-            else:
-                found.append(Graded(component, []))
-        return found
+        return [Graded(each) for each in self.rows[test]["gradingResult"]["componentResults"]]
 
     @property
     def returned(self) -> list[dict[str, Any]]:

@@ -139,7 +139,11 @@ def _sources() -> list[Any]:
         _case("source: vars", verdicts=verdicts, **both),
         _case("source: vars as JSON", verdicts=json.dumps(verdicts), contexts=_CHUNKS),
         _case("source: metadata", metadata={"verdicts": verdicts, **both}),
-        _case("source: output", answer={"response": "An answer.", "verdicts": verdicts, **both}),
+        _case(
+            "source: output",
+            _assertion(config={"verdicts": "{{output.verdicts}}"}),
+            answer={"response": "An answer.", "verdicts": verdicts, **both},
+        ),
         _case(
             "source: config.verdicts as a path",
             _assertion(config={"verdicts": "file://recording.jsonl"}),
@@ -280,10 +284,6 @@ def write_suite(folder: Path, base_url: str, *, whole: bool) -> dict[str, str]:
             *_judged(base_url),
         ],
     }  # fmt: skip
-    for test in config["tests"]:
-        for assertion in test["assert"]:
-            if assertion.get("type") == "python":
-                assertion["config"] = {**assertion.get("config", {}), "componentResults": True}
     (folder / "promptfooconfig.json").write_text(json.dumps(config), encoding="utf-8")
     return {
         "OPENAI_API_KEY": CANARIES["environment"],

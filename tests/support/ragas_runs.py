@@ -10,11 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from noisesense import Sample, Verdicts
+from noisesense.scoring.definitions import MODES, Mode
 from noisesense_adapters.demo.ragas_peer import ragas_row
 
-__all__ = ["COLUMNS", "CountingJudge", "column", "dataset", "evaluated", "same"]
+__all__ = ["COLUMNS", "CountingJudge", "column", "columns_of", "dataset", "evaluated", "same"]
 
-COLUMNS = {mode: f"noise_sensitivity(mode={mode})" for mode in ("relevant", "irrelevant")}
+
+def columns_of(definition: str) -> dict[Mode, str]:
+    name = "noise_sensitivity" + ("" if definition == "ragas" else f"_{definition}")
+    return {mode: f"{name}(mode={mode})" for mode in MODES}
+
+
+COLUMNS = columns_of("ragas")
 
 
 class CountingJudge:
@@ -52,8 +59,8 @@ def evaluated(
         return evaluate(dataset(rows), metrics=list(metrics), show_progress=False, **options)
 
 
-def column(result: Any, mode: str) -> list[float]:
-    return [row[COLUMNS[mode]] for row in result.scores]
+def column(result: Any, mode: str, definition: str = "ragas") -> list[float]:
+    return [row[columns_of(definition)[mode]] for row in result.scores]
 
 
 def same(got: float | None, wanted: float | None) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from noisesense import ReplyError, Sample, Usage, Verdicts
-from support.mind import Mind, data_of
+from support.mind import Mind, data_of, items_of, reply_of
 
 __all__ = ["GatedLLM", "ScriptedLLM", "is_decomposition", "scripted", "without"]
 
@@ -96,5 +95,4 @@ def is_decomposition(prompt: str) -> bool:
 def without(reply: str, ids: Iterable[int]) -> str:
     """A reply in which the verdicts on these claims are left out."""
     ids = set(ids)
-    verdicts = json.loads(reply)["verdicts"]
-    return json.dumps({"verdicts": [item for item in verdicts if item["id"] not in ids]})
+    return reply_of([item for item in items_of(reply) if item["id"] not in ids])

@@ -9,11 +9,9 @@ import asyncio
 import hashlib
 import json
 import os
-import sqlite3
 import sys
 
 from noisesense import LLMJudge, Sample, VerdictStore, score
-from noisesense.judging.sqlite import this_process
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs
@@ -42,24 +40,11 @@ class LoggingLLM(ScriptedLLM):
         await asyncio.sleep(0.002)
 
 
-def closed(connection: sqlite3.Connection) -> bool:
-    try:
-        connection.execute("SELECT 1")
-    except sqlite3.ProgrammingError:
-        return True
-    return False
-
-
 def main(path: str, log: str, count: str, *flags: str) -> None:
     truths = pairs(int(count))
     store = VerdictStore(path)
     if "fork" in flags:
-        inherited, name = store._database._connection, this_process()
         child = os.fork()
-        if not child:
-            # SQLite forbids to use what is inherited, which may seem to work all the same.
-            assert closed(inherited)
-            assert this_process() != name
     judge = LLMJudge(LoggingLLM(log, Mind(truths)), store=store, max_concurrency=CONCURRENCY)
 
     async def run() -> list[object]:

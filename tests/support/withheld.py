@@ -7,12 +7,11 @@ claim 3 is not, and chunk 1 entails it. Chunk 0 is relevant by the reference's f
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from support.faults import mind, pairs
-from support.mind import data_of
+from support.mind import data_of, items_of, reply_of
 
 __all__ = ["SAMPLE", "TRUTH", "WAYS", "SpoiledMind", "Way"]
 
@@ -58,15 +57,11 @@ def _about(prompt: str) -> str:
     data = data_of(prompt)
     if "text" in data:
         return "claims"
-    return (
-        "chunks"
-        if "Passage" in json.dumps(data.get("premises", data.get("premise")))
-        else ("verdicts")
-    )
+    return "chunks" if "Passage" in data["premise"] else "verdicts"
 
 
 def _items(change: Callable[[list[dict[str, Any]]], Any]) -> Callable[[str], str]:
-    return lambda text: json.dumps({"verdicts": change(json.loads(text)["verdicts"])})
+    return lambda text: reply_of(change(items_of(text)))
 
 
 def _said(say: Callable[[bool], Any]) -> Callable[[str], str]:

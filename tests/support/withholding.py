@@ -14,7 +14,6 @@ the definition (`support.plain_definitions`).
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ import pytest
 
 from noisesense import Matrices, Mode, Sample, Verdicts
 from support import misbehavior as bad
-from support.mind import Mind, data_of
+from support.mind import Mind, data_of, items_of, reply_of
 from support.misbehavior import Misbehavior
 from support.plain_definitions import by_words, completions
 
@@ -347,10 +346,8 @@ def script(index: int, prompt: str) -> Misbehavior | None:
         return spoil
 
     def mutate(text: str) -> str:
-        items = json.loads(text)["verdicts"]
-        return json.dumps(
-            {"verdicts": spoil(items, [item for item in items if item["id"] in withheld])}
-        )
+        items = items_of(text)
+        return reply_of(spoil(items, [item for item in items if item["id"] in withheld]))
 
     return bad.mutated(way.id, mutate)
 

@@ -14,7 +14,7 @@ import pytest
 
 from noisesense import InputError, Result, Score, Summary, Tally, Usage, score
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.datasets.write import write_parquet
+from noisesense_adapters.datasets.write import write_file
 from noisesense_adapters.table import arrow, score_schema, score_table, tally_table
 from support.tables import Shape, random_pair
 
@@ -54,7 +54,7 @@ def rescored(result: Result, chosen: dict[str, Any]) -> Score | str:
 
 
 def parquet(folder: Path, made: list[Result]) -> pa.Table:
-    write_parquet(folder / "r.parquet", iter(made))
+    write_file(folder / "r.parquet", iter(made))
     return pq.read_table(folder / "r.parquet")
 
 

@@ -154,7 +154,7 @@ class FailureEndsTheRun(Sound):
 
 class KeyInMetadata(Sound):
     def stored(self, rows: Sequence[ShownRow], judge: Judge) -> str:
-        model = getattr(judge, "llm", None) or getattr(judge, "_llm", None)
+        model = getattr(judge, "llm", None) or judge._calls.llm
         return f"{rows} {vars(model) if model else ''}"
 
 

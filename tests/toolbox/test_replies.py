@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import sys
+from typing import Literal
 
 import pytest
-from pydantic import BaseModel, StrictBool
+from pydantic import BaseModel, Field, StrictBool
 
 from noisesense.errors import ReplyError
-from noisesense.judging.prompts import Claims, VerdictList
+from noisesense.judging.prompts import Claims
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.toolbox.replies import LONGEST, json_form, read_reply, spelled_out
-from support.faults import DRAFTS
+from noisesense_adapters.toolbox.replies import (
+    LONGEST,
+    json_form,
+    read_reply,
+    read_word,
+    spelled_out,
+)
+from support.formats import KNOWN, UNCLEAR
 
 
 class Item(BaseModel):
@@ -36,10 +43,9 @@ TWO = '{"verdicts": [{"id": 1, "entailed": false}]}'
         ONE,
         f"  \n{ONE}\n",
         f"```json\n{ONE}\n```",
-        f"Sure! For the set {{1}} here it is:\n```\n{ONE}\n```\nAnything else?",
+        f"Sure! Here is the JSON:\n```\n{ONE}\n```",
         f"<think>Maybe {TWO}? No.</think>\n{ONE}",
-        f"{ONE}\n{ONE}",
-        f'{{"example": {TWO}}} {ONE}',
+        ONE.replace("}]", "},]").replace('quote\\""', 'quote\\"" ,'),
     ],
 )
 def test_the_object_is_found(text: str) -> None:
@@ -52,17 +58,19 @@ def test_the_object_is_found(text: str) -> None:
     [
         ("", "empty"),
         (" \n ", "empty"),
-        ("I cannot answer that, secret-prompt.", "no complete JSON object"),
+        ("I cannot answer that, secret-prompt.", "does not begin with a JSON object"),
         (ONE[:-2], "no complete JSON object"),
         # Half of the reply: its items are whole objects, and still not the reply.
         ('{"verdicts": [{"id": 1, "entailed": true}, {"id": 2, "ent', "no complete JSON object"),
-        (f"{ONE}\n{TWO}", "2 different objects"),
+        (f"{ONE}\n{TWO}", "something follows"),
+        (f"{ONE}\n{ONE}", "something follows"),
         ('{"verdicts": [{"id": "secret-prompt", "entailed": true}]}', r"not fit \(int_parsing\)"),
         ('{"verdicts": "secret-prompt"}', r"not fit \(list_type\)"),
-        ("[" * 100_000, "no complete JSON object"),
-        ('{"verdicts":' * 100_000, "no complete JSON object"),
-        ("1" * 1_000_000, "no complete JSON object"),
-        ("blah { " * 150_000, "no complete JSON object"),
+        ("[" * 100_000, "does not begin"),
+        ('{"verdicts":' * 100_000, "nested too deeply"),
+        ("1" * 1_000_000, "does not begin"),
+        ("blah { " * 150_000, "does not begin"),
+        ("</s>" * 100_000, "does not begin"),
     ],
 )
 def test_anything_else_is_no_reply(text: str, says: str) -> None:
@@ -102,97 +110,68 @@ def test_the_form_is_strict_and_short_and_follows_no_reference() -> None:
     assert json.loads(prompt.splitlines()[-1]) == json_form(Reply)
 
 
-FINAL = '{"verdicts": [{"id": 1, "entailed": true}, {"id": 2, "entailed": false}]}'
-DRAFT = '{"verdicts": [{"id": 1, "entailed": false}, {"id": 2, "entailed": false}]}'
+class Words(BaseModel):
+    one: Literal["yes", "no"] = Field(alias="1")
+    two: Literal["yes", "no"] = Field(alias="2")
 
 
-def _entailed(text: str) -> list[bool] | None:
+FINAL, DRAFT = '{"1": "yes", "2": "no"}', '{"1": "no", "2": "yes"}'
+PLAIN = {DRAFT, f"```json\n{DRAFT}\n```", f"```\n{DRAFT}\n```"}
+"""Whole replies: where a longer one is cut just there, no reader can know."""
+
+
+def _said(text: str) -> str | None:
     try:
-        return [each.entailed for each in read_reply(text, VerdictList, USAGE).verdicts]
+        return read_reply(text, Words, USAGE).one
     except ReplyError:
         return None
 
 
-@pytest.mark.parametrize("form", DRAFTS.values(), ids=DRAFTS.keys())
-def test_a_draft_is_never_the_answer_wherever_the_reply_is_cut(form: str) -> None:
-    whole = form.replace("DRAFT", DRAFT).replace("FINAL", FINAL)
-    assert _entailed(whole) == [True, False]
-    for cut in range(len(whole)):
-        assert _entailed(whole[:cut]) in (None, [True, False]), whole[:cut]
+def _filled(form: str) -> str:
+    return form.replace("DRAFT", DRAFT).replace("FINAL", FINAL)
+
+
+@pytest.mark.parametrize("form", KNOWN.values(), ids=KNOWN.keys())
+def test_what_models_are_known_to_write_around_an_answer(form: str) -> None:
+    assert _said(_filled(form)) == "yes"
+
+
+@pytest.mark.parametrize("form", UNCLEAR.values(), ids=UNCLEAR.keys())
+def test_what_no_marking_makes_the_answer_is_none(form: str) -> None:
+    whole = _filled(form)
+    assert _said(whole) is None or whole.strip() in PLAIN or form == "<think>DRAFT</think>"
+
+
+def test_a_draft_is_never_the_answer_wherever_a_reply_is_cut() -> None:
+    forms = [*KNOWN.values(), *UNCLEAR.values()]
+    assert len(forms) > 150
+    for whole in map(_filled, forms):
+        for cut in range(len(whole)):
+            if whole[:cut].strip() not in PLAIN:
+                assert _said(whole[:cut]) in (None, "yes"), whole[:cut]
 
 
 @pytest.mark.parametrize(
-    ("breaks_off", "whole"),
+    ("text", "word"),
     [
-        (f"{DRAFT}\n<revised>No, the", f"{FINAL}\n<revised>No change</revised>"),
-        (f"<note>{DRAFT} is too hasty", f"<note>hasty</note> {FINAL}"),
-        (f"{DRAFT}\nFinal answer:", f"{FINAL}\nFinal answer: as above"),
-        (f"{DRAFT}\n**Final:**\n", f"**Final:**\n{FINAL}"),
-        (f"{DRAFT}\n<fin", f"{FINAL}\nA < B"),
-        (f'{DRAFT} and {{"verdicts": [', f"{FINAL} and {FINAL}"),
+        ("yes", "yes"), ("No", "no"), (" **Yes**.", "yes"), ("no, it does not say", "no"),
+        ("<think>yes</think>no", "no"), ("```\nyes\n```", "yes"), ("Yes<|im_end|>", "yes"),
+        ("yes or no", None), ("No. Yes", None), ("maybe", None), ("", None), ("not", None),
+        ("It is: yes", None), ("<think>yes", None), ("yesterday", None), ("是", None),
     ],
-)
-def test_what_begins_behind_an_object_and_does_not_end_spoils_it(
-    breaks_off: str, whole: str
-) -> None:
-    with pytest.raises(ReplyError, match="breaks off"):
-        read_reply(breaks_off, VerdictList, USAGE)
-    assert _entailed(whole) == [True, False]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{FINAL} I hope this helps. A < B, and so on.",
-        f"<answer>{FINAL}</answer>",
-        f"<answer>\n{FINAL}",
-        f"<answer>{FINAL}</ans",
-        f"<s>{FINAL}</s>",
-        f"{FINAL}<|im_end|>",
-        f"The range [0, 1) and [see note]: {FINAL}",
-        f"The set {{1, 2}} and {{x: 1}}: {FINAL}",
-        f"They said so in <think>1 {{2 </think> {FINAL}",
-        FINAL.replace("}]", "},]").replace("]}", "] , }"),
-        FINAL[13:-1],
-        f"As a list: {FINAL[13:-1]}",
-        f"[{FINAL}]",
-        FINAL.replace("true", '"yes"').replace("false", "0").replace("2", '"2"'),
-    ],
-)
-def test_what_is_unambiguous_is_read(text: str) -> None:
-    assert _entailed(text) == [True, False]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{FINAL} Or rather: {{",
-        f"{FINAL} Or rather: [",
-        f"{FINAL} <think> but",
-        f"{FINAL} <correction> but",
-        f"{FINAL} <answer>",
-        f'{FINAL} Or rather {{"verdicts": [oops]}}',
-        f'{FINAL} Or rather {{"verdicts": 7}}',
-        f"{FINAL} Corrected:",
-        f"{FINAL} or {DRAFT}",
-        '[{"id": 1, "entailed": true}, {"id": 2, "entailed": "perhaps"}]',
-        '[{"id": 1, "entailed": true}, {"id": 2, "ent',
-        "[]",
-    ],
-)
-def test_what_may_mean_something_else_is_not(text: str) -> None:
-    assert _entailed(text) is None
+)  # fmt: skip
+def test_a_word(text: str, word: str | None) -> None:
+    if word is None:
+        with pytest.raises(ReplyError) as caught:
+            read_word(text, ("yes", "no"), USAGE)
+        assert caught.value.usage is USAGE
+    else:
+        assert read_word(text, ("yes", "no"), USAGE) == word
 
 
 def test_tags_and_tokens_that_a_claim_quotes_are_data() -> None:
-    claims = ["It says <think>", "<|channel|>analysis<|message|>", "<|begin_of_thought|>", "a { b"]
+    claims = ["It says <think>", "<|channel|>analysis<|message|>", "</think>", "a { b", "</s>"]
     assert read_reply(json.dumps({"claims": claims}), Claims, USAGE).claims == claims
-
-
-def test_a_bare_list_of_claims() -> None:
-    assert read_reply('["one", "two",]', Claims, USAGE).claims == ["one", "two"]
-    with pytest.raises(ReplyError):
-        read_reply('["one", 2]', Claims, USAGE)
 
 
 @pytest.mark.parametrize("levels", [100, 490, 700, 990, 5_000, 100_000])
@@ -200,56 +179,29 @@ def test_deep_nesting_is_no_reply(levels: int) -> None:
     deep = '{"note": ' * levels + "1" + "}" * levels
     for text in (deep, deep.replace("note", "verdicts"), "[" * levels + '"x"' + "]" * levels):
         with pytest.raises(ReplyError):
-            read_reply(text, VerdictList, USAGE)
+            read_reply(text, Reply, USAGE)
 
 
-# Per character, the reader looks at each of these a bounded number of times.
-HOSTILE = {
-    "open objects": "{",
-    "open lists": '["',
-    "open objects with words": "blah { ",
-    "small objects": "{1} ",
-    "objects that fit": FINAL,
-    "different claims": '{"claims": ["%d"]}',
-    "keys": '{"verdicts": ',
-    "quotes": '{"\\"',
-    "backslashes": "{\\",
-    "tags": "<a>",
-    "closing tags": "<a></b>",
-    "thoughts": "<think>",
-    "closing thoughts": "</think>{}",
-    "channels": "<|channel|>",
-    "final channels": "<|channel|>final<|message|>",
-    "spaces": "[ ",
-    "commas": '{"verdicts": [,, ,]} ',
-    "lists": '["a"] ',
-    "colons": "draft: ",
-}
+# Whatever the reader looks for, it looks at each character a bounded number of times.
+PIECES = [
+    *{part for form in (*KNOWN.values(), *UNCLEAR.values()) for part in _filled(form).split("{")},
+    "{", '["', "blah { ", FINAL, '{"verdicts": ', '{"\\"', "{\\", '{"a": "\\"', '"\\"', "<a>",
+    "<a></b>", "<think>", "</think>{}", "<|channel|>", "<|channel|>final<|message|>", "{,  ",
+    '{"a": [,, ,', "```json\n", "Here is the JSON: ", "sure, ", "</s>", "</s> ",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
-def test_time_is_linear_in_a_hostile_reply(piece: str) -> None:
-    """Counted in lines of Python executed, since no clock is reliable: four times the text takes
-    at most some five times the steps."""
-    steps = [_steps(piece * (size // len(piece))) for size in (5_000, 20_000)]
-    assert steps[1] <= 5 * steps[0] + 1_000
-
-
-def _steps(text: str) -> int:
-    count = 0
-
-    def trace(frame: object, event: str, argument: object) -> object:
-        nonlocal count
-        count += 1
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)  # type: ignore[arg-type]
-    try:
-        _entailed(text)
-    finally:
-        sys.settrace(before)
-    return count
+def test_time_is_linear_in_a_hostile_reply() -> None:
+    """Half a megabyte of each: a reader that looks twice as long at twice as much would take
+    hours, so that only being done is asserted."""
+    for piece in filter(None, PIECES):
+        for text in (
+            piece * (300_000 // len(piece)),
+            '{"claims": ["' + piece * (100_000 // len(piece)),
+        ):
+            _said(text)
+            with contextlib.suppress(ReplyError):
+                read_word(text, ("yes", "no"), USAGE)
 
 
 def test_a_reply_beyond_the_limit_is_named() -> None:

@@ -25,8 +25,7 @@ from noisesense import (
 from noisesense.judging.calls import Totals
 from noisesense.judging.prompts import Budget, Prompts
 from noisesense.judging.protocol import DetailedJudge, StructuredLLM
-from noisesense.judging.records import StoredCall, StoredSample
-from noisesense.judging.store import Pruned, StoreStats
+from noisesense.judging.store import StoredCalls
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -50,7 +49,7 @@ def test_a_judge(tmp_path: Path) -> None:
             max_concurrency=4,
             votes=3,
             prompts=Prompts(version="mine"),
-            chunks_per_call=2,
+            check="each",
             max_reasks=0,
             budget=Budget(claims=20),
         )
@@ -62,10 +61,8 @@ def test_a_judge(tmp_path: Path) -> None:
             assert_type(asyncio.run(judge.judge_detailed(_sample())), Judgement)
         with pytest.raises(ReplyError):
             assert_type(asyncio.run(judge.judge(_sample())), Verdicts)
-        assert_type(store.calls(), list[StoredCall])
-        assert_type(store.samples(), list[StoredSample])
-        assert_type(store.stats(), StoreStats)
-        assert_type(store.prune(older_than=timedelta(days=1)), Pruned)
+        assert_type(store.stats(), list[StoredCalls])
+        assert_type(store.prune(older_than=timedelta(days=1)), int)
     with pytest.raises(ValueError, match="plan"):
         LLMJudge(llm, plan="eager")  # type: ignore[arg-type]
 

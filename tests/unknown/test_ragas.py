@@ -17,7 +17,7 @@ from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_llms import KINDS, asked, evaluated_by
 from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
-from support.withholding import CASES, Case, few_or_all, mind, script, wrong_with
+from support.withholding import Case, few_or_all, mind, script, wrong_with
 
 LLMS = [kind for kind in KINDS if kind != "LangChain wrapped"]
 
@@ -71,19 +71,6 @@ def test_evaluate(llm: str, cases: tuple[Case, ...], caplog: pytest.LogCaptureFi
     unusable = len(MODES) * sum(not case.usable for case in cases)
     logged = [each.getMessage() for each in caplog.records if each.name == "ragas.executor"]
     assert sum("no usable" in message for message in logged) == unusable
-
-
-@pytest.mark.parametrize("llm", LLMS)
-def test_raise_exceptions(llm: str) -> None:
-    """What is undetermined is then raised, as whatever else gives no number."""
-    undetermined = next(c for c in CASES if c.usable and c.expected("relevant").value is None)
-    with (
-        ScriptedServer(mind(), script=script) as server,
-        pytest.raises(Exception, match="undetermined"),
-    ):
-        evaluated_by(
-            llm, server, [undetermined.sample], [NoiseSensitivity()], raise_exceptions=True
-        )
 
 
 @few_or_all

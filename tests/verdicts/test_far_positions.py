@@ -9,8 +9,7 @@ import pytest
 
 from noisesense import InputError, Sample, Verdicts, score
 from noisesense.errors import describe
-from noisesense.verdicts.form import MOST_UNLISTED, VerdictsForm
-from noisesense_adapters.promptfoo.plain import plain_verdicts
+from noisesense.verdicts.form import MOST_UNLISTED
 
 # Above the limit by one, by more than any memory holds, and with more digits than Python prints.
 FAR = [MOST_UNLISTED, 10**12, 10**5000]
@@ -41,7 +40,6 @@ def test_a_far_position_is_an_error_that_names_its_place(
         f"{place} 0, {field}: expected chunk positions below 100000, "
         f"got chunk {describe(position)}. Hint: list the chunks if there are more; counted from 0"
     )
-    assert plain_verdicts(data) is None
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -54,19 +52,14 @@ def test_without_reference_claims_and_beside_a_sample(labelled: bool) -> None:
         score(Verdicts.model_validate(data))
     with pytest.raises(InputError, match="chunk positions below 100000"):
         Verdicts.model_validate_json(json.dumps(data)).beside(Sample.model_validate(sample))
-    assert plain_verdicts(data, sample["retrieved_contexts"]) is None
 
 
-def test_the_last_position_below_the_limit_is_read_by_both() -> None:
+def test_the_last_position_below_the_limit_is_read() -> None:
     data = _naming(MOST_UNLISTED - 1, "response_claims", "entailed_by")
-    plain = plain_verdicts(data)
-    assert plain is not None
     # Chunk 0 is relevant, the last one is not: an incorrect claim from an irrelevant chunk.
-    both: list[VerdictsForm] = [Verdicts.model_validate(data), plain]
-    for verdicts in both:
-        found = score(verdicts)
-        assert (found.relevant, found.irrelevant) == (0.0, 1.0)
-        assert len(found.chunk_relevance) == MOST_UNLISTED
+    found = score(Verdicts.model_validate(data))
+    assert (found.relevant, found.irrelevant) == (0.0, 1.0)
+    assert len(found.chunk_relevance) == MOST_UNLISTED
 
 
 def test_listed_chunks_have_no_such_limit() -> None:

@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, cast
 from noisesense import Usage, VerdictStore
 from noisesense.errors import InputError, ReplyError, describe
 from noisesense.jsonl import as_path
-from noisesense.judging.batch import FORMS
-from noisesense.judging.records import StoredCall, StoredRequest
+from noisesense.judging.prompts import form_of
+from noisesense.judging.store import StoredRequest
 from noisesense.scoring.records import Record
 from noisesense_adapters.batch.rounds import COPY, is_request
 from noisesense_adapters.datasets.files import jsonl_rows
@@ -49,6 +49,14 @@ class Imported(Record):
     foreign: int = 0
     broken: int = 0
     left: int = 0
+
+
+class _Reply(NamedTuple):
+    """An answer as the store keeps it: None where nothing in it can be used."""
+
+    request: StoredRequest
+    reply: str | None
+    usage: Usage
 
 
 class _Answer(NamedTuple):
@@ -115,10 +123,10 @@ class _Import:
 
     def __init__(self, store: VerdictStore) -> None:
         self._store = store
-        self._requests = {request.key: request for request in store.requests()}
+        self._requests = store.requests()
         self._counts: Counter[str] = Counter()
         self._open: Counter[str] = Counter()
-        self._copies: dict[str, dict[str, StoredCall | str]] = {}
+        self._copies: dict[str, dict[str, _Reply | str]] = {}
         """Of requests that were written several times: each copy's answer, or why it has none."""
 
     def broken(self) -> None:
@@ -142,32 +150,32 @@ class _Import:
 
     def finish(self) -> Imported:
         """Take what the copies of each request came to."""
-        calls: list[StoredCall] = []
+        calls: list[_Reply] = []
         for copies in self._copies.values():
-            read = [each for each in copies.values() if isinstance(each, StoredCall)]
+            read = [each for each in copies.values() if isinstance(each, _Reply)]
             if read:
                 best = next((each for each in read if each.reply is not None), read[0])
-                calls.append(replace(best, usage=sum((each.usage for each in read), Usage())))
+                calls.append(best._replace(usage=sum((each.usage for each in read), Usage())))
             else:
                 self._open[str(next(iter(copies.values())))] += 1
         self._put(calls)
         left = len(self._requests)
         return Imported(**self._counts, open=dict(sorted(self._open.items())), left=left)
 
-    def _put(self, calls: list[StoredCall]) -> None:
+    def _put(self, calls: list[_Reply]) -> None:
         self._store.put_answers(calls)
         for call in calls:
-            del self._requests[call.key]
+            del self._requests[call.request.key]
             self._counts["taken"] += 1
             self._counts["unusable"] += call.reply is None
 
     def _is_ours(self, answer: _Answer) -> bool:
         key = answer.request
-        return key in self._requests or self._store.get(key, unanswered=True) is not None
+        return key in self._requests or self._store.is_answered(key)
 
-    async def _calls(self, answers: Iterable[_Answer]) -> list[StoredCall]:
+    async def _calls(self, answers: Iterable[_Answer]) -> list[_Reply]:
         """The answers to take now; copies wait for each other."""
-        calls: dict[str, StoredCall] = {}
+        calls: dict[str, _Reply] = {}
         for answer in answers:
             request = self._requests.get(answer.request)
             copies = self._copies.get(answer.request, {})
@@ -183,9 +191,11 @@ class _Import:
         return list(calls.values())
 
 
-async def _call(request: StoredRequest, answer: Any) -> StoredCall:
+async def _call(request: StoredRequest, answer: Any) -> _Reply:
     """The request with its answer, a completion or a text."""
-    schema = FORMS[request.form]
+    schema = form_of(request.form)
+    if schema is None:  # as another version has made it
+        return _Reply(request, None, Usage(calls=1))
     try:
         if isinstance(answer, str):
             usage = Usage(calls=1)
@@ -194,9 +204,9 @@ async def _call(request: StoredRequest, answer: Any) -> StoredCall:
             reply, usage = await read_completion(answer, schema)
     except ReplyError as error:
         spent = error.usage if isinstance(error.usage, Usage) else Usage(calls=1)
-        return request.call(None, spent)
+        return _Reply(request, None, spent)
     text = json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
-    return request.call(text, usage)
+    return _Reply(request, text, usage)
 
 
 def _answers(

@@ -140,7 +140,7 @@ def export_batch(
             Their answers can be imported all the same.
         on_done: called after each sample.
         on_error: called with the error of each sample that cannot be judged.
-        options: of `noisesense.LLMJudge`: ``plan``, ``votes``, ``chunks_per_call``, …
+        options: of `noisesense.LLMJudge`: ``plan``, ``votes``, ``check``, …
 
     Raises:
         InputError: the dataset, an argument, a file that holds something else; open requests of
@@ -179,7 +179,7 @@ def export_batch(
                     )
                     new = [request for request in requests if request.key not in seen]
                     seen.update(request.key for request in new)
-                    opened.put_requests(replace(each.stored, exchange=exchange) for each in new)
+                    opened.put_requests(each.stored._replace(exchange=exchange) for each in new)
                     for request in new:
                         body = llm.request(request.prompt, request.schema)
                         for custom_id in _ids(request.key, copies):
@@ -207,7 +207,7 @@ def export_batch(
 def _still_open(store: VerdictStore, exchange: str, *, force: bool) -> set[str]:
     """The keys of this exchange's open requests. Raises `InputError` if there are others."""
     requests = store.requests()
-    others = [each for each in requests if each.exchange not in ("", exchange)]
+    others = [each for each in requests.values() if each.exchange not in ("-", exchange)]
     if others and not force:
         newest = others[-1]
         raise InputError(
@@ -218,8 +218,8 @@ def _still_open(store: VerdictStore, exchange: str, *, force: bool) -> set[str]:
             hint="import their answers first; or --force leaves them open, and their answers can "
             "still be imported",
         )
-    store.put_requests(replace(each, exchange=exchange) for each in others)
-    return {each.key for each in requests}
+    store.put_requests(each._replace(exchange=exchange) for each in others)
+    return set(requests)
 
 
 def _ids(key: str, copies: int) -> list[str]:

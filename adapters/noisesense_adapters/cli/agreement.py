@@ -50,7 +50,7 @@ def agreement(
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
     name = choices(definition)["definition"] or definition_in(judge)
-    reading = Reading(name)
+    reading = Reading(choices(name))
     judged = list(reading.results(judge))
     if is_label_sheet(human):
         labeled = read_labels(human, judged, reading.tell)

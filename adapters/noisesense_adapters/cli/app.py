@@ -112,28 +112,6 @@ def promptfoo_init(
         output.say(f"  {line}")
 
 
-def promptfoo_check(
-    config: Annotated[Path, typer.Argument(help="A Promptfoo config, YAML or JSON.")] = Path(
-        "promptfooconfig.yaml"
-    ),
-) -> None:
-    """Find mistakes in a Promptfoo config.
-
-    Before anything is paid for: templates that nobody fills, lists that Promptfoo expands,
-    missing fields, unknown settings, and the number of calls. Exit status 1 if there is a mistake.
-    """
-    from noisesense_adapters.promptfoo.check import check_config
-
-    checked = check_config(config)
-    for problem in checked.problems:
-        output.say(problem)
-    most = "at most" if checked.is_most else "at least"
-    calls = f"{most} {checked.calls} calls of a model, re-asks aside"
-    output.say(f"{checked.assertions} assertions, {len(checked.problems)} mistakes, {calls}")
-    if checked.problems:
-        raise typer.Exit(1)
-
-
 def _promptfoo_commands(folder: Path) -> list[str]:
     lines = [] if folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(folder))}"]
     # Promptfoo starts the first `python` it finds, which need not be the one with noisesense.
@@ -151,7 +129,6 @@ for command in (
     demo,
     schema,
     promptfoo_init,
-    promptfoo_check,
     score,
     compare,
     offenders,

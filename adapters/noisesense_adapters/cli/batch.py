@@ -23,10 +23,12 @@ StoreOption = Annotated[
 
 
 @app.command()
+@options.grouped
 def export(
     dataset: Annotated[
         Path, typer.Argument(metavar="INPUT", help="The dataset, as `noisesense score` takes it.")
     ],
+    source: options.Input,
     store: StoreOption,
     model: Annotated[
         str, typer.Option(metavar="MODEL", help="The model that judges, e.g. gpt-4.1-mini.")
@@ -39,8 +41,6 @@ def export(
             "are FILE-2, FILE-3, …",
         ),
     ],
-    mapping: options.MapOption = None,
-    split_contexts: options.SplitOption = None,
     base_url: options.BaseUrlOption = None,
     temperature: options.TemperatureOption = None,
     plan: Annotated[
@@ -51,9 +51,6 @@ def export(
         ),
     ] = "lazy",
     votes: options.VotesOption = 1,
-    chunks_per_call: Annotated[
-        int, typer.Option(min=1, help="How many chunks one request may ask about.")
-    ] = 1,
     max_requests: Annotated[
         int, typer.Option(min=1, metavar="N", help="At most so many requests in a file.")
     ] = 50_000,
@@ -97,8 +94,7 @@ def export(
             out=out,
             base_url=base_url,
             temperature=temperature,
-            columns=options.columns_of(mapping or []),
-            split_contexts=options.unescaped(split_contexts),
+            **source.reading(),
             most_requests=max_requests,
             most_bytes=int(max_megabytes * 1_000_000),
             copies=copies,
@@ -107,7 +103,6 @@ def export(
             on_error=progress.fail,
             plan=plan,
             votes=votes,
-            chunks_per_call=chunks_per_call,
         )
     if as_json:
         output.show_json(written.to_dict())
@@ -122,7 +117,8 @@ def export(
             )
             output.say(f"{counted(written.requests, 'request')}{before}")
         else:
-            output.say(f"nothing left to ask: noisesense score {dataset} --store {store}")
+            then = f"noisesense score {dataset} --judge openai:{model} --store {store}"
+            output.say(f"nothing left to ask: {then}")
     raise typer.Exit(options.SOME_FAILED if written.failed else 0)
 
 

@@ -17,16 +17,16 @@ from noisesense.stats.compare import ModeComparison, SampleChange
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
-from noisesense_adapters.cli.output import extent, kind, one_line, short, signed, span
-from noisesense_adapters.datasets.results import choices, results_of
+from noisesense_adapters.cli.output import extent, kind, one_line, signed, span
+from noisesense_adapters.datasets.results import results_of
 
 
+@options.grouped
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Results of the version before.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Results of the version after.")],
-    definition: options.DefinitionOption = None,
-    empty: options.EmptyOption = None,
-    undetermined: options.UndeterminedOption = None,
+    scoring: options.Scoring,
+    gate: options.Gate,
     pair_by: options.PairByOption = None,
     top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,
     report: Annotated[
@@ -34,8 +34,6 @@ def compare(
         typer.Option(metavar="FILE", help="Write a report of B that says what changed: .html."),
     ] = None,
     as_json: options.JsonOption = False,
-    fail_above: options.FailAbove = None,
-    confidence: options.Confidence = None,
     fail_if_worse: Annotated[
         bool,
         typer.Option(
@@ -55,7 +53,6 @@ def compare(
             "the whole interval is within M of zero; else there are too few pairs to say.",
         ),
     ] = 0.0,
-    mode: options.ModeOption = None,
     min_paired: Annotated[
         float,
         typer.Option(
@@ -66,7 +63,6 @@ def compare(
             "in the other run.",
         ),
     ] = 0.9,
-    max_unanswered: options.MaxUnanswered = 0.05,
 ) -> None:
     """Compare two versions over the same samples.
 
@@ -80,43 +76,37 @@ def compare(
     --max-unanswered of B's verdicts have no answer; 6 fewer than --min-paired of the samples are
     in both runs. If several apply, the first of 1, 4, 5, 3.
     """
-    checked = options.as_mode(mode)
-    options.check_limit(fail_above, confidence)
+    checked, chosen, heads = gate.checked, scoring.choices, output.Heads()
     options.check_pictures(report, None, b)
-    reading, tally = options.Reading(definition, empty, undetermined), Tally()
+    reading, tally = options.Reading(chosen), Tally()
 
     def tallied() -> Iterator[Result]:
         for result in reading.results(b):
             tally.add(result)
-            yield result
+            yield heads.note(result)
 
     comparison = compare_results(
-        reading.results(a),
+        map(heads.note, reading.results(a)),
         tallied(),
         pair_by=cast("PairedBy | None", pair_by),
         min_paired=min_paired,
         margin=margin,
-        confidence=confidence or 0.95,
+        confidence=gate.level,
     )
     if as_json:
         output.show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
     else:
-        _show(output.console(), comparison, top)
+        _show(output.console(), comparison, top, heads)
     if report is not None:
         from noisesense_adapters.report import write_report
 
-        chosen = choices(definition, empty, undetermined)
         title = f"Noise sensitivity: {b.name}, since {a.name}"
         write_report(results_of(b, **chosen), report, title=title, baseline=comparison)
         output.tell(f"wrote {report}")
-    summary, of_b = tally.summary(confidence=confidence or 0.95), f" of {b.name}"
     raise typer.Exit(
         options.worst(
-            options.check_gate(
-                summary, fail_above, checked, of_b, confident=confidence is not None
-            ),
+            gate.status(tally.summary(confidence=gate.level), f" of {b.name}"),
             _check_worse(comparison, checked, b.name) if fail_if_worse else 0,
-            options.check_answers(summary, max_unanswered, judged=False, name=of_b),
             options.SOME_FAILED if comparison.failed else reading.status,
         )
     )
@@ -161,7 +151,7 @@ def _may_be_worse(mode: ModeComparison, margin: float) -> bool:
     return high - (low - mode.interval.low) > margin
 
 
-def _show(out: Console, comparison: Comparison, top: int) -> None:
+def _show(out: Console, comparison: Comparison, top: int, heads: output.Heads) -> None:
     by = "id" if comparison.paired_by == "id" else "question and reference"
     output.show_lines(
         out,
@@ -171,57 +161,49 @@ def _show(out: Console, comparison: Comparison, top: int) -> None:
     modes = [each for mode in MODES if (each := comparison.mode(mode)) is not None]
     if modes:
         out.print()
-        _show_modes(out, modes, comparison.margin)
+        output.show_modes(out, {mode.mode: _figures(mode, comparison.margin) for mode in modes})
     unpaired = {
         "only in A": comparison.only_a,
         "only in B": comparison.only_b,
         "failed in one or both": comparison.failed,
     }
-    lines = [f"{where}: {_first_ids(ids)}" for where, ids in unpaired.items() if ids]
+    lines = [f"{where}: {_first_ids(ids, heads)}" for where, ids in unpaired.items() if ids]
     if lines:
         output.show_lines(out, "", *lines)
     moved = [
-        f"{count:,} {kind(before)} → {kind(after)}"
+        f"  {count:,} {kind(before)} → {kind(after)}"
         for (before, after), count in comparison.transitions.items()
         if before != after
     ]
     if moved:
-        output.show_lines(out, "", f"claims whose kind changed: {', '.join(moved)}")
+        about = "claims whose kind changed (absent: that version's response does not make it):"
+        output.show_lines(out, "", about, *moved)
     changes = comparison.changes[:top]
     if changes:
         counts = f"({len(changes)} of {len(comparison.changes):,})"
         output.show_lines(out, "", f"samples that changed, largest change first {counts}:")
     for change in changes:
-        output.show_lines(out, f"  {short(change.id)}: {_values(comparison, change)}")
+        output.show_lines(out, f"  {heads[change.id]}: {_values(comparison, change)}")
         for claim in change.claims:
             before, after = kind(claim.before), kind(claim.after)
             output.show_lines(out, f'    {before} → {after}: "{one_line(claim.text)}"')
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
-def _show_modes(out: Console, modes: list[ModeComparison], margin: float) -> None:
-    columns = [
-        output.Column("mode"),
-        *output.numeric("pairs", "undetermined", "undefined", "mean A", "mean B", "difference"),
-        output.Column("interval"),
-        output.Column("B is"),
-    ]
-    styles = {"worse": "bold red", "better": "green"}
-    rows: list[list[str | Text]] = [
-        [
-            mode.mode,
-            f"{mode.pairs:,}",
-            f"{mode.undetermined:,}",
-            f"{mode.undefined:,}",
-            extent(mode.bounds_a),
-            extent(mode.bounds_b),
-            signed(mode.difference_bounds),
-            span(mode.interval),
-            Text(_decision(mode, margin), style=styles.get(mode.decision, "")),
-        ]
-        for mode in modes
-    ]
-    output.show_table(out, columns, rows)
+_STYLES = {"worse": "bold red", "better": "green"}
+
+
+def _figures(mode: ModeComparison, margin: float) -> dict[str, Text | str]:
+    return {
+        "pairs": f"{mode.pairs:,}",
+        "  undetermined": f"{mode.undetermined:,}",
+        "  undefined": f"{mode.undefined:,}",
+        "mean of A": extent(mode.bounds_a),
+        "mean of B": extent(mode.bounds_b),
+        "difference": signed(mode.difference_bounds),
+        "  its interval": span(mode.interval),
+        "B is": Text(_decision(mode, margin), style=_STYLES.get(mode.decision, "")),
+    }
 
 
 def _decision(mode: ModeComparison, margin: float) -> str:
@@ -242,6 +224,6 @@ def _values(comparison: Comparison, change: SampleChange) -> str:
     )
 
 
-def _first_ids(ids: tuple[str, ...], most: int = 5) -> str:
+def _first_ids(ids: tuple[str, ...], heads: output.Heads, most: int = 5) -> str:
     more = f" and {len(ids) - most:,} more" if len(ids) > most else ""
-    return ", ".join(map(short, ids[:most])) + more
+    return ", ".join(heads[name] for name in ids[:most]) + more

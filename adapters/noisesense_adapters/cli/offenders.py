@@ -14,7 +14,7 @@ from noisesense.stats.offenders import GroupBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
-from noisesense_adapters.cli.output import one_line, short
+from noisesense_adapters.cli.output import one_line
 
 _WIDTH = 60
 
@@ -30,59 +30,73 @@ def offenders(
 ) -> None:
     """Rank the documents that mislead.
 
-    By how often they entail an incorrect claim when they are retrieved, with an interval; those
-    that were retrieved a few times count for less. "alone" counts the claims that no other
-    retrieved chunk entails.
+    By how many claims come from each that the reference does not support. "only" counts those
+    that no other retrieved chunk entails; "rate" is how often a document misleads when it is
+    retrieved, with its interval.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
-    reading, open_claims = Reading(), 0
+    reading, heads, open_claims, wrong = Reading(), output.Heads(), 0, 0
 
     def counting() -> Iterator[Result]:
-        nonlocal open_claims
+        nonlocal open_claims, wrong
         for result in reading.results(results):
             if result.score is not None:
                 open_claims += sum(map(_is_open, result.score.claims))
+                wrong += result.score.partition.relevant + result.score.partition.irrelevant
+                if result.score.partition.correct < result.score.partition.total:
+                    heads.note(result)
             yield result
 
     ranking = rank_offenders(counting(), group_by=cast("GroupBy", by), top=top, examples=examples)
     if as_json:
         output.show_json([offender.to_dict() for offender in ranking])
     elif ranking:
-        _show(output.console(), ranking)
+        _show(output.console(), ranking, wrong, heads)
         if open_claims:
-            line = (
-                f"for {counted(open_claims, 'claim')} the judge left open whether it is incorrect "
-                "or which documents entail it; it is undetermined under each of those documents"
+            output.show_lines(
+                output.console(),
+                "",
+                f"for {counted(open_claims, 'claim')} the judge left open whether the reference "
+                'supports it or which documents entail it; "open" counts it for each of those',
             )
-            output.show_lines(output.console(), "", line)
     else:
-        output.show_lines(output.console(), "no retrieved document entails an incorrect claim")
+        output.show_lines(
+            output.console(), "no claim comes from a retrieved chunk and not from the reference"
+        )
     raise typer.Exit(reading.status)
 
 
-def _show(out: Console, ranking: tuple[Offender, ...]) -> None:
-    counts = ("claims", "undetermined", "alone", "relevant", "irrelevant", "samples", "retrieved")
-    rows = [
-        [
-            *(f"{getattr(offender, count):,}" for count in counts),
-            output.figure(offender.rate),
-            output.span(offender.interval),
-            _name(offender),
-        ]
-        for offender in ranking
-    ]
+def _show(out: Console, ranking: tuple[Offender, ...], wrong: int, heads: output.Heads) -> None:
+    first = ranking[0]
+    if first.claims:
+        output.show_lines(
+            out,
+            f"{first.claims:,} of the {counted(wrong, 'claim')} that come from a retrieved chunk "
+            f"and not from the reference come from {_name(first)}",
+            "",
+        )
     columns = [
-        *output.numeric(*counts, "rate"),
+        *output.numeric("claims", "open", "only", "samples", "rate"),
         output.Column("interval"),
         output.Column("document"),
     ]
+    rows = [
+        [
+            *(f"{count:,}" for count in (each.claims, each.undetermined, each.alone)),
+            f"{each.samples:,} of {each.retrieved:,}",
+            f"{each.rate:.0%}",
+            f"{each.interval.low:.0%} to {each.interval.high:.0%}",
+            _name(each, 80 - 50),
+        ]
+        for each in ranking
+    ]
     output.show_table(out, columns, rows)
-    for offender in ranking:
-        if offender.offences:
-            output.show_lines(out, "", f"{_name(offender)}:")
-            for offence in offender.offences:
-                output.show_lines(out, f'  "{one_line(offence.claim)}" ({short(offence.sample)})')
+    for each in ranking:
+        if each.offences:
+            output.show_lines(out, "", f"{_name(each)}:")
+            for offence in each.offences:
+                output.show_lines(out, f'  "{one_line(offence.claim)}" ({heads[offence.sample]})')
 
 
 def _is_open(claim: ClaimOutcome) -> bool:
@@ -93,6 +107,6 @@ def _is_open(claim: ClaimOutcome) -> bool:
     return not claim.correct and bool(claim.undetermined_chunks)
 
 
-def _name(offender: Offender) -> str:
+def _name(offender: Offender, width: int = _WIDTH) -> str:
     text = one_line(offender.document) or "(no id and no text)"
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return text if len(text) <= width else text[: width - 1] + "…"

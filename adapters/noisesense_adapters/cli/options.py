@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -21,24 +23,27 @@ from noisesense_adapters.datasets.rows import FIELDS
 from noisesense_adapters.datasets.write import check_folder
 
 judge_panel = partial(typer.Option, rich_help_panel="Judge")
+input_panel = partial(typer.Option, rich_help_panel="Input")
+_output = partial(typer.Option, rich_help_panel="Output")
+_gate = partial(typer.Option, rich_help_panel="Checks")
 
 DefinitionOption = Annotated[
     str | None,
-    typer.Option(
+    input_panel(
         metavar="ragas|paper|promptfoo|validmind",
         help="Which claims count as noise.  [default: as in the file, else ragas]",
     ),
 ]
 EmptyOption = Annotated[
     str | None,
-    typer.Option(
+    input_panel(
         metavar="undefined|zero|error",
         help="The score of a response without claims.  [default: as in the file, else undefined]",
     ),
 ]
 UndeterminedOption = Annotated[
     str | None,
-    typer.Option(
+    input_panel(
         metavar="none|low|high",
         help="The score of a sample with open verdicts: no value, or the lowest or highest that "
         "is possible. Checks use the range in any case.  [default: as in the file, else none]",
@@ -46,7 +51,7 @@ UndeterminedOption = Annotated[
 ]
 MapOption = Annotated[
     list[str] | None,
-    typer.Option(
+    input_panel(
         "--map",
         metavar="FIELD=COLUMN",
         help="The column that holds FIELD, or a dotted path into one. Repeatable. Fields: "
@@ -55,7 +60,7 @@ MapOption = Annotated[
 ]
 SplitOption = Annotated[
     str | None,
-    typer.Option(
+    input_panel(
         metavar="SEP",
         help="What stands between the contexts in a cell that holds no list, such as '|' or '\\n' "
         "for a new line.",
@@ -81,11 +86,11 @@ PairByOption = Annotated[
         "reference]",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonOption = Annotated[bool, _output("--json", help="Print JSON.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 FailAbove = Annotated[
     float | None,
-    typer.Option(
+    _gate(
         metavar="X",
         help="Exit with status 1 if a mean is above X, and with 4 if that cannot be decided: X "
         "lies inside the mean's range, or there is no mean.",
@@ -93,7 +98,7 @@ FailAbove = Annotated[
 ]
 Confidence = Annotated[
     float | None,
-    typer.Option(
+    _gate(
         metavar="C",
         help="Let --fail-above fail only what is above X with this confidence, e.g. 0.95, and "
         "warn where the interval holds X. It is also the confidence of the intervals.",
@@ -101,7 +106,7 @@ Confidence = Annotated[
 ]
 MaxUnanswered = Annotated[
     float,
-    typer.Option(
+    _gate(
         min=0,
         max=1,
         metavar="SHARE",
@@ -111,7 +116,7 @@ MaxUnanswered = Annotated[
 ]
 ModeOption = Annotated[
     str | None,
-    typer.Option(metavar="relevant|irrelevant", help="Check only this mode.  [default: both]"),
+    _gate(metavar="relevant|irrelevant", help="Check only this mode.  [default: both]"),
 ]
 _local = partial(typer.Option, rich_help_panel="Local judge (--judge local:MODEL)")
 ThresholdOption = Annotated[
@@ -135,14 +140,176 @@ ResultsPath = Annotated[
 ]
 
 
-def unescaped(separator: str | None) -> str | None:
+@dataclass(frozen=True)
+class Input:
+    """Which columns hold what."""
+
+    mapping: MapOption = None
+    split_contexts: SplitOption = None
+    id_column: Annotated[
+        str | None, input_panel("--id", metavar="COLUMN", help="The column with the samples' ids.")
+    ] = None
+    cluster: Annotated[
+        str | None,
+        input_panel(
+            metavar="COLUMN",
+            help="The column with what samples share (a document, a user). Intervals resample "
+            "these groups.",
+        ),
+    ] = None
+
+    def reading(self) -> dict[str, Any]:
+        """The arguments of `noisesense_adapters.datasets.read_rows`. Raises `InputError`."""
+        columns = {name: column for name, column in self._named() if column is not None}
+        for pair in self.mapping or ():
+            field, equals, column = pair.partition("=")
+            if not (field and equals and column):
+                raise InputError("FIELD=COLUMN", describe(pair), where="--map")
+            if field in columns:
+                raise InputError("each field once", describe(field), where="--map")
+            columns[field] = column
+        return {"columns": columns, "split_contexts": _unescaped(self.split_contexts)}
+
+    def _named(self) -> tuple[tuple[str, str | None], ...]:
+        return ("id", self.id_column), ("cluster", self.cluster)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How verdicts are scored."""
+
+    definition: DefinitionOption = None
+    empty: EmptyOption = None
+    undetermined: UndeterminedOption = None
+
+    @property
+    def choices(self) -> Choices:
+        """Raises `InputError`."""
+        return choices(self.definition, self.empty, self.undetermined)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a model is asked."""
+
+    base_url: BaseUrlOption = None
+    api_key_env: KeyNameOption = None
+    store: Annotated[
+        Path | None,
+        judge_panel(
+            metavar="FILE",
+            help="Keep every reply in this file, so that none is paid for twice.",
+        ),
+    ] = None
+    concurrency: ConcurrencyOption = 16
+    check: Annotated[
+        str | None,
+        judge_panel(
+            metavar="list|each|auto",
+            help="Check a chunk's claims in one call (list), or each claim in a call of its own, "
+            "for small models (each); auto finds out which the model can do.  [default: list]",
+        ),
+    ] = None
+    votes: VotesOption = 1
+    temperature: TemperatureOption = None
+    max_tokens: Annotated[
+        int | None,
+        judge_panel(min=1, help="Of a reply, at most.  [default: the model's own]"),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        judge_panel(
+            min=0.001, metavar="SECONDS", help="For a whole request.  [default: the client's own]"
+        ),
+    ] = None
+
+    @property
+    def of_model(self) -> dict[str, Any]:
+        """What has sense only where a model is asked, as it was given."""
+        names = ("base_url", "api_key_env", "temperature", "max_tokens", "timeout", "check")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+@dataclass(frozen=True)
+class Local:
+    """How a classifier on this machine judges."""
+
+    threshold: ThresholdOption = None
+    claims: ClaimsOption = None
+    device: DeviceOption = None
+    batch_size: BatchSizeOption = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a run is checked for."""
+
+    fail_above: FailAbove = None
+    confidence: Confidence = None
+    mode: ModeOption = None
+    max_unanswered: MaxUnanswered = 0.05
+
+    @property
+    def level(self) -> float:
+        """The confidence of the intervals."""
+        return self.confidence or 0.95
+
+    @property
+    def checked(self) -> Mode | None:
+        """The one mode to check. Raises `InputError`."""
+        check_limit(self.fail_above, self.confidence)
+        return None if self.mode is None else check_mode(self.mode)
+
+    def status(self, summary: Summary, name: str = "", *, judged: bool = False) -> int:
+        """The exit status of all checks; stderr says why it is not 0."""
+        above = check_gate(
+            summary, self.fail_above, self.checked, name, confident=self.confidence is not None
+        )
+        unanswered = check_answers(summary, self.max_unanswered, judged=judged, name=name)
+        return worst(above, unanswered)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as Typer takes it: each parameter that is a group stands for its options."""
+    signature = inspect.signature(command, eval_str=True)
+    groups = {
+        name: each.annotation
+        for name, each in signature.parameters.items()
+        if is_dataclass(each.annotation)
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, each in signature.parameters.items():
+        if name not in groups:
+            parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(groups[name], include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                field.name, each.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+            )
+            for field in fields(groups[name])
+        ]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    vars(run).pop("__wrapped__")
+    vars(run)["__signature__"] = signature.replace(parameters=parameters)
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _unescaped(separator: str | None) -> str | None:
     r"""The separator as typed, with ``\n``, ``\r``, ``\t`` and ``\\`` for what they mean."""
     marks = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
     return separator and re.sub(r"\\([nrt\\])", lambda match: marks[match[1]], separator)
-
-
-def as_mode(name: str | None) -> Mode | None:
-    return None if name is None else check_mode(name)
 
 
 def check_new(path: Path, *, force: bool) -> None:
@@ -151,18 +318,6 @@ def check_new(path: Path, *, force: bool) -> None:
         raise InputError(
             "a new file", "one that exists", where=str(path), hint="--force overwrites it"
         )
-
-
-def columns_of(mapping: Iterable[str], **named: str | None) -> dict[str, str]:
-    columns = {field: column for field, column in named.items() if column is not None}
-    for pair in mapping:
-        field, equals, column = pair.partition("=")
-        if not (field and equals and column):
-            raise InputError("FIELD=COLUMN", describe(pair), where="--map")
-        if field in columns:
-            raise InputError("each field once", describe(field), where="--map")
-        columns[field] = column
-    return columns
 
 
 def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
@@ -302,13 +457,9 @@ _MOST_ERRORS = 20
 class Reading:
     """Reads results files, names on stderr what cannot be read, and keeps the exit status."""
 
-    def __init__(
-        self,
-        definition: str | None = None,
-        empty: str | None = None,
-        undetermined: str | None = None,
-    ) -> None:
-        self._choices: Choices = choices(definition, empty, undetermined)
+    def __init__(self, chosen: Choices | str | None = None) -> None:
+        named = chosen is None or isinstance(chosen, str)
+        self._choices = choices(chosen) if named else chosen
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from noisesense import Interval
+from noisesense import Interval, Result
 from noisesense.scoring.definitions import Category
 from noisesense_adapters.cli.terminal import pipe_closed, visible
 
@@ -70,6 +70,13 @@ def tell(*lines: str) -> None:
     show_lines(console(stderr=True), *lines)
 
 
+def show_modes(out: Console, modes: Mapping[str, Mapping[str, Text | str]]) -> None:
+    """A column of figures for each mode; what one lacks is a dash."""
+    labels = dict.fromkeys(label for figures in modes.values() for label in figures)
+    rows = [[label, *(each.get(label, "-") for each in modes.values())] for label in labels]
+    show_table(out, [Column(""), *numeric(*modes)], rows)
+
+
 def show_table(out: Console, columns: Sequence[Column], rows: Iterable[Cells]) -> None:
     """A table without frames, never cut or wrapped. A row of one cell is a heading."""
     rows = _texts(rows)
@@ -113,6 +120,7 @@ def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[Text])
     return line
 
 
+_HEAD = 60
 _KEY = re.compile("[0-9a-f]{64}")
 _KINDS = {"relevant": "relevant noise", "irrelevant": "irrelevant noise"}
 
@@ -148,6 +156,22 @@ def kind(category: Category | None) -> str:
 def short(name: str) -> str:
     """A sample's id; one made from the content by its first characters."""
     return f"{name[:12]}…" if _KEY.fullmatch(name) else name
+
+
+class Heads:
+    """What samples are called: by their id if they were given one, else by their question."""
+
+    def __init__(self) -> None:
+        self._questions: dict[str, str] = {}
+
+    def note(self, result: Result) -> Result:
+        """Remember the question of a result whose id was made from its content."""
+        if result.sample is not None and _KEY.fullmatch(result.id):
+            self._questions[result.id] = one_line(result.sample.user_input)[:_HEAD]
+        return result
+
+    def __getitem__(self, name: str) -> str:
+        return self._questions.get(name) or short(name)
 
 
 def one_line(text: str) -> str:

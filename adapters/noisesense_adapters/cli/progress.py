@@ -26,14 +26,15 @@ _LAST = 1000
 
 
 class Pace:
-    """How fast the last results came. Those of an earlier run do not count: they took no time.
+    """How fast the last results came. Those from a store do not count: they took no time.
 
     Args:
         clock: seconds.
+        at_once: how many are judged at once: before so many are there, too few are to say.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic, at_once: int = 1) -> None:
+        self._clock, self._at_once = clock, at_once
         self._times = deque([(clock(), 0)], maxlen=_LAST)
 
     def add(self, count: int = 1) -> None:
@@ -42,7 +43,8 @@ class Pace:
     @property
     def rate(self) -> float | None:
         (start, before), (end, now) = self._times[0], self._times[-1]
-        return (now - before) / (end - start) if end > start else None
+        enough = end > start and now >= self._at_once
+        return (now - before) / (end - start) if enough else None
 
     def shown(self, left: float | None) -> str:
         """The rate, and how long the remaining results will take."""
@@ -72,12 +74,13 @@ class RunProgress:
 
     Args:
         dataset: the file whose rows are counted for the bar.
+        at_once: how many samples are judged at once.
     """
 
-    def __init__(self, dataset: Path) -> None:
+    def __init__(self, dataset: Path, at_once: int = 1) -> None:
         self._console = output.console(stderr=True)
         self._bar: Progress | None = None
-        self.done = self.failed = 0
+        self.done = self.failed = self.chunks = 0
         self.usage = Usage()
         if self._console.is_terminal:
             self._bar = _TwoLines(
@@ -90,7 +93,7 @@ class RunProgress:
             )
             self._total = count_rows(dataset)
             self._task = self._bar.add_task("scoring", total=self._total, pace="", spent="")
-        self._pace = Pace()
+        self._pace = Pace(at_once=at_once)
 
     def __enter__(self) -> RunProgress:
         if self._bar is not None:
@@ -107,11 +110,13 @@ class RunProgress:
     def add(self, result: Result | None) -> None:
         self.done += 1
         if result is not None:
-            self._pace.add()
             self.usage += result.usage
+            self.chunks += _chunks(result)
+            if result.usage.calls or not result.usage.cached_calls:
+                self._pace.add()
             if result.error is not None:
                 self.fail(result.error)
-        self._draw(1)
+        self._draw()
 
     def fail(self, error: NoiseSenseError | str) -> None:
         """Count a failure, and name it if it is one of the first."""
@@ -119,22 +124,22 @@ class RunProgress:
         if self.failed <= _SHOWN_FAILURES:
             self.say(f"failed: {error}")
 
-    def advance(self, count: int) -> None:
-        """Count ``count`` scored samples more."""
-        self.done += count
-        self._pace.add(count)
-        self._draw(count)
-
-    def _draw(self, count: int) -> None:
+    def _draw(self) -> None:
         if self._bar is not None:
             left = None if self._total is None else max(self._total - self.done, 0)
             failed = f"{self.failed:,} failed" if self.failed else ""
             spent = ", ".join(part for part in (_usage(self.usage), failed) if part)
-            self._bar.update(self._task, advance=count, pace=self._pace.shown(left), spent=spent)
+            self._bar.update(self._task, advance=1, pace=self._pace.shown(left), spent=spent)
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
         self._console.print(Text(visible(one_line(line))), soft_wrap=True)
+
+
+def _chunks(result: Result) -> int:
+    if result.sample is not None:
+        return len(result.sample.retrieved_contexts)
+    return 0 if result.score is None else len(result.score.chunk_relevance)
 
 
 def _usage(usage: Usage) -> str:
@@ -149,10 +154,14 @@ def _usage(usage: Usage) -> str:
 
 
 def show_summary(
-    out: Console, name: str, summary: Summary, aggregates: Mapping[str, float | None] | None
+    out: Console,
+    name: str,
+    summary: Summary,
+    aggregates: Mapping[str, float | None] | None,
+    chunks: int,
 ) -> None:
     """Print a run's figures; warnings go to stderr."""
-    output.show_lines(out, _headline(name, summary))
+    output.show_lines(out, _headline(name, summary, chunks))
     modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
     if modes:
         out.print()
@@ -179,12 +188,13 @@ def show_summary(
     output.tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _headline(name: str, summary: Summary) -> str:
+def _headline(name: str, summary: Summary, chunks: int) -> str:
     parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
     if summary.failed:
         parts.append(f"{summary.failed:,} failed")
     if summary.empty:
         parts.append(f"{summary.empty:,} without claims")
+    parts.append(counted(chunks, "chunk"))
     if summary.clusters is not None:
         parts.append(counted(summary.clusters, "cluster"))
     definition = (

@@ -73,7 +73,7 @@ def sensitivity(
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
     name = choices(definition)["definition"] or options.definition_in(results)
-    reading = options.Reading(name)
+    reading = options.Reading(choices(name))
     band = sensitivity_band(
         reading.results(results),
         direction=cast("Direction", direction),

@@ -16,6 +16,7 @@ from noisesense.stats.stability import ModeStability
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import figure, short
+from noisesense_adapters.datasets.results import choices
 
 _VOTES = (3, 5, 9)
 
@@ -43,7 +44,7 @@ def stability(
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 6 too few samples
     are in all runs.
     """
-    reading = options.Reading(definition)
+    reading = options.Reading(choices(definition))
     found = measure(
         (reading.results(path) for path in runs),
         limit=limit,

@@ -116,7 +116,9 @@ def trust(
             measure(
                 model,
                 judged.samples,
-                results=None if results is None else options.Reading(name).results(results),
+                results=None
+                if results is None
+                else options.Reading(choices(name)).results(results),
                 usage=judged.usage,
                 probabilities=judged.probabilities,
                 definition=name,

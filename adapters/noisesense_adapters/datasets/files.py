@@ -212,7 +212,7 @@ def _rows_of(data: Any, path: Path) -> list[object]:
 
 
 _BATCH = 500
-_FILE_MAGIC = b"ARROW1"
+_SUSPECT, _MOST_EXPANSION = 1 << 28, 1000
 
 
 @cache
@@ -227,42 +227,18 @@ def parquet_rows(path: Path) -> Iterator[Raw]:
     parquet = pyarrow("pyarrow.parquet")
     with _readable("a Parquet file", path):
         metadata = parquet.read_metadata(path)
-        _check_sizes(path, metadata)
+        # Of the groups only: in pyarrow, asking for their columns ends the process if one is
+        # damaged.
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        largest = max((group.total_byte_size for group in groups), default=0)
+        if largest > max(_SUSPECT, _MOST_EXPANSION * path.stat().st_size):
+            expected = f"row groups that expand to at most {_MOST_EXPANSION:,} times the file"
+            raise InputError(expected, f"{largest >> 20:,} MiB")
         columns = map(metadata.schema.column, range(metadata.num_columns))
         texts = [each.path for each in columns if each.physical_type == "BYTE_ARRAY"]
         # As dictionaries, a text that a small file repeats a million times stays small.
         with parquet.ParquetFile(path, read_dictionary=texts) as file:
-            # Without the rows in memory; after it, a damaged column has said so.
-            file.scan_contents()
-            _check_values(metadata)
             yield from _rows(path, file.iter_batches(batch_size=_BATCH))
-
-
-_SUSPECT, _MOST_EXPANSION = 1 << 28, 1000
-
-
-def _check_sizes(path: Path, metadata: Any) -> None:
-    """Raise `InputError` for what a small file expands to."""
-    # Of the groups only: in pyarrow, asking for their columns ends the process if one is damaged.
-    groups = map(metadata.row_group, range(metadata.num_row_groups))
-    largest = max((group.total_byte_size for group in groups), default=0)
-    if largest > max(_SUSPECT, _MOST_EXPANSION * path.stat().st_size):
-        expected = f"row groups that expand to at most {_MOST_EXPANSION:,} times the file's size"
-        raise InputError(expected, f"{largest >> 20:,} MiB")
-
-
-_MANY, _MOST_IN_A_ROW, _MOST_VALUES = 1 << 22, 1000, 1 << 26
-
-
-def _check_values(metadata: Any) -> None:
-    """Raise `InputError` for lists of more values than any sample has: a few bytes can say that a
-    row has a thousand million, and a row is read whole."""
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        most = min(max(_MANY, _MOST_IN_A_ROW * group.num_rows), _MOST_VALUES)
-        values = max((group.column(i).num_values for i in range(group.num_columns)), default=0)
-        if values > most:
-            expected = f"at most {most:,} values in {group.num_rows:,} rows of a column"
-            raise InputError(expected, f"{values:,}")
 
 
 def count_parquet(path: Path) -> int:
@@ -270,126 +246,39 @@ def count_parquet(path: Path) -> int:
         return int(pyarrow("pyarrow.parquet").read_metadata(path).num_rows)
 
 
+_FILE_MAGIC, _END = b"ARROW1", b"\xff\xff\xff\xff\0\0\0\0"
+
+
 def arrow_rows(path: Path) -> Iterator[Raw]:
     """The rows of an Arrow file, or of an Arrow stream, as `datasets` writes them."""
     pa = pyarrow()
     with _readable("an Arrow file", path), pa.OSFile(str(path)) as file:
-        # A file is a stream between two marks; by its footer, parts could be read that the check
-        # of sizes has not seen.
-        start = 8 if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC else 0
-        file.seek(start)
-        _check_messages(pa.ipc.MessageReader.open_stream(file), file)
-        file.seek(start)
+        if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
+            with pa.ipc.open_file(file) as reader:
+                batches = map(reader.get_batch, range(reader.num_record_batches))
+                yield from _rows(path, batches)
+            return
+        file.seek(max(0, file.size() - 8))
+        if file.read(8) != _END:  # it would look like a whole one of fewer rows
+            hint = "the file is cut off, or its writer was not closed"
+            raise InputError("an end-of-stream mark after the last batch", "none", hint=hint)
+        file.seek(0)
         with pa.ipc.open_stream(file) as reader:
             yield from _rows(path, reader)
-
-
-_MOST_COMPRESSION = 100
-_DICTIONARY, _BATCH_OF_ROWS = 2, 3
-_CONTINUES, _NO_LENGTH = b"\xff" * 4, bytes(4)
-
-
-def _check_messages(messages: Any, file: Any) -> None:
-    """Raise `InputError` for a batch that decompresses to far more than the file, and for a stream
-    without its end: cut off between two batches, it would be a whole one of fewer rows.
-
-    Source: https://arrow.apache.org/docs/format/Columnar.html (one mark less before 0.15).
-    """
-    most, end = max(_SUSPECT, _MOST_COMPRESSION * file.size()), file.tell()
-    for message in messages:
-        end = file.tell()
-        body = memoryview(message.body or b"")
-        whole = sum(
-            int.from_bytes(body[start : start + 8], "little", signed=True)
-            for start in _compressed(memoryview(message.metadata))
-        )
-        if whole > most:
-            expected = f"batches that decompress to at most {most >> 20:,} MiB"
-            raise InputError(expected, f"{whole >> 20:,} MiB")
-    file.seek(end)
-    if not file.read(8).removeprefix(_CONTINUES).startswith(_NO_LENGTH):
-        hint = "the file is cut off, or its writer was not closed"
-        raise InputError("an end-of-stream mark after the last batch", "none", hint=hint)
-
-
-def _compressed(head: memoryview) -> Iterator[int]:
-    """Where the compressed buffers of a batch begin in its body: there stands the size of each.
-
-    ``head`` is a flatbuffer: a table begins with the distance to its list of fields.
-    Source: Message.fbs of Apache Arrow.
-    """
-
-    def number(at: int, size: int) -> int:
-        return int.from_bytes(head[at : at + size], "little", signed=size > 2)
-
-    def field(table: int, i: int) -> int:
-        fields = table - number(table, 4)
-        place = 4 + 2 * i
-        known = place < number(fields, 2)
-        return table + number(fields + place, 2) if known and number(fields + place, 2) else 0
-
-    def target(at: int) -> int:
-        return at + number(at, 4)
-
-    root = target(0)
-    batch = target(field(root, 2))
-    if number(field(root, 1), 1) == _DICTIONARY:
-        batch = target(field(batch, 1))
-    elif number(field(root, 1), 1) != _BATCH_OF_ROWS:
-        return
-    buffers = field(batch, 2)
-    if buffers and field(batch, 3):
-        first, count = target(buffers) + 4, number(target(buffers), 4)
-        for at in range(first, first + 16 * count, 16):
-            if number(at + 8, 8):
-                yield number(at, 8)
 
 
 def _rows(path: Path, batches: Any) -> Iterator[Raw]:
     number = 0
     for batch in batches:
         batch.validate(full=True)  # a damaged one can end the process otherwise
-        for start in range(0, batch.num_rows, _BATCH):
-            for row in _values(batch.slice(start, _BATCH)):
-                yield Raw(f"{path.name}, row {number}", row)
-                number += 1
-
-
-def _values(batch: Any) -> Iterator[Any]:
-    """The rows, in parts that fit into memory; the error in the place of one that does not."""
-    try:
-        small = sum(map(_weight, batch.columns)) <= LARGEST
-        rows = batch.to_pylist() if small else None
-    except Exception as error:  # noqa: BLE001 - a value that Python has no form for, bad UTF-8
-        rows, problem = None, InputError("a row that can be read", str(error) or repr(error))
-    else:
-        problem = _too_large("a row")
-    if rows is not None:
-        yield from rows
-    elif batch.num_rows == 1:
-        yield problem
-    else:
-        half = batch.num_rows // 2
-        yield from _values(batch.slice(0, half))
-        yield from _values(batch.slice(half))
-
-
-_OBJECT = 64
-"""About what a value takes in Python beside its bytes."""
-
-
-def _weight(array: Any) -> int:
-    """How many bytes the values take in Python, texts that are stored once counted each time."""
-    types, weight = pyarrow("pyarrow.types"), _OBJECT * len(array)
-    if types.is_dictionary(array.type) and types.is_string(array.type.value_type):
-        compute = pyarrow("pyarrow.compute")
-        lengths = compute.binary_length(array.dictionary).cast("int64").take(array.indices)
-        return weight + int(compute.sum(lengths).as_py() or 0)
-    if types.is_struct(array.type):
-        return weight + sum(map(_weight, array.flatten()))
-    if types.is_list(array.type) or types.is_large_list(array.type):
-        return weight + _weight(array.flatten())
-    return weight + int(array.nbytes)
+        for at in range(batch.num_rows):
+            # One by one: many that share a text are far larger in Python.
+            try:
+                (row,) = batch.slice(at, 1).to_pylist()
+            except Exception as error:  # noqa: BLE001 - what Python has no form for, bad UTF-8
+                row = InputError("a row that can be read", str(error) or repr(error))
+            yield Raw(f"{path.name}, row {number}", row)
+            number += 1
 
 
 @contextmanager

@@ -30,6 +30,9 @@ def model_judge(
     base_url: str | None = None,
     api_key_env: str | None = None,
     temperature: float | None = None,
+    max_tokens: int | None = None,
+    timeout: float | None = None,
+    check: str | None = None,
     plan: str = "lazy",
     votes: int = 1,
     concurrency: int = 16,
@@ -52,13 +55,16 @@ def model_judge(
         api_key_env: the name of the environment variable with the key; by default the
             provider's own variable. An endpoint on this machine or its network needs none.
         temperature: by default the model's own.
+        max_tokens: of a reply, at most; by default the model's own.
+        timeout: seconds that a request may take.
+        check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
         concurrency: how many calls to make at once.
         store: a file that keeps every call, so that none is paid for twice.
         threshold: of a local judge, as the next ones; 0.5 by default.
         claims: ``provider:model`` of what finds its claims (to which ``base_url``, ``api_key_env``
-            and ``temperature`` then belong); by default each sentence is one.
+            and the other settings of a model then belong); by default each sentence is one.
         device: that it runs on.
         batch_size: inputs at once; 16 by default.
         repeat: which of several judgings this is. The store keeps their calls apart.
@@ -74,17 +80,21 @@ def model_judge(
     of_local = {"threshold": threshold, "claims": claims, "device": device}
     of_local["batch_size"] = batch_size
     of_model = {"base_url": base_url, "api_key_env": api_key_env, "temperature": temperature}
+    of_model |= {"max_tokens": max_tokens, "timeout": timeout}
     _check_use("a local judge (local:MODEL)", {} if local is not None else of_local)
     _check_use("a model that is asked", {} if asked is not None else of_model)
     if votes > 1 and local is not None:
         _check_use("a model that is asked", {"votes": votes})
+    if local is not None:
+        _check_use("a model that is asked", {"check": check})
     key = None if api_key_env is None else os.environ.get(api_key_env, "")
     if key == "":
         # Do not show the name: somebody may have put the key itself there.
         raise JudgeError("the environment variable that api_key_env names is not set")
     llm = None
     if asked is not None:
-        llm = structured_llm(asked, base_url=base_url, api_key=key, temperature=temperature)
+        settings = {**of_model, "api_key": key}
+        llm = structured_llm(asked, **{k: v for k, v in settings.items() if k != "api_key_env"})
     if repeat > 1:
         if llm is None:
             hint = "a local judge whose claims are sentences always says the same"
@@ -107,6 +117,7 @@ def model_judge(
             **options,
         )
     assert llm is not None
+    options |= {} if check is None else {"check": check}
     return LLMJudge(llm, votes=votes, store=verdict_store, **options)
 
 
@@ -133,8 +144,8 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
 
     Args:
         model: a name, a `StructuredLLM`, or a LangChain chat model.
-        settings: of a model by name: ``base_url``, ``api_key`` and ``temperature``; None for the
-            provider's own.
+        settings: of a model by name: ``base_url``, ``api_key``, ``temperature``,
+            ``max_tokens`` and ``timeout``; None for the provider's own.
 
     Raises:
         InputError: none of these, or an unknown provider.
@@ -162,7 +173,10 @@ def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
         from noisesense_adapters.openai import OpenAILLM
     if _is_local(settings.get("base_url", "")) and not os.environ.get("OPENAI_API_KEY"):
         settings.setdefault("api_key", "none")  # the client wants one, the server does not
-    params = {"temperature": settings.pop("temperature")} if "temperature" in settings else {}
+    # OpenAI's newer models know only the longer name, other servers often only the shorter.
+    limit = "max_tokens" if "base_url" in settings else "max_completion_tokens"
+    names = {"temperature": "temperature", "max_tokens": limit}
+    params = {name: settings.pop(given) for given, name in names.items() if given in settings}
     return OpenAILLM(model, params=params, **settings)
 
 

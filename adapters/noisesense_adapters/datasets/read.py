@@ -103,7 +103,7 @@ def promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
             raise InputError("the provider's output", "none", hint=hint)
         context = {"vars": result.get("vars"), "providerResponse": response}
         inputs = Inputs(response["output"], context, _config(result))
-        sample = Sample.model_validate(inputs.sample)
+        sample = inputs.sample
         known = verdicts_of(result, inputs, sample) if verdicts else None
         return Row(place, _id(result), None, sample, known)
 

@@ -11,7 +11,7 @@ from noisesense import RecordedJudge, Verdicts, score
 from noisesense.errors import InputError, NoiseSenseError
 from noisesense.scoring.definitions import DefinitionName, check_definition
 from noisesense.scoring.results import Result, ResultLine
-from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
+from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Column, Row
 
@@ -111,12 +111,7 @@ def result_of(
     scored = None
     if line.error is None:  # else it had failed already
         try:
-            scored = score(
-                _verdicts(row, recording),
-                definition=chosen["definition"] or line.definition,
-                empty=chosen["empty"] or line.empty,
-                undetermined=chosen["undetermined"] or line.undetermined,
-            )
+            scored = scored_by(chosen, _verdicts(row, recording), line)
         except InputError as error:
             return unscored(row, error.within(row.place))
         except NoiseSenseError as error:
@@ -130,6 +125,17 @@ def result_of(
         unanswered=line.unanswered,
         usage=line.usage,
         judge=line.judge,
+    )
+
+
+def scored_by(chosen: Choices, verdicts: Verdicts, line: ResultLine | None = None) -> Score:
+    """The score by the choices, or else as the line says. Raises as `noisesense.score`."""
+    line = line or ResultLine()
+    return score(
+        verdicts,
+        definition=chosen["definition"] or line.definition,
+        empty=chosen["empty"] or line.empty,
+        undetermined=chosen["undetermined"] or line.undetermined,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from itertools import islice
+import shutil
+from collections.abc import Callable, Generator, Iterable
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,30 +17,92 @@ from noisesense.errors import InputError
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import Partition
-from noisesense.scoring.results import Result, write_results
+from noisesense.scoring.results import Result
 from noisesense.utf8 import encodable
 from noisesense_adapters.datasets.files import pyarrow
+from noisesense_adapters.datasets.lock import refused
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import Row
 
 _BATCH = 500
+Add = Callable[[Result], object]
 
 
-def write_parquet(path: Path, results: Iterator[Result]) -> None:
-    """Write the results in batches; the file appears whole or not at all."""
-    pa, pq = pyarrow(), pyarrow("pyarrow.parquet")
-    schema = _schema(pa)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+@contextmanager
+def results_file(path: Path) -> Generator[Add, None, None]:
+    """Takes results one by one; the file appears whole at the end, or not at all.
+
+    For whoever holds the file's lock: what a killed run left of its own is removed.
+
+    Raises:
+        InputError: the file cannot be written. What is raised inside stays as it is.
+    """
+    real = Path(os.path.realpath(path))
+    ours = re.compile(rf"\.{re.escape(real.name[:40])}\.[0-9a-f]{{12}}")
+    temporary = real.with_name(f".{real.name[:40]}.{secrets.token_hex(6)}")
+    stack = ExitStack()
     try:
-        with pq.ParquetWriter(temporary, schema) as writer:
-            while batch := [result.to_dict() for result in islice(results, _BATCH)]:
-                writer.write_table(_table(pa, batch, schema))
-        temporary.replace(path)
-    except OSError as error:
-        got = error.strerror or str(error)
-        raise InputError("a file that can be written", got, where=str(path)) from error
+        with _refusals(path):
+            for left in filter(lambda file: ours.fullmatch(file.name), real.parent.iterdir()):
+                left.unlink(missing_ok=True)
+            add = stack.enter_context(_KINDS[path.suffix.lower()](temporary))
+
+        def guarded(result: Result) -> None:
+            with _refusals(path):
+                add(result)
+
+        yield guarded
+        with _refusals(path):
+            stack.close()
+            if real.exists():
+                shutil.copymode(real, temporary)
+            temporary.replace(real)
     finally:
+        with suppress(OSError):
+            stack.close()
         temporary.unlink(missing_ok=True)
+
+
+def write_file(path: Path, results: Iterable[Result]) -> None:
+    """Raises `InputError`, see `results_file`."""
+    with results_file(path) as add:
+        for result in results:
+            add(result)
+
+
+@contextmanager
+def _refusals(path: Path) -> Generator[None, None, None]:
+    try:
+        yield
+    except OSError as error:
+        raise refused(path, error) from error
+
+
+@contextmanager
+def _jsonl(path: Path) -> Generator[Add, None, None]:
+    with path.open("x", encoding="utf-8", newline="\n") as file:
+        yield lambda result: file.write(f"{result.to_json()}\n")
+
+
+@contextmanager
+def _parquet(path: Path) -> Generator[Add, None, None]:
+    pa, pq = pyarrow(), pyarrow("pyarrow.parquet")
+    schema, batch = _schema(pa), list[dict[str, Any]]()
+
+    with pq.ParquetWriter(path, schema) as writer:
+
+        def write() -> None:
+            writer.write_table(_table(pa, batch, schema))
+            batch.clear()
+
+        def add(result: Result) -> None:
+            batch.append(result.to_dict())
+            if len(batch) == _BATCH:
+                write()
+
+        yield add
+        if batch:
+            write()
 
 
 def _schema(pa: Any) -> Any:
@@ -49,16 +112,10 @@ def _schema(pa: Any) -> Any:
     claim = {"text": text, "entailed_by": positions, "undetermined": positions}
     sample = {"user_input": text, "response": text, "reference": text}
     fields = {
-        "id": text,
-        "cluster": text,
-        "judge": text,
-        "definition": text,
-        "empty": text,
-        "undetermined": text,
-        "relevant": real,
-        "irrelevant": real,
+        **dict.fromkeys(("id", "cluster", "judge", "definition", "empty", "undetermined"), text),
+        **dict.fromkeys(MODES, real),
         "status": pa.struct(dict.fromkeys(MODES, text)),
-        "bounds": pa.struct({"relevant": pa.list_(real), "irrelevant": pa.list_(real)}),
+        "bounds": pa.struct(dict.fromkeys(MODES, pa.list_(real))),
         "partition": pa.struct(dict.fromkeys(Partition._fields, whole)),
         "unanswered": whole,
         "usage": pa.struct({**dict.fromkeys(Usage.__dataclass_fields__, whole), "cost": real}),
@@ -83,18 +140,7 @@ def _table(pa: Any, batch: list[dict[str, Any]], schema: Any) -> Any:
         return pa.Table.from_pylist(json.loads(text), schema=schema)
 
 
-_KINDS: dict[str, Callable[[Path, Iterator[Result]], object]] = {
-    ".jsonl": write_results,
-    ".parquet": write_parquet,
-}
-
-
-def write_file(path: Path, results: Iterator[Result]) -> None:
-    _KINDS[path.suffix.lower()](path, results)
-
-
-def holds_something(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
+_KINDS = {".jsonl": _jsonl, ".parquet": _parquet}
 
 
 @contextmanager

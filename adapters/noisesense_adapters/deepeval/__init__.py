@@ -11,7 +11,6 @@ from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("deepeval"):
     from noisesense_adapters.deepeval.llm import DeepEvalLLM
-    from noisesense_adapters.deepeval.metric import NoiseSensitivityMetric
-    from noisesense_adapters.deepeval.robustness import NoiseRobustnessMetric
+    from noisesense_adapters.deepeval.metric import NoiseRobustnessMetric, NoiseSensitivityMetric
 
 __all__ = ["DeepEvalLLM", "NoiseRobustnessMetric", "NoiseSensitivityMetric"]

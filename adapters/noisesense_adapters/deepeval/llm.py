@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
@@ -15,14 +15,15 @@ from deepeval.models import DeepEvalBaseLLM
 from pydantic import BaseModel
 
 from noisesense import Judge, JudgeError, ReplyError, Usage
+from noisesense.judging.protocol import Choice
 from noisesense_adapters.toolbox.failures import call_model
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.replies import (
     NOT_JSON,
     fitted,
-    read,
     read_reply,
+    read_word,
     spelled_out,
     usage_of,
 )
@@ -70,8 +71,7 @@ class DeepEvalLLM:
         # Else a model of DeepEval's own reads its text by itself: of a key given twice it takes
         # the last, and in a reply that is cut short a draft.
         by_itself = self._native and not self._enforces_schema
-        self._takes_schema = not by_itself and _may_take_schema(method)
-        self._in_threads = False
+        self._takes_schema = not by_itself and "schema" in inspect.signature(method).parameters
         self.name: str = str(self._llm.get_model_name() or type(self._llm).__name__)
         self.identity = identity(model=self._llm)
 
@@ -80,12 +80,31 @@ class DeepEvalLLM:
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        text = prompt if self._enforces_schema else spelled_out(prompt, schema)
-        return await call_model(self._reply(text, schema), self.name, self._explain)
+        enforced = self._enforces_schema
+        text = prompt if enforced else spelled_out(prompt, schema)
+        content, usage = await self._reply(text, _reading(schema) if enforced else schema)
+        if isinstance(content, schema):
+            return content, usage
+        if content is None or isinstance(content, str):
+            return read_reply(content or "", schema, usage), usage
+        content = content.model_dump() if isinstance(content, BaseModel) else content
+        return fitted(content, schema, usage), usage
 
-    async def _reply(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        form = _reading(schema) if self._enforces_schema else schema
-        return await _read(await self._ask(prompt, form), schema)
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The reply's length is the model's own affair."""
+        content, usage = await self._reply(prompt, None)
+        return Choice(read_word(str(content or ""), words, usage)), usage
+
+    async def _reply(self, prompt: str, schema: type[BaseModel] | None) -> tuple[Any, Usage]:
+        """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
+        returned = await call_model(self._ask(prompt, schema), self.name, self._explain)
+        if not isinstance(returned, tuple):
+            return returned, Usage(calls=1)
+        content, cost = cast("tuple[object, object]", returned)
+        # An EvaluationCost is a float; its value is None where the price is unknown.
+        price = getattr(cost, "value", cost)
+        price = float(price) if isinstance(price, (int, float)) else None
+        return content, replace(usage_of(cost), cost=price)
 
     def _explain(self, error: BaseException) -> JudgeError | None:
         if any(_INVALID_JSON in str(each) for each in (error, error.__cause__)):
@@ -95,36 +114,16 @@ class DeepEvalLLM:
         # DeepEval's own words, on a missing key for example, name the setting and hold no secret.
         return JudgeError(str(error)) if isinstance(error, DeepEvalError) else None
 
-    async def _ask(self, prompt: str, schema: type[BaseModel]) -> object:
-        if self._takes_schema:
-            try:
-                return await self._call(prompt, schema=schema)
-            except TypeError as error:
-                # Any other TypeError was raised inside the model.
-                if self._native or "schema" not in str(error):
-                    raise
-                self._takes_schema = False
-        return await self._call(prompt)
-
-    async def _call(self, prompt: str, **options: Any) -> object:
+    async def _ask(self, prompt: str, schema: type[BaseModel] | None) -> object:
+        options = {"schema": schema} if schema is not None and self._takes_schema else {}
+        blocking = partial(self._llm.generate, prompt, **options)
         if self._blocking:
-            return self._llm.generate(prompt, **options)
-        if not self._in_threads:
-            try:
-                reply = self._llm.a_generate(prompt, **options)
-                return await reply if inspect.isawaitable(reply) else reply
-            except NotImplementedError:
-                # The model has only a synchronous side.
-                self._in_threads = True
-        return await in_thread(partial(self._llm.generate, prompt, **options))
-
-
-def _may_take_schema(method: Callable[..., Any]) -> bool:
-    try:
-        parameters = inspect.signature(method).parameters.values()
-    except (TypeError, ValueError):
-        return True
-    return any(p.name == "schema" or p.kind is p.VAR_KEYWORD for p in parameters)
+            return blocking()
+        try:
+            reply = self._llm.a_generate(prompt, **options)
+            return await reply if inspect.isawaitable(reply) else reply
+        except NotImplementedError:  # it has only a synchronous side
+            return await in_thread(blocking)
 
 
 @lru_cache(maxsize=64)
@@ -138,63 +137,19 @@ def _reading(schema: type[S]) -> type[S]:
     return cast("type[S]", type(schema.__name__, (schema,), members))
 
 
-async def _read(returned: object, schema: type[S]) -> tuple[S, Usage]:
-    """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
-    content, usage = returned, Usage(calls=1)
-    if isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2:
-        content, cost = cast("tuple[object, object]", returned)
-        # An EvaluationCost is a float; its value is None where the price is unknown.
-        price = getattr(cost, "value", cost)
-        usage = replace(
-            usage_of(cost), cost=float(price) if isinstance(price, (int, float)) else None
-        )
-    if isinstance(content, schema):
-        return content, usage
-    if content is None or isinstance(content, str):
-        return await read(content or "", schema, usage), usage
-    if isinstance(content, BaseModel):
-        content = content.model_dump()
-    if isinstance(content, Mapping):
-        return fitted(dict(cast("Mapping[str, Any]", content)), schema, usage), usage
-    kind = type(content).__name__
-    raise JudgeError(f"the model returned type {kind}, expected text, a dict or a pydantic object")
-
-
-def judge_of(
-    model: str | DeepEvalBaseLLM | None,
-    store: Any,
-    options: Mapping[str, Any] | None,
-    *,
-    blocking: bool,
-) -> Judge:
-    """The `LLMJudge` over a model.
+def judge_of(metric: Any) -> Judge:
+    """The `LLMJudge` over a metric's model, one for all metrics with the same.
 
     Raises:
         DeepEvalError: the model cannot be made, e.g. its key is not configured.
         InputError: an option `LLMJudge` does not take.
     """
+    model, blocking = metric.model, not metric.async_mode
     # A model that is only named is made from DeepEval's settings. They are another object once a
     # key or the default provider has changed in the environment; `DeepEvalLLM` keeps the old
     # one, so that its id stays its own.
     settings = None if isinstance(model, DeepEvalBaseLLM) else id(get_settings())
-    return judge_over(
-        "DeepEval's default model" if model is None else model,
-        partial(DeepEvalLLM, model, blocking=blocking),
-        ("deepeval", blocking, settings),
-        store=store,
-        options=options,
-    )
-
-
-def model_name(judge: Judge | None, model: str | DeepEvalBaseLLM | None) -> str | None:
-    """What DeepEval shows as the evaluation model; None if no model can be made."""
-    if judge is not None:
-        return type(judge).__name__
-    if isinstance(model, str):
-        return model
-    try:
-        return DeepEvalLLM(model).name
-    except DeepEvalError:
-        if model is not None:
-            raise
-        return None
+    name = "DeepEval's default model" if model is None else model
+    bridge = partial(DeepEvalLLM, model, blocking=blocking)
+    key, options = ("deepeval", blocking, settings), metric.judge_options
+    return judge_over(name, bridge, key, store=metric.store, options=options)

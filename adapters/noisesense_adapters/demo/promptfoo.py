@@ -136,7 +136,13 @@ def _test(run: ExampleRun, recording: Path) -> dict[str, Any]:
 
 def _pair(row: dict[str, Any]) -> Pair:
     scores: dict[str, Any] = row.get("namedScores") or {}
-    values = [scores.get(f"noise_sensitivity_{mode}") for mode in MODES]
+    # Of another definition than the default with its name at the end.
+    values = [
+        next(
+            (scores[name] for name in scores if name.startswith(f"noise_sensitivity_{mode}")), None
+        )
+        for mode in MODES
+    ]
     if values == [None, None]:
         # Not undefined but failed: Promptfoo turns an exception into a reason.
         grading: dict[str, Any] = row.get("gradingResult") or {}

@@ -44,7 +44,7 @@ def _evaluate(ragas: Any, group: Sequence[ExampleRun], judge: RecordedJudge) -> 
     dataset = ragas.EvaluationDataset.from_list([ragas_row(run.example.sample) for run in group])
     result = ragas.evaluate(dataset, metrics=metrics, show_progress=False, raise_exceptions=True)
     return {
-        run.key: Pair(*(_figure(row[f"noise_sensitivity(mode={mode})"]) for mode in MODES))
+        run.key: Pair(*(_figure(row[f"{metric.name}(mode={metric.mode})"]) for metric in metrics))
         for run, row in zip(group, result.scores, strict=True)
     }
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from pydantic import BaseModel
 
 from noisesense.errors import InputError
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     check_complete,
     json_form,
-    read,
+    read_reply,
+    read_word,
     spelled_out,
     usage_of,
 )
@@ -32,14 +33,14 @@ S = TypeVar("S", bound=BaseModel)
 _REASONS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI, Anthropic, Ollama
 
 
-async def _read(message: object, schema: type[S]) -> tuple[S, Usage]:
-    """The message's tool call or text as an instance of ``schema``."""
+def _complete(message: object) -> tuple[str, Usage]:
+    """The tool call or text, and what it cost. Raises `ReplyError` if it is cut short."""
     usage = usage_of(message)
     metadata = cast("Mapping[str, Any]", getattr(message, "response_metadata", None) or {})
     extra = cast("Mapping[str, Any]", getattr(message, "additional_kwargs", None) or {})
     reasons = [metadata.get(name) for name in _REASONS]
     check_complete(usage, *reasons, refusal=extra.get("refusal"))
-    return await read(_text_of(message), schema, usage), usage
+    return _text_of(message), usage
 
 
 def _text_of(message: object) -> str:
@@ -130,6 +131,18 @@ class LangChainLLM:
         reply = self._reply(self._model, spelled_out(prompt, schema), schema, in_words=True)
         return await call_model(reply, self.name)
 
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The reply's length is the model's own affair."""
+        return await call_model(self._choice(prompt, words), self.name)
+
+    async def _choice(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        message = await ask_either(
+            partial(self._model.ainvoke, prompt, config=self._config),
+            partial(self._model.invoke, prompt, config=self._config),
+        )
+        text, usage = _complete(message)
+        return Choice(read_word(text, words, usage)), usage
+
     async def _reply(
         self, model: Runnable[Any, Any], prompt: str, schema: type[S], *, in_words: bool = False
     ) -> tuple[S, Usage]:
@@ -139,7 +152,8 @@ class LangChainLLM:
         )
         self._in_words = self._in_words or in_words
         whole = cast("dict[str, object]", result) if isinstance(result, dict) else {"raw": result}
-        return await _read(whole.get("raw"), schema)
+        text, usage = _complete(whole.get("raw"))
+        return read_reply(text, schema, usage), usage
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from noisesense import DefinitionName, Empty, Undetermined
+from typing_extensions import Unpack
+
 from noisesense.errors import NoiseSenseError, describe
-from noisesense_adapters.datasets.evaluator import (
+from noisesense_adapters.datasets.model import structured_llm
+from noisesense_adapters.toolbox.evaluate import (
+    Arguments,
     Figure,
-    Modes,
+    Mean,
     RowEvaluator,
-    mean_sentence,
-    plain,
+    mean_of,
     rows_of,
 )
-from noisesense_adapters.datasets.model import structured_llm
-from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.given import plain
 
 with needs_extra("langfuse"):
     from langfuse import Evaluation
@@ -50,21 +51,7 @@ _USUAL = {
 }
 
 
-def noise_sensitivity(
-    *,
-    judge: Any = None,
-    model: Any = None,
-    mode: Modes = "both",
-    definition: DefinitionName = "ragas",
-    empty: Empty = "undefined",
-    undetermined: Undetermined = "none",
-    store: Any = None,
-    judge_options: Mapping[str, Any] | None = None,
-    contexts: Column | None = None,
-    reference: Column | None = None,
-    response: Column | None = None,
-    user_input: Column | None = None,
-) -> Evaluator:
+def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     """An evaluator for ``run_experiment(evaluators=[…])``.
 
     It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from one judging.
@@ -74,42 +61,16 @@ def noise_sensitivity(
     that could not be evaluated has ``noise_sensitivity_error``.
 
     Args:
-        judge: a `noisesense.Judge`, or the path of a recording.
-        model: ``"provider:model"``, a LangChain chat model, or a `noisesense.StructuredLLM` such
-            as ``OpenAILLM(model, client=AsyncOpenAI())`` with the client of `langfuse.openai`.
-        mode: ``"relevant"``, ``"irrelevant"`` or ``"both"``.
-        definition: see `noisesense.score`.
-        empty: likewise.
-        undetermined: likewise.
-        store: a `VerdictStore`, or the path of one, that keeps the model's replies.
-        judge_options: further arguments of `LLMJudge`.
-        contexts: where an item holds the retrieved texts or documents: a name, a dotted path such
-            as ``"output.retrieval.documents"``, or a function of the row (a dict of ``input``,
-            ``output``, ``expected_output`` and ``metadata``). By default ``contexts``,
-            ``context`` or ``documents`` of the output, then of the metadata.
-        reference: likewise; by default the expected output, or its ``answer``.
-        response: likewise; by default the output, or its ``answer``.
-        user_input: likewise; by default the input, or its ``question``.
+        arguments: see `noisesense_adapters.toolbox.evaluate.Arguments`. ``model`` may be
+            ``OpenAILLM(model, client=AsyncOpenAI())`` with the client of `langfuse.openai`. By
+            default the contexts are ``contexts``, ``context`` or ``documents`` of the output, then
+            of the metadata; a function of the row gets a dict of ``input``, ``output``,
+            ``expected_output`` and ``metadata``.
 
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
-    rows = RowEvaluator(
-        _USUAL,
-        structured_llm,
-        judge=judge,
-        model=model,
-        mode=mode,
-        definition=definition,
-        empty=empty,
-        undetermined=undetermined,
-        store=store,
-        judge_options=judge_options,
-        contexts=contexts,
-        reference=reference,
-        response=response,
-        user_input=user_input,
-    )
+    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
 
     async def noise_sensitivity(
         *,
@@ -124,16 +85,15 @@ def noise_sensitivity(
             row |= {"metadata": metadata, "input": input}
             evaluated = await rows.evaluate(row, f"item with the input {describe(input)}")
         except NoiseSenseError as error:
-            name = "noise_sensitivity_error"
+            name = rows.name("error")
             return [Evaluation(name=name, value=str(error), data_type="CATEGORICAL")]
-        return [_evaluation(figure) for figure in evaluated.figures()]
+        return [_evaluation(figure, rows.name(figure.mode)) for figure in evaluated.figures()]
 
     vars(noise_sensitivity)["rows"] = rows
     return noise_sensitivity
 
 
-def _evaluation(figure: Figure) -> Evaluation:
-    name = f"noise_sensitivity_{figure.mode}"
+def _evaluation(figure: Figure, name: str) -> Evaluation:
     if figure.value is None:
         return Evaluation(
             name=f"{name}_status",
@@ -166,21 +126,21 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
         *, item_results: Sequence[ExperimentItemResult], **_: Any
     ) -> list[Evaluation]:
         summary = rows.summary(map(_row, item_results))
-        evaluations: list[Evaluation] = []
-        for mode in rows.modes:
-            figures, comment = summary.mode(mode), mean_sentence(summary, mode)
-            name = f"noise_sensitivity_{mode}_mean"
-            if figures is not None and figures.mean is not None:
-                evaluations.append(Evaluation(name=name, value=figures.mean, comment=comment))
-                continue
-            name = f"{name}_status"
-            status = "undetermined" if figures is not None and figures.bounds else "undefined"
-            evaluations.append(
-                Evaluation(name=name, value=status, comment=comment, data_type="CATEGORICAL")
-            )
-        return evaluations
+        return [_mean(mean_of(summary, mode), rows) for mode in rows.modes]
 
     return noise_sensitivity_run
+
+
+def _mean(mean: Mean, rows: RowEvaluator) -> Evaluation:
+    name = rows.name(f"{mean.mode}_mean")
+    if mean.value is None:
+        return Evaluation(
+            name=f"{name}_status",
+            value=mean.status,
+            comment=mean.sentence,
+            data_type="CATEGORICAL",
+        )
+    return Evaluation(name=name, value=mean.value, comment=mean.sentence)
 
 
 def _row(result: ExperimentItemResult) -> dict[str, Any]:

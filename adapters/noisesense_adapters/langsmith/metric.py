@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from noisesense import DefinitionName, Empty, Undetermined
+from typing_extensions import Unpack
+
 from noisesense.errors import describe
-from noisesense_adapters.datasets.evaluator import Modes, RowEvaluator, mean_sentence, rows_of
 from noisesense_adapters.datasets.model import structured_llm
-from noisesense_adapters.datasets.rows import Column
+from noisesense_adapters.toolbox.evaluate import Arguments, RowEvaluator, mean_of, rows_of
 
 Evaluator = Callable[..., Awaitable[list[dict[str, Any]]]]
 SummaryEvaluator = Callable[..., list[dict[str, Any]]]
@@ -38,21 +38,7 @@ _USUAL = {
 }
 
 
-def noise_sensitivity(
-    *,
-    judge: Any = None,
-    model: Any = None,
-    mode: Modes = "both",
-    definition: DefinitionName = "ragas",
-    empty: Empty = "undefined",
-    undetermined: Undetermined = "none",
-    store: Any = None,
-    judge_options: Mapping[str, Any] | None = None,
-    contexts: Column | None = None,
-    reference: Column | None = None,
-    response: Column | None = None,
-    user_input: Column | None = None,
-) -> Evaluator:
+def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     """An evaluator for ``evaluate``, ``aevaluate`` and wherever openevals' evaluators go.
 
     It gives one result for each mode, ``noise_sensitivity_relevant`` and
@@ -60,22 +46,10 @@ def noise_sensitivity(
     better**. An undefined or undetermined score is None, and the comment says why.
 
     Args:
-        judge: a `noisesense.Judge`, the path of a recording, or a chat model, as in openevals.
-        model: ``"provider:model"``, a LangChain chat model, or a `noisesense.StructuredLLM`.
-        mode: ``"relevant"``, ``"irrelevant"`` or ``"both"``.
-        definition: see `noisesense.score`.
-        empty: likewise.
-        undetermined: likewise.
-        store: a `VerdictStore`, or the path of one, that keeps the model's replies.
-        judge_options: further arguments of `LLMJudge`.
-        contexts: where a row holds the retrieved texts or documents: a name, a dotted path such
-            as ``"outputs.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
-            ``outputs``, ``reference_outputs`` and openevals' other arguments). By default
-            ``contexts``, ``context`` or ``documents`` of the outputs, then of the inputs.
-        reference: likewise; by default ``answer``, ``output`` or ``reference`` of the reference
-            outputs.
-        response: likewise; by default ``answer``, ``output`` or ``response`` of the outputs.
-        user_input: likewise; by default ``question``, ``input`` or ``query`` of the inputs.
+        arguments: see `noisesense_adapters.toolbox.evaluate.Arguments`. ``judge`` may also be a
+            chat model, as in openevals. By default the contexts are ``contexts``, ``context`` or
+            ``documents`` of the outputs, then of the inputs; a function of the row gets a dict of
+            ``inputs``, ``outputs``, ``reference_outputs`` and openevals' other arguments.
 
     Returns:
         An async function. It raises where a row cannot be evaluated, which LangSmith shows as
@@ -84,24 +58,9 @@ def noise_sensitivity(
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
-    if hasattr(judge, "ainvoke") and model is None:
-        judge, model = None, judge
-    rows = RowEvaluator(
-        _USUAL,
-        structured_llm,
-        judge=judge,
-        model=model,
-        mode=mode,
-        definition=definition,
-        empty=empty,
-        undetermined=undetermined,
-        store=store,
-        judge_options=judge_options,
-        contexts=contexts,
-        reference=reference,
-        response=response,
-        user_input=user_input,
-    )
+    if hasattr(arguments.get("judge"), "ainvoke") and arguments.get("model") is None:
+        arguments["model"] = arguments.pop("judge", None)
+    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
 
     # Not by name only: older versions of LangSmith refuse that.
     async def noise_sensitivity(
@@ -117,7 +76,7 @@ def noise_sensitivity(
         evaluated = await rows.evaluate({**row, **kwargs}, place)
         return [
             {
-                "key": f"noise_sensitivity_{figure.mode}",
+                "key": rows.name(figure.mode),
                 "score": figure.value,
                 "comment": figure.reason,
                 "metadata": figure.metadata,
@@ -150,16 +109,10 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
         names = ("inputs", "outputs", "reference_outputs")
         columns = zip(inputs, outputs, reference_outputs, strict=True)
         summary = rows.summary([dict(zip(names, values, strict=True)) for values in columns])
-        results: list[dict[str, Any]] = []
-        for mode in rows.modes:
-            figures = summary.mode(mode)
-            results.append(
-                {
-                    "key": f"noise_sensitivity_{mode}_mean",
-                    "score": None if figures is None else figures.mean,
-                    "comment": mean_sentence(summary, mode),
-                }
-            )
-        return results
+        means = [mean_of(summary, mode) for mode in rows.modes]
+        return [
+            {"key": rows.name(f"{mean.mode}_mean"), "score": mean.value, "comment": mean.sentence}
+            for mean in means
+        ]
 
     return noise_sensitivity_summary

@@ -6,30 +6,19 @@ import asyncio
 import json
 import math
 import os
-import threading
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError, describe
-from noisesense.judging.calls import (
-    CallRunner,
-    LoopLimit,
-    ModelCall,
-    RunningTotals,
-    SampleRun,
-    digest,
-    gather_all,
-    identity_of,
-    model_name,
-)
-from noisesense.judging.plan import Answers, Decomposer, Premise
-from noisesense.judging.planned import Plan, PlannedJudge, check_plan
-from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget
-from noisesense.judging.protocol import Entailment, StructuredLLM, Usage
+from noisesense.judging.calls import Calls, ModelCall, SampleRun, Totals, digest, identity_of
+from noisesense.judging.llm import LLMJudge
+from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan
+from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense_adapters.local.model import NLIModel
 from noisesense_adapters.toolbox.sentences import sentences
 
@@ -101,96 +90,39 @@ class LocalJudge(PlannedJudge):
             expected = "a folder, a name, or an object with `entails(premises, claims)`"
             raise InputError(expected, type(classifier).__name__, where="classifier")
         self.threshold = threshold
-        llm, totals = _Bridge(classifier), RunningTotals()
-        runner = CallRunner(llm, llm.name, _VERSION, store, LoopLimit(_AT_ONCE), totals)
-        by = "sentences"
-        finder: _Sentences | _Decomposer = _Sentences()
+        llm, by = _Bridge(classifier), "sentences"
+        self._finder: LLMJudge | None = None
         if claims is not None:
-            name = model_name(claims, None, needed=store is not None)
-            limit = LoopLimit(max_concurrency)
-            calls = CallRunner(claims, name, DEFAULT_PROMPTS.version, store, limit, totals)
-            finder = _Decomposer(Decomposer(calls, DEFAULT_PROMPTS, Budget(), 2))
-            by = f"{name}-{digest(identity_of(claims))[:8]}"
-        self._classifier = _Checker(runner, threshold)
-        super().__init__(
-            finder,
-            self._classifier,
-            runner,
-            plan=plan,
-            settings=f"threshold={threshold} claims={by}",
-        )
+            self._finder = LLMJudge(claims, store=store, max_concurrency=max_concurrency)
+            by = f"{self._finder.model}-{digest(identity_of(claims))[:8]}"
+        calls = Calls(llm, llm.name, _VERSION, store, _AT_ONCE)
+        super().__init__(calls, plan=plan, settings=f"threshold={threshold} claims={by}")
 
-    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
-        """As of the base, with the probabilities."""
-        check = self._classifier.probabilities
-        found, usage, unanswered = await self._cells(texts, claims, check, _BLANK)
-        cells = [[None if p is None else p >= self.threshold for p in row] for row in found]
-        known = [[None if p == _BLANK else p for p in row] for row in found]
-        return Entailment(cells, usage, unanswered, known)
-
-
-_BLANK = -1.0
-"""Of a blank text, which no classifier is asked about: below every threshold."""
-
-
-class _Sentences:
-    """Each sentence is a claim."""
-
-    async def claims(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        return sentences(text)
-
-
-class _Decomposer(NamedTuple):
-    """A model finds the claims; its calls are kept as its own."""
-
-    inner: Decomposer
-
-    async def claims(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        own = SampleRun(run.sample_key, run.label, identity_of(self.inner.runner.llm))
+    async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+        """Each sentence is a claim, or a model finds them; its calls are kept as its own."""
+        if self._finder is None:
+            return sentences(text)
+        own = SampleRun()
         try:
-            return await self.inner.claims(own, which, text, question)
+            return await self._finder.find(own, which, text, question)
         finally:
             run.usage += own.usage
+            self._calls.add(Totals(own.usage))
+
+    async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
+        """What reaches the threshold is a yes; without a finite probability there is no answer."""
+        if not claims:
+            return []
+        given: list[list[float | None]] = [[None] * len(claims)]
+        prompt = json.dumps([text, list(claims)], ensure_ascii=False)
+        await self._calls.ask(run, ModelCall([prompt], Probabilities, partial(_read, given)))
+        return [Finding(None if p is None else p >= self.threshold, p) for p in given[-1]]
 
 
 class Probabilities(BaseModel):
     """One for each claim; None where there is no answer."""
 
     probabilities: list[float | None]
-
-
-class _Checker(NamedTuple):
-    """Asks for probabilities, and takes those that reach the threshold for a yes."""
-
-    runner: CallRunner
-    threshold: float
-
-    async def verify(
-        self, run: SampleRun, step: str, premises: Sequence[Premise]
-    ) -> list[Answers]:
-        found = await self.probabilities(run, step, premises)
-        return [
-            {claim: None if p is None else p >= self.threshold for claim, p in of.items()}
-            for of in found
-        ]
-
-    async def probabilities(
-        self, run: SampleRun, step: str, premises: Sequence[Premise]
-    ) -> list[dict[int, float | None]]:
-        async def one(premise: Premise) -> dict[int, float | None]:
-            if not premise.claims:
-                return {}
-            given: list[list[float | None]] = [[None] * len(premise.claims)]
-            prompt = json.dumps([premise.text, [*premise.claims.values()]], ensure_ascii=False)
-            call = ModelCall(step, prompt, Probabilities, partial(_read, given))
-
-            async def only(_: int) -> ModelCall[Probabilities, Probabilities]:
-                return call
-
-            await self.runner.call(run, range(1), only)
-            return dict(zip(premise.claims, given[-1], strict=True))
-
-        return await gather_all(one(premise) for premise in premises)
 
 
 def _read(given: list[list[float | None]], reply: Probabilities) -> Probabilities | None:
@@ -200,7 +132,7 @@ def _read(given: list[list[float | None]], reply: Probabilities) -> Probabilitie
 
 
 class _Request(NamedTuple):
-    premises: list[str]
+    premise: str
     claims: list[str]
     done: Future[list[float | None]]
 
@@ -213,47 +145,29 @@ class _Bridge:
         name: object = getattr(classifier, "name", None)
         self.name = name if isinstance(name, str) and name else type(classifier).__name__
         self.identity = identity_of(cast("StructuredLLM", classifier))
-        self._lock = threading.Lock()
-        self._waiting: list[_Request] = []
-        self._working = False
+        self._waiting: deque[_Request] = deque()
+        self._thread = ThreadPoolExecutor(1, "noisesense-local")
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         premise, claims = json.loads(prompt)
-        request = _Request([premise] * len(claims), claims, Future())
-        with self._lock:
-            self._waiting.append(request)
-            if not self._working:
-                self._working = True
-                threading.Thread(target=self._work, name="noisesense-local", daemon=True).start()
+        request = _Request(premise, claims, Future())
+        self._waiting.append(request)
+        self._thread.submit(self._work)
         found = await asyncio.wrap_future(request.done)
         return schema(probabilities=found), Usage(calls=1)
 
     def _work(self) -> None:
-        while True:
-            with self._lock:
-                taken = self._next()
-                if not taken:
-                    self._working = False
-                    return
-            self._answer([each for each in taken if each.done.set_running_or_notify_cancel()])
-
-    def _next(self) -> list[_Request]:
-        """As many as fill a few batches: an interrupt loses no more than these."""
-        most, pairs, count = 4 * getattr(self._classifier, "batch_size", 16), 0, 0
-        while count < len(self._waiting) and pairs < most:
-            pairs += len(self._waiting[count].claims)
-            count += 1
-        taken, self._waiting = self._waiting[:count], self._waiting[count:]
-        return taken
+        """Some of those that wait, as many as fill a few batches: an interrupt loses no more."""
+        most, taken = 4 * getattr(self._classifier, "batch_size", 16), list[_Request]()
+        while self._waiting and sum(len(each.claims) for each in taken) < most:
+            taken.append(self._waiting.popleft())
+        self._answer([each for each in taken if each.done.set_running_or_notify_cancel()])
 
     def _answer(self, requests: list[_Request]) -> None:
         """Where all together fail, each by itself: one bad text spoils no other's answer."""
-        if not requests:
-            return
-        premises = [premise for each in requests for premise in each.premises]
-        claims = [claim for each in requests for claim in each.claims]
+        pairs = [(each.premise, claim) for each in requests for claim in each.claims]
         try:
-            found = iter(self._asked(premises, claims))
+            found = iter(self._asked(pairs))
         except Exception as error:  # noqa: BLE001 - it is raised where it is awaited
             if len(requests) == 1:
                 requests[0].done.set_exception(error)
@@ -264,29 +178,27 @@ class _Bridge:
         for each in requests:
             each.done.set_result([next(found) for _ in each.claims])
 
-    def _asked(self, premises: list[str], claims: list[str]) -> list[float | None]:
-        failure: JudgeError
+    def _asked(self, pairs: list[tuple[str, str]]) -> list[float | None]:
+        if not pairs:
+            return []
         try:
-            found: Any = list(self._classifier.entails(premises, claims))
+            found = list(self._classifier.entails(*map(list, zip(*pairs, strict=True))))
         except JudgeError:
             raise
         except Exception as error:  # noqa: BLE001 - it may quote the texts: only its kind is told
-            failure = JudgeError(f"the classifier {self.name} failed ({type(error).__name__})")
+            problem = type(error).__name__
         else:
-            return [_checked(each, self.name) for each in _of_length(found, claims, self.name)]
-        raise failure
+            if len(found) == len(pairs):
+                return [self._checked(each) for each in found]
+            given = f"{len(found)} probabilities for {len(pairs)} pairs"
+            raise JudgeError(f"{self.name} gave {given}")
+        raise JudgeError(f"the classifier {self.name} failed ({problem})")
 
-
-def _of_length(found: list[Any], claims: list[str], name: str) -> list[Any]:
-    if len(found) != len(claims):
-        raise JudgeError(f"{name} gave {len(found)} probabilities for {len(claims)} pairs")
-    return found
-
-
-def _checked(value: Any, name: str) -> float | None:
-    number = math.nan if value is None else float(value)
-    if not math.isfinite(number):
-        return None
-    if not -1e-6 <= number <= 1 + 1e-6:
-        raise JudgeError(f"{name} gave {number:g} where a probability from 0 to 1 is expected")
-    return min(max(number, 0.0), 1.0)
+    def _checked(self, value: Any) -> float | None:
+        number = math.nan if value is None else float(value)
+        if not math.isfinite(number):
+            return None
+        if not -1e-6 <= number <= 1 + 1e-6:
+            expected = "where a probability from 0 to 1 is expected"
+            raise JudgeError(f"{self.name} gave {number:g} {expected}")
+        return min(max(number, 0.0), 1.0)

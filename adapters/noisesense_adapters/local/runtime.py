@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from noisesense.errors import InputError
 from noisesense_adapters.local.forms import Form
 from noisesense_adapters.toolbox.extras import needs_extra
-
-
-class Runtime(Protocol):
-    """What runs a model."""
-
-    eos: str
-    limit: int | None
-    labels: dict[int, str]
-    revision: str
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without the marks around it."""
-        ...
-
-    def encode(self, texts: Sequence[str], pairs: Sequence[str] | None) -> list[Any]:
-        """Inputs of the model, whole."""
-        ...
-
-    def logits(self, inputs: Sequence[Any]) -> list[list[float]]:
-        """Of each input the columns of its head. Raises `RuntimeError` or `IndexError`."""
-        ...
-
 
 FormOf = Callable[[Mapping[str, Any]], Form]
 
@@ -40,41 +20,41 @@ FormOf = Callable[[Mapping[str, Any]], Form]
 def load(model: str, form_of: FormOf, device: str | None) -> tuple[Runtime, Form]:
     """The model, and how it is asked. Raises as `noisesense_adapters.local.NLIModel`."""
     folder = Path(model)
-    onnx = next(
-        (p for p in (folder / "model.onnx", folder / "onnx/model.onnx") if p.exists()), None
-    )
-    if (
-        onnx is not None
-        and not any(folder.glob("*.safetensors"))
-        and not any(folder.glob("*.bin"))
-    ):
-        return _Onnx.load(folder, onnx, form_of, device)
-    with needs_extra("local", "torch", "transformers"):
-        import_module("torch")  # without it transformers names classes of its own
-        logging: Any = import_module("transformers").logging
-    quiet = logging.get_verbosity()
-    logging.set_verbosity_error()
-    failure: InputError
+    found = [path for path in (folder / "model.onnx", folder / "onnx/model.onnx") if path.exists()]
+    hint = "a folder with config.json, weights and tokenizer, or a name on the Hub"
+    by, make = "transformers", partial(_Torch.load, model, form_of, device)
+    if found and not [*folder.glob("*.safetensors"), *folder.glob("*.bin")]:
+        by, make = "ONNX Runtime", partial(_Onnx.load, folder, found[0], form_of, device)
+        hint = "a folder with config.json, tokenizer.json and model.onnx"
     try:
-        return _Torch.load(model, form_of, device)
+        return make()
     except (ImportError, InputError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever a file that is no model leads to
-        hint = "a folder with config.json, weights and tokenizer, or a name on the Hub"
-        failure = _unloadable(model, "transformers", error, hint)
-    finally:
-        logging.set_verbosity(quiet)
+        got = f"{type(error).__name__}: {[*str(error).strip().splitlines(), ''][0][:200]}"
+        failure = InputError(f"a model that {by} can load", got, where=model, hint=hint)
     raise failure
 
 
-def _unloadable(model: str, by: str, error: Exception, hint: str) -> InputError:
-    first, *_ = str(error).strip().splitlines() or [""]
-    got = f"{type(error).__name__}: {first[:200]}"
-    return InputError(f"a model that {by} can load", got, where=model, hint=hint)
+@contextmanager
+def _quiet(logging: Any) -> Generator[None, None, None]:
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
 
 
 class _Torch:
-    """A model of transformers."""
+    """A model of transformers.
+
+    Attributes:
+        eos: the mark that ends a text.
+        labels: of the columns.
+        limit: tokens of one input; None where nothing says it.
+        revision: the commit on the Hub; empty for a folder.
+    """
 
     def __init__(self, model: Any, tokenizer: Any, form: Form) -> None:
         self._model, self._tokenizer, self._form = model, tokenizer, form
@@ -84,9 +64,17 @@ class _Torch:
         self.limit = _limit(tokenizer.model_max_length, model.config.to_dict())
 
     @classmethod
-    def load(cls, name: str, form_of: FormOf, device: str | None) -> tuple[_Torch, Form]:
-        torch: Any = import_module("torch")
-        transformers: Any = import_module("transformers")
+    def load(cls, name: str, form_of: FormOf, device: str | None) -> tuple[Runtime, Form]:
+        with needs_extra("local", "torch", "transformers"):
+            torch: Any = import_module("torch")  # without it transformers has other classes
+            transformers: Any = import_module("transformers")
+        with _quiet(transformers.logging):
+            return cls._loaded(torch, transformers, name, form_of, device)
+
+    @classmethod
+    def _loaded(
+        cls, torch: Any, transformers: Any, name: str, form_of: FormOf, device: str | None
+    ) -> tuple[Runtime, Form]:
         config, _ = transformers.PretrainedConfig.get_config_dict(name)
         form = form_of(config)
         kind: Any = {
@@ -141,11 +129,10 @@ class _Torch:
 class _Onnx:
     """A model exported to ONNX, with its ``tokenizer.json``."""
 
-    eos: str
     revision = ""
 
-    def __init__(self, session: Any, tokenizer: Any, config: Mapping[str, Any]) -> None:
-        self._session, self._tokenizer = session, tokenizer
+    def __init__(self, session: Any, tokenizer: Any, config: Mapping[str, Any], eos: str) -> None:
+        self._session, self._tokenizer, self.eos = session, tokenizer, eos
         self._names = [each.name for each in session.get_inputs()]
         self._pad = config.get("pad_token_id") or 0
         labels = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
@@ -155,32 +142,24 @@ class _Onnx:
     @classmethod
     def load(
         cls, folder: Path, path: Path, form_of: FormOf, device: str | None
-    ) -> tuple[_Onnx, Form]:
+    ) -> tuple[Runtime, Form]:
         with needs_extra("local-onnx", "onnxruntime", "tokenizers", "numpy"):
             import_module("numpy")
             onnxruntime: Any = import_module("onnxruntime")
             tokenizers: Any = import_module("tokenizers")
-        try:
-            config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
-            tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-            wanted = ["CPUExecutionProvider"]
-            if device not in (None, "cpu"):
-                wanted.insert(0, "CUDAExecutionProvider")
-            session = onnxruntime.InferenceSession(str(path), providers=wanted)
-        except Exception as error:  # noqa: BLE001 - whatever a file that is no model leads to
-            hint = "a folder with config.json, tokenizer.json and model.onnx"
-            raise _unloadable(str(folder), "ONNX Runtime", error, hint) from None
+        config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
         form = form_of(config)
         if form.head != "columns":
             hint = "load its weights with transformers (the extra local)"
-            raise InputError(
-                "a sequence classifier", str(config["model_type"]), where=str(path), hint=hint
-            )
+            got = str(config["model_type"])
+            raise InputError("a sequence classifier", got, where=str(path), hint=hint)
+        tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        found = cls(session, tokenizer, config)
-        found.eos = _eos(folder)
-        return found, form
+        wanted = ["CUDAExecutionProvider"] * (device not in (None, "cpu"))
+        providers = [*wanted, "CPUExecutionProvider"]
+        session = onnxruntime.InferenceSession(str(path), providers=providers)
+        return cls(session, tokenizer, config, _eos(folder)), form
 
     def count(self, texts: Sequence[str]) -> list[int]:
         encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
@@ -210,6 +189,9 @@ class _Onnx:
         except Exception as error:  # noqa: BLE001 - its own kinds, one for each cause
             raise RuntimeError(type(error).__name__) from None
         return cast("list[list[float]]", found.astype(float).tolist())
+
+
+Runtime = _Torch | _Onnx
 
 
 def _limit(of_tokenizer: int | None, config: Mapping[str, Any]) -> int | None:

@@ -7,21 +7,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import PrivateAttr
+from typing_extensions import Unpack
 
-from noisesense import DefinitionName, Empty, Undetermined
-from noisesense.errors import describe
-from noisesense_adapters.datasets.evaluator import Figure, Modes, RowEvaluator
-from noisesense_adapters.datasets.rows import Column
+from noisesense import DefinitionName, Empty, Result, Summary, Undetermined, Verdicts, summarize
+from noisesense import score as scored
+from noisesense.errors import InputError, describe
 from noisesense_adapters.mlflow.llm import bridge
 from noisesense_adapters.mlflow.sample import USUAL, row_of
+from noisesense_adapters.toolbox.evaluate import (
+    Arguments,
+    Evaluated,
+    Figure,
+    Modes,
+    RowEvaluator,
+    suffix,
+)
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.running import run_blocking
 
 with needs_extra("mlflow"):
+    from mlflow import search_traces
     from mlflow.entities import AssessmentSource, Feedback
     from mlflow.genai.judges.utils import get_default_model
     from mlflow.genai.scorers import Scorer
 
+_NAME, _SCORED = "noise_sensitivity", "noisesense.scored"
+_FIELDS = ("mode", "definition", "empty", "undetermined")
 _COSTS = {
     "cost": "mlflow.assessment.judgeCost",
     "input_tokens": "mlflow.assessment.judgeInputTokens",
@@ -33,35 +44,26 @@ class NoiseSensitivity(Scorer):
     """Noise sensitivity of each row, from 0 to 1. **Lower is better.**
 
     It gives the feedback ``noise_sensitivity/relevant`` and ``noise_sensitivity/irrelevant``,
-    with a rationale, from one judging. An undefined or undetermined score is None, which MLflow
-    shows and leaves out of the mean.
+    with a rationale, from one judging; of another definition ``noise_sensitivity_paper/relevant``.
+    An undefined or undetermined score is None, which MLflow shows and leaves out of its mean: see
+    `run_summary` for the mean of a run with open scores.
 
     Args:
-        judge: a `noisesense.Judge`, or the path of a recording.
-        model: a model URI of MLflow (by default MLflow's default for judges), a LangChain chat
-            model, or a `noisesense.StructuredLLM`.
-        mode: ``"relevant"``, ``"irrelevant"`` or ``"both"``.
-        definition: see `noisesense.score`.
-        empty: likewise.
-        undetermined: likewise.
-        store: a `VerdictStore`, or the path of one, that keeps the model's replies.
-        judge_options: further arguments of `LLMJudge`.
-        contexts: where a row holds the retrieved texts or documents: a name, a dotted path such
-            as ``"outputs.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
-            ``outputs``, ``expectations``, ``retrieved`` and ``trace``). By default what the
+        name: of the scorer; by default with the definition, if it is not ``"ragas"``.
+        aggregations: MLflow's own, as ``description`` and ``timeout``.
+        arguments: see `noisesense_adapters.toolbox.evaluate.Arguments`. ``model`` is a model URI
+            of MLflow, by default its default for judges. By default the contexts are what the
             top-level retriever spans of the trace returned, else ``contexts``,
-            ``retrieved_contexts`` or ``documents`` of the outputs, then of the inputs.
-        reference: likewise; by default ``expected_response`` of the expectations, and nothing
-            else.
-        response: likewise; by default the outputs, or their ``response`` or ``answer``.
-        user_input: likewise; by default the inputs' ``question``, ``query`` or ``input``.
-        scorer: MLflow's own fields: ``name``, ``aggregations``, ``description``, ``timeout``.
+            ``retrieved_contexts`` or ``documents`` of the outputs, then of the inputs; the
+            reference is ``expected_response`` of the expectations and nothing else. A function
+            of the row gets a dict of ``inputs``, ``outputs``, ``expectations``, ``retrieved``
+            and ``trace``.
 
     Raises:
         InputError: an unknown mode, definition or place, or something beside a judge.
     """
 
-    name: str = "noise_sensitivity"
+    name: str = _NAME
     mode: Modes = "both"
     definition: DefinitionName = "ragas"
     empty: Empty = "undefined"
@@ -71,41 +73,19 @@ class NoiseSensitivity(Scorer):
     def __init__(
         self,
         *,
-        judge: Any = None,
-        model: Any = None,
-        mode: Modes = "both",
-        definition: DefinitionName = "ragas",
-        empty: Empty = "undefined",
-        undetermined: Undetermined = "none",
-        store: Any = None,
-        judge_options: Mapping[str, Any] | None = None,
-        contexts: Column | None = None,
-        reference: Column | None = None,
-        response: Column | None = None,
-        user_input: Column | None = None,
-        **scorer: Any,
+        name: str | None = None,
+        aggregations: Any = None,
+        description: str | None = None,
+        timeout: float | None = None,
+        **arguments: Unpack[Arguments],
     ) -> None:
-        if judge is None and model is None:
-            model = get_default_model()
-        fields: dict[str, Any] = {**scorer, "mode": mode, "definition": definition}
-        rows = RowEvaluator(
-            USUAL,
-            bridge,
-            judge=judge,
-            model=model,
-            mode=mode,
-            definition=definition,
-            empty=empty,
-            undetermined=undetermined,
-            store=store,
-            judge_options=judge_options,
-            contexts=contexts,
-            reference=reference,
-            response=response,
-            user_input=user_input,
-        )
-        fields.update(empty=empty, undetermined=undetermined)
-        super().__init__(**fields)
+        if arguments.get("judge") is None and arguments.get("model") is None:
+            arguments["model"] = get_default_model()
+        rows = RowEvaluator(USUAL, bridge, **arguments)
+        own = {"aggregations": aggregations, "description": description, "timeout": timeout}
+        fields: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+        fields |= {name: arguments[name] for name in _FIELDS if name in arguments}
+        super().__init__(name=name or _NAME + suffix(rows.definition), **fields)
         self._rows = rows
 
     # MLflow hands over what is named here; a whole session is not what this scores.
@@ -126,7 +106,9 @@ class NoiseSensitivity(Scorer):
         name = getattr(getattr(trace, "info", None), "trace_id", None)
         place = f"inputs {describe(inputs)}" if name is None else f"trace {name}"
         evaluated = run_blocking(self._rows.evaluate(row, place))
-        return [self._feedback(figure) for figure in evaluated.figures()]
+        figures = evaluated.figures()
+        figures[0].metadata["scored"] = _as_scored(evaluated)
+        return [self._feedback(figure) for figure in figures]
 
     def _feedback(self, figure: Figure) -> Feedback:
         metadata = {
@@ -143,3 +125,46 @@ class NoiseSensitivity(Scorer):
             source=AssessmentSource(source_type="LLM_JUDGE", source_id=judge),
             metadata=metadata,
         )
+
+
+def _as_scored(evaluated: Evaluated) -> dict[str, Any]:
+    """What `run_summary` scores again: the verdicts without their texts."""
+    score = evaluated.score
+    return {
+        "definition": score.definition,
+        "empty": score.empty,
+        "undetermined": score.undetermined,
+        "verdicts": score.verdicts.to_matrices(),
+    }
+
+
+def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
+    """The means of a run's rows as ranges, with intervals.
+
+    MLflow's own mean is over the rows that have a number: the easy ones, where a judge left
+    verdicts open. Here every row counts: an undetermined one by its bounds, and failed and
+    undefined ones are counted apart.
+
+    Args:
+        run_id: ``mlflow.genai.evaluate(…).run_id``.
+        name: of the scorer.
+
+    Raises:
+        InputError: the run has no feedback of that scorer.
+    """
+    results: list[Result] = []
+    for trace in search_traces(run_id=run_id, return_type="list"):
+        for assessment in trace.info.assessments or ():
+            metadata: Mapping[str, str] = assessment.metadata or {}
+            if assessment.name == name and assessment.error is not None:
+                results.append(Result(trace.info.trace_id, error=assessment.error.error_message))
+            elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
+                results.append(_result(trace.info.trace_id, json.loads(metadata[_SCORED])))
+    if not results:
+        raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
+    return summarize(results)
+
+
+def _result(trace: str, given: dict[str, Any]) -> Result:
+    verdicts = Verdicts.from_matrices(**given.pop("verdicts"))
+    return Result(trace, scored(verdicts, **given))

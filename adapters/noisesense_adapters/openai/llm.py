@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.identity import check_address, endpoint, identity
@@ -130,6 +130,13 @@ def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
 S = TypeVar("S", bound=BaseModel)
 
 _FORMS = ("json_schema", "json_object", "text")  # from the strictest to what all endpoints know
+# To ask for a word: with probabilities, without, and for models that know no such limit (those
+# that think first would reach it before they reply).
+_WAYS: tuple[dict[str, Any], ...] = (
+    {"max_tokens": 8, "logprobs": True, "top_logprobs": 10},
+    {"max_tokens": 8},
+    {},
+)
 _TIMEOUT, _MAX_RETRIES = 60.0, 2
 
 
@@ -192,7 +199,7 @@ class OpenAILLM:
             timeout=_TIMEOUT if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
-        self._form = 0
+        self._form = self._way = 0
 
     def __repr__(self) -> str:
         return f"OpenAILLM({self.name!r})"
@@ -233,6 +240,32 @@ class OpenAILLM:
             except RequestRefusedError:
                 continue
         raise AssertionError("the last form returns or raises")
+
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`: with the words' probabilities, where the endpoint has them."""
+        from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
+
+        for way in range(self._way, len(_WAYS)):
+            request = {"model": self.model, **_WAYS[way], **self._params}
+            request["messages"] = [{"role": "user", "content": prompt}]
+            try:
+                return await call_model(
+                    self._choice(request, way, words),
+                    self.name,
+                    has_other_form=way + 1 < len(_WAYS),
+                )
+            except RequestRefusedError:
+                continue
+        raise AssertionError("the last way returns or raises")
+
+    async def _choice(
+        self, request: dict[str, Any], way: int, words: Sequence[str]
+    ) -> tuple[Choice, Usage]:
+        from noisesense_adapters.toolbox.replies import read_choice
+
+        completion = await self._send(request)
+        self._way = max(self._way, way)
+        return read_choice(completion, words)
 
     async def _reply(self, request: dict[str, Any], form: int, schema: type[S]) -> tuple[S, Usage]:
         from noisesense_adapters.toolbox.replies import read_completion

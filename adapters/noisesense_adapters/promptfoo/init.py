@@ -20,9 +20,8 @@ def write_example(folder: str | os.PathLike[str], force: bool = False) -> list[P
     the files written. Raises `InputError` and writes none if one is there without ``force``.
     """
     folder = Path(folder)
-    contents = {path.name: path.read_bytes() for path in sorted(_TEMPLATES.iterdir())}
-    contents["noise_sensitivity.py"] = _SHIM.encode()
-    files = {folder / name: content for name, content in contents.items()}
+    files = {folder / path.name: path.read_bytes() for path in sorted(_TEMPLATES.iterdir())}
+    files[folder / "noise_sensitivity.py"] = _SHIM.encode()
     existing = [path.name for path in files if path.exists()]
     if existing and not force:
         raise InputError(

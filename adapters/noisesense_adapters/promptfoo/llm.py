@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, Literal
 
-from noisesense.errors import InputError, JudgeError, describe
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from noisesense.errors import InputError, JudgeError, located
 from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import judge_once
+from noisesense.verdicts.model import Model
 from noisesense.verdicts.sample import Sample
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
@@ -19,40 +22,36 @@ from noisesense_adapters.toolbox.identity import check_address
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.running import run_blocking
 
-_DEFAULT_MODEL = "gpt-4.1-mini"
-_SYNONYMS = {"baseURL": "baseUrl", "apiBaseUrl": "baseUrl", "apiKeyEnvar": "apiKeyEnv"}
-_LLM = {"timeout": "timeout", "maxRetries": "max_retries"}
-_JUDGE = {
-    "plan": "plan",
-    "votes": "votes",
-    "maxConcurrency": "max_concurrency",
-    "chunksPerCall": "chunks_per_call",
-    "maxReasks": "max_reasks",
-}
-_Arguments = tuple[tuple[str, Any], ...]
-_KNOWN = ("model", "baseUrl", "apiKeyEnv", "temperature", "store", *_LLM, *_JUDGE)
+_OF_THE_CLIENT = {"timeout", "max_retries"}
+_OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 
 
-@dataclass(frozen=True)
-class _Endpoint:
-    """A model at an OpenAI-compatible endpoint, and how it judges."""
+class _Settings(Model):
+    """What ``config.judge`` takes: a model at an OpenAI-compatible endpoint, how it is asked."""
 
-    model: str
-    base_url: str | None = None  # None: OpenAI's own
-    api_key: str | None = field(default=None, repr=False)
-    temperature: float | None = None  # None: the model's own
+    model_config = ConfigDict(alias_generator=to_camel, strict=True)
+
+    model: str = "gpt-4.1-mini"
+    base_url: str | None = None
+    api_key_env: Any = None  # never shown: a key may stand there
+    temperature: float | None = Field(None, ge=0)
+    timeout: float = Field(60.0, ge=0)
+    max_retries: int = Field(2, ge=0)
     store: str | None = None
-    llm: _Arguments = ()
-    judge: _Arguments = ()
+    check: Literal["list", "each", "auto"] | None = None
+    plan: Literal["lazy", "full"] | None = None
+    votes: int | None = Field(None, ge=1)
+    max_concurrency: int | None = Field(None, ge=1)
+    max_reasks: int | None = Field(None, ge=0)
 
 
 def judge(
-    fields: dict[str, Any], config: dict[str, Any], context: dict[str, Any], *, metric: Hashable
+    sample: Sample, config: dict[str, Any], context: dict[str, Any], *, metric: Hashable
 ) -> Judgement:
     """Ask a model about the assertion's sample: ``config.judge``, the grader, or OpenAI.
 
     Args:
-        fields: of the sample.
+        sample: the assertion's.
         config: the assertion's.
         context: Promptfoo's.
         metric: see `judge_once`. Different assertions of one process on a sample judge it once.
@@ -61,125 +60,53 @@ def judge(
         InputError: something is missing or wrong.
         JudgeError: the model could not be called, or gave no usable list of claims.
     """
-    sample, endpoint = Sample.model_validate(fields), _endpoint(config, context)
-    client = ChatClient(
-        api_key=endpoint.api_key or "", base_url=endpoint.base_url or "", **dict(endpoint.llm)
-    )
-    params = {} if endpoint.temperature is None else {"temperature": endpoint.temperature}
-    bridge = partial(OpenAILLM, endpoint.model, client=client, params=params)
-    try:
-        llm_judge = judge_over(
-            "promptfoo", bridge, endpoint, store=endpoint.store, options=dict(endpoint.judge)
-        )
-    except InputError as error:
-        name = next((key for key, name in _JUDGE.items() if name == error.where), error.where)
-        own = InputError(error.expected, error.got, where=name, hint=error.hint)
-        raise own.within("config.judge") from None
-    return run_blocking(judge_once(llm_judge, sample, metric=metric))
-
-
-def check_judge_settings(config: dict[str, Any], context: dict[str, Any]) -> None:
-    """Raises what `judge` would raise before it asks: a wrong setting, no model, no key."""
-    _endpoint(config, context)
-
-
-def _endpoint(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:
-    endpoint = _chosen(config, context)
-    endpoint = replace(
-        endpoint,
-        base_url=endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or None,
-        api_key=endpoint.api_key or os.environ.get("OPENAI_API_KEY") or None,
-    )
-    if endpoint.base_url:
-        check_address(endpoint.base_url, "config.judge.baseUrl, or OPENAI_BASE_URL")
-    # At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
-    # "anthropic:messages:…", and OpenAI should not get the texts.
-    if not endpoint.base_url and ":" in endpoint.model and not endpoint.model.startswith("ft:"):
-        raise InputError(
-            "openai:chat:MODEL",
-            "a model of another provider",
-            where="config.judge",
-            hint="give its OpenAI-compatible endpoint as config.judge.baseUrl",
-        )
-    if not endpoint.api_key:
+    settings, key = _chosen(config, context)
+    address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
+    key = key or _named_key(settings.api_key_env) or os.environ.get("OPENAI_API_KEY")
+    if address:
+        check_address(address, "config.judge.baseUrl, or OPENAI_BASE_URL")
+    model = _name(settings.model, address)
+    if not key:
         raise JudgeError(
             "no API key. Hint: export OPENAI_API_KEY or put it in .env, or name another variable"
             " as config.judge.apiKeyEnv; an endpoint without keys takes any text"
         )
-    return endpoint
+    client_options = settings.model_dump(include=_OF_THE_CLIENT)
+    client = ChatClient(api_key=key, base_url=address, **client_options)
+    params = {} if settings.temperature is None else {"temperature": settings.temperature}
+    bridge = partial(OpenAILLM, model, client=client, params=params)
+    options = settings.model_dump(include=_OF_THE_JUDGE, exclude_none=True)
+    with located("config.judge"):
+        judge = judge_over(
+            "promptfoo", bridge, (settings, address, key), store=settings.store, options=options
+        )
+    return run_blocking(judge_once(judge, sample, metric=metric))
 
 
-def _chosen(config: dict[str, Any], context: dict[str, Any]) -> _Endpoint:
-    if config.get("judge") is not None:
-        return _from_judge(config["judge"])
-    options = as_object(as_object(context.get("test")).get("options"))
-    graders = {
-        "config.grading.provider": as_object(config.get("grading")).get("provider"),
-        "test.options.provider": options.get("provider"),
-    }
-    for where, grader in graders.items():
-        if grader is not None:
-            return _from_grader(grader, where)
-    if os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"):
-        return _Endpoint(_DEFAULT_MODEL)
-    raise InputError(
-        "verdicts, or a model to judge by",
-        "neither",
-        where="config",
-        hint="give verdicts, a recording or judge; or export OPENAI_API_KEY (a shell's variables"
-        " and .env reach a Python assertion, env: in promptfooconfig.yaml does not)",
-    )
+def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any]:
+    """How to ask, and the key where the grader holds it."""
+    judge: Any = config.get("judge")
+    grader = as_object(as_object(context.get("test")).get("options")).get("provider")
+    if judge is None and grader is not None:
+        return _of_grader(grader, "test.options.provider")
+    if judge is None and not {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & {*os.environ}:
+        hint = (
+            "give verdicts, a recording or judge; or export OPENAI_API_KEY (a shell's variables"
+            " and .env reach a Python assertion, env: in promptfooconfig.yaml does not)"
+        )
+        raise InputError("verdicts, or a model to judge by", "neither", where="config", hint=hint)
+    with located("config.judge"):
+        if {"apiKey", "api_key", "key"} & as_object(judge).keys():
+            expected = "the name of the key's environment variable as apiKeyEnv"
+            hint = "Promptfoo writes config into its results, so no key belongs there"
+            raise InputError(expected, "a key", hint=hint)
+        given: Any = {} if judge is None else {"model": judge} if isinstance(judge, str) else judge
+        if given != as_object(given):
+            raise InputError("an object or a model's name", type(judge).__name__)
+        return _Settings.model_validate(given), None
 
 
-def _from_judge(value: Any) -> _Endpoint:
-    where = "config.judge"
-    if isinstance(value, str):
-        return _Endpoint(_model(value, where))
-    if not isinstance(value, dict):
-        got = type(value).__name__
-        raise InputError("an object or a model's name", got, where=where)
-    settings = _settings(cast("dict[str, Any]", value), where)
-    name = settings.get("apiKeyEnv")
-    return _Endpoint(
-        model=_model(settings.get("model", _DEFAULT_MODEL), f"{where}.model"),
-        base_url=_text(settings.get("baseUrl"), f"{where}.baseUrl"),
-        api_key=None if name is None else _key(name, f"{where}.apiKeyEnv"),
-        temperature=settings.get("temperature"),
-        store=_text(settings.get("store"), f"{where}.store"),
-        llm=_renamed(settings, _LLM),
-        judge=_renamed(settings, _JUDGE),
-    )
-
-
-def _settings(values: dict[str, Any], where: str) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    for key, value in values.items():
-        if key in ("apiKey", "api_key", "key"):
-            raise InputError(
-                "the name of the key's environment variable as apiKeyEnv",
-                f"{key!r}",
-                where=where,
-                hint="Promptfoo writes config into its results, so no key belongs there",
-            )
-        name = _SYNONYMS.get(key, key)
-        if name not in _KNOWN:
-            hint = f"known are {', '.join(_KNOWN)}"
-            raise InputError("only known settings", f"{key!r}", where=where, hint=hint)
-        if isinstance(value, (dict, list)):
-            got = "a list" if isinstance(value, list) else "an object"
-            raise InputError("a single value", got, where=f"{where}.{name}")
-        settings[name] = value
-    for name in ("timeout", "maxRetries", "temperature"):
-        value = settings.get(name, 1)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-            raise InputError("a number of 0 or more", describe(value), where=f"{where}.{name}")
-    retries = settings.get("maxRetries", 0)
-    if not float(retries).is_integer():
-        raise InputError("a whole number", describe(retries), where=f"{where}.maxRetries")
-    return settings
-
-
-def _from_grader(value: Any, where: str) -> _Endpoint:
+def _of_grader(value: Any, where: str) -> tuple[_Settings, Any]:
     """A provider as Promptfoo writes it: ``openai:chat:MODEL`` or ``{id, config}``."""
     grader = as_object(value)
     grader = as_object(grader.get("text")) or grader
@@ -187,45 +114,39 @@ def _from_grader(value: Any, where: str) -> _Endpoint:
     if not isinstance(name, str) or not name.startswith("openai:"):
         hint = "name a model at any OpenAI-compatible endpoint in config.judge"
         raise InputError("openai:chat:MODEL", "another provider", where=where, hint=hint)
-    settings = as_object(grader.get("config"))
-    key, host = settings.get("apiKey"), settings.get("apiHost")
-    if key is None and settings.get("apiKeyEnvar") is not None:
-        key = _key(settings["apiKeyEnvar"], f"{where}.config.apiKeyEnvar")
-    base_url = settings.get("apiBaseUrl") or (f"https://{host}/v1" if host else None)
-    return _Endpoint(
-        _model(name, where),
-        base_url=_text(base_url, f"{where}.config.apiBaseUrl"),
-        api_key=_text(key, f"{where}.config.apiKey"),
-    )
+    given = as_object(grader.get("config"))
+    address, host = given.get("apiBaseUrl"), given.get("apiHost")
+    address = address or (f"https://{host}/v1" if host else None)
+    with located(f"{where}.config"):
+        settings = {"model": name, "baseUrl": address, "apiKeyEnv": given.get("apiKeyEnvar")}
+        return _Settings.model_validate(settings), given.get("apiKey")
 
 
-def _model(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InputError("a model's name", type(value).__name__, where=where)
-    name = value.strip()
+def _name(model: str, address: str) -> str:
+    """Without the provider that Promptfoo names it by.
+
+    At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
+    "anthropic:messages:…", and OpenAI should not get the texts.
+    """
+    name = model.strip()
     if name.startswith("openai:"):
         name = name.removeprefix("openai:").removeprefix("chat:")
-    if not name or name.startswith(("embedding:", "completion:", "responses:", "realtime:")):
-        raise InputError("openai:chat:MODEL", "another kind of model", where=where)
+    others = ("embedding:", "completion:", "responses:", "realtime:")
+    elsewhere = ":" in name and not address and not name.startswith("ft:")
+    if not name or elsewhere or name.startswith(others):
+        got = "a model of another provider or kind" if name else "no name"
+        hint = "give the OpenAI-compatible endpoint of another as config.judge.baseUrl"
+        raise InputError("openai:chat:MODEL", got, where="config.judge", hint=hint)
     return name
 
 
-def _key(name: Any, where: str) -> str:
+def _named_key(name: Any) -> str | None:
+    """The key in the variable of that name. The name is not shown: a key may stand there."""
     key = os.environ.get(name) if isinstance(name, str) else None
-    if not key:
-        # The name is not shown: a key may stand where its name belongs.
+    if name is not None and not key:
         raise JudgeError(
-            f"{where}: the environment variable it names is not set. Hint: export it in the shell"
-            " or put it in .env; env: in promptfooconfig.yaml does not reach a Python assertion"
+            "config.judge.apiKeyEnv: the environment variable it names is not set. Hint: export it"
+            " in the shell or put it in .env; env: in promptfooconfig.yaml does not reach a Python"
+            " assertion"
         )
     return key
-
-
-def _text(value: Any, where: str) -> str | None:
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise InputError("a non-empty text", type(value).__name__, where=where)
-    return value
-
-
-def _renamed(settings: dict[str, Any], names: dict[str, str]) -> _Arguments:
-    return tuple((names[key], value) for key, value in settings.items() if key in names)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
 from noisesense.scoring.definitions import MODES, Mode
@@ -23,34 +22,58 @@ _NO_THIRD_OUTCOME = (
 
 
 def as_result(
-    score: Score,
-    mode: Mode,
-    max_noise: float,
-    name: str,
-    judgement: Judgement | None,
-    *,
-    chunk_data: list[dict[str, Any]],
-    components: bool,
+    score: Score, mode: Mode, max_noise: float, name: str, judgement: Judgement | None
 ) -> dict[str, Any]:
     """What the assertion returns. An undefined or undetermined value has no named score.
 
-    The web view counts every component as an assertion, so there are none unless asked for.
+    Claims are in the metadata: the web view counts every component as an assertion. Promptfoo
+    averages equal names, so any definition but the default is part of the name.
     """
     gate = score.gate(mode, max_noise)
+    definition = "" if score.definition == "ragas" else f"_{score.definition}"
+    values = {each: score.value(each) for each in MODES}
+    named = {
+        f"{name}_{each}{definition}": value for each, value in values.items() if value is not None
+    }
+    status = score.status(mode)
+    incorrect = [claim.text for claim in score.claims if claim.correct is False]
+    counted = [claim.text for claim in score.claims if getattr(claim, mode)]
+    metadata: dict[str, Any] = {
+        # As Promptfoo's unmerged assertion names them.
+        "mode": mode,
+        "totalClaims": len(score.claims),
+        "incorrectClaimsCount": len(incorrect),
+        "noiseInfluencedClaimsCount": len(counted),
+        "incorrectClaims": incorrect,
+        "noiseInfluencedClaims": counted,
+        "claimAnalyses": [_analysis(score, claim) for claim in score.claims],
+        # Ours.
+        "claims": [claim.sentence for claim in score.claims],
+        "status": "scored" if status == "determined" else status,
+        "gate": gate,
+        "maxNoise": max_noise,
+        "definition": score.definition,
+        "noiseSensitivity": values,
+        "bounds": {each: score.bounds(each) for each in MODES},
+        "partition": score.partition._asdict(),
+        "chunkRelevance": score.chunk_relevance,
+    }
     result: dict[str, Any] = {
         "pass": gate == "pass",
         "score": _certain_robustness(score, mode, gate),
         "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}",
-        "namedScores": {
-            f"{name}_{each}": value for each in MODES if (value := score.value(each)) is not None
-        },
-        "metadata": {**_metadata(score, mode, chunk_data), "gate": gate, "maxNoise": max_noise},
+        "namedScores": named,
+        "metadata": metadata,
     }
-    if components:
-        result["componentResults"] = [_component(claim, mode) for claim in score.claims]
     if judgement is not None:
-        result["metadata"] |= _judging(judgement)
-        result["tokensUsed"] = _tokens(judgement.usage)
+        usage = judgement.usage
+        asked = {"calls": usage.calls, "cachedCalls": usage.cached_calls, "reasks": usage.reasks}
+        metadata["judge"] = {**asked, "unanswered": judgement.unanswered}
+        # In the form that `verdicts` takes, so that what was paid for can be used again.
+        metadata["verdicts"] = judgement.verdicts.model_dump(
+            mode="json", exclude_defaults=True, exclude={"chunks"}
+        )
+        result["tokensUsed"] = _tokens(usage)
     return _writable(result)
 
 
@@ -61,20 +84,13 @@ def as_failure(error: NoiseSenseError) -> dict[str, Any]:
         "pass": False,
         "score": 0.0,
         "reason": f"Noise sensitivity could not be computed{also}:"
-        f" {_in_own_words(str(error)).removesuffix('.')}. {_NO_THIRD_OUTCOME}",
+        f" {str(error).removesuffix('.')}. {_NO_THIRD_OUTCOME}",
         "metadata": {"status": "undetermined" if isinstance(error, ReplyError) else "error"},
     }
     usage: Any = getattr(error, "usage", None)
     if usage is not None:
         result["tokensUsed"] = _tokens(usage)
     return _writable(result)
-
-
-def _in_own_words(message: str) -> str:
-    """With the settings' names in Promptfoo's spelling, but for what stands in quotes."""
-    for name, own in {"max_concurrency": "maxConcurrency", "base_url": "baseUrl"}.items():
-        message = re.sub(rf"(?<!['\"])\b{name}\b", own, message)
-    return message
 
 
 def _certain_robustness(score: Score, mode: Mode, gate: GateOutcome) -> float:
@@ -98,98 +114,30 @@ def _outcome(score: Score, gate: GateOutcome, max_noise: float) -> str:
     return f"{_NO_THIRD_OUTCOME}{hint}"
 
 
-def _component(claim: ClaimOutcome, mode: Mode) -> dict[str, Any]:
-    passes = getattr(claim, mode) is False
-    return {
-        "pass": passes,
-        "score": 1.0 if passes else 0.0,
-        "reason": claim.sentence,
-        # Without one of its own Promptfoo takes it for the parent's, with its metric.
-        "assertion": {"type": "python", "value": f"claim {claim.index}"},
-    }
-
-
-def _metadata(score: Score, mode: Mode, chunk_data: list[dict[str, Any]]) -> dict[str, Any]:
-    status = score.status(mode)
-    incorrect = [claim.text for claim in score.claims if claim.correct is False]
-    counted = [claim.text for claim in score.claims if getattr(claim, mode)]
-    metadata = {
-        # As Promptfoo's unmerged assertion names them.
-        "mode": mode,
-        "totalClaims": len(score.claims),
-        "incorrectClaimsCount": len(incorrect),
-        "noiseInfluencedClaimsCount": len(counted),
-        "incorrectClaims": incorrect,
-        "noiseInfluencedClaims": counted,
-        "claimAnalyses": [_analysis(score, claim, chunk_data) for claim in score.claims],
-        # Ours.
-        "claims": [claim.sentence for claim in score.claims],
-        "status": "scored" if status == "determined" else status,
-        "definition": score.definition,
-        "noiseSensitivity": {each: score.value(each) for each in MODES},
-        "bounds": {each: score.bounds(each) for each in MODES},
-        "partition": score.partition._asdict(),
-        "chunkRelevance": score.chunk_relevance,
-    }
-    if score.undetermined != "none":
-        metadata["undetermined"] = score.undetermined
-    return metadata
-
-
-def _judging(judgement: Judgement) -> dict[str, Any]:
-    usage = judgement.usage
-    return {
-        "judge": {
-            "calls": usage.calls,
-            "cachedCalls": usage.cached_calls,
-            "reasks": usage.reasks,
-            "unanswered": judgement.unanswered,
-        },
-        # In the form that `verdicts` takes, so that what was paid for can be used again.
-        "verdicts": judgement.verdicts.model_dump(
-            mode="json", exclude_defaults=True, exclude={"chunks"}
-        ),
-    }
-
-
-def _analysis(
-    score: Score, claim: ClaimOutcome, chunk_data: list[dict[str, Any]]
-) -> dict[str, Any]:
-    analysis: dict[str, Any] = {
-        "claim": claim.text,
-        "isCorrect": claim.correct,
-        "category": claim.category,
-    }
-    source, chunks = _source(score, claim), score.verdicts.chunks
-    if source is not None:
-        analysis["sourceChunk"] = {
-            **(chunk_data[source] if source < len(chunk_data) else {}),
-            "index": source,
-            "text": chunks[source].text if chunks else "",
-            "relevant": score.chunk_relevance[source],
-        }
+def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
+    analysis: dict[str, Any] = {"claim": claim.text, "isCorrect": claim.correct}
+    analysis["category"] = claim.category
+    chunks, entailing = (
+        score.verdicts.chunks,
+        score.verdicts.response_claims[claim.index].entailed_by,
+    )
+    first = min((*entailing, *claim.undetermined_chunks), default=None)
+    # Where an earlier chunk may entail the claim, too, its source is open.
+    if claim.correct is False and first in entailing:
+        source = {"text": chunks[first].text, "id": chunks[first].id} if chunks else {"text": ""}
+        source = {key: value for key, value in source.items() if value is not None}
+        relevant = score.chunk_relevance[first]
+        analysis["sourceChunk"] = {"index": first, "relevant": relevant, **source}
     return analysis
-
-
-def _source(score: Score, claim: ClaimOutcome) -> int | None:
-    """The first chunk that entails an incorrect claim; None if an earlier chunk may entail it."""
-    entailing = score.verdicts.response_claims[claim.index].entailed_by
-    if claim.correct is not False or not entailing:
-        return None
-    first = min((*entailing, *claim.undetermined_chunks))
-    return first if first in entailing else None
 
 
 def _writable(result: dict[str, Any]) -> dict[str, Any]:
     """As JSON has it. Promptfoo's wrapper writes UTF-8, which halves of surrogate pairs lack."""
-    text = json.dumps(result, ensure_ascii=False)
-    return cast("dict[str, Any]", json.loads(encodable(text)))
+    written: dict[str, Any] = json.loads(encodable(json.dumps(result, ensure_ascii=False)))
+    return written
 
 
 def _tokens(usage: Usage) -> dict[str, int]:
-    return {
-        "total": usage.input_tokens + usage.output_tokens,
-        "prompt": usage.input_tokens,
-        "completion": usage.output_tokens,
-        "numRequests": usage.calls,
-    }
+    prompt, completion = usage.input_tokens, usage.output_tokens
+    tokens = {"total": prompt + completion, "prompt": prompt, "completion": completion}
+    return {**tokens, "numRequests": usage.calls}

@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summarize
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
-from noisesense_adapters.datasets.evaluator import (
-    Modes,
-    RowEvaluator,
-    check_modes,
-    mean_sentence,
-)
-from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.pydantic_evals.llm import PydanticAILLM
+from noisesense_adapters.toolbox.evaluate import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.given import Column
 
 with needs_extra("pydantic-evals", "pydantic_evals"):
+    # Not for types only: pydantic-evals reads them to write a dataset's JSON schema.
+    from pydantic_ai.models import Model
     from pydantic_evals.evaluators import (
         EvaluationReason,
         Evaluator,
@@ -30,9 +27,6 @@ with needs_extra("pydantic-evals", "pydantic_evals"):
         ReportEvaluatorContext,
     )
     from pydantic_evals.reporting.analyses import ReportAnalysis, TableResult
-
-if TYPE_CHECKING:
-    from pydantic_ai.models import Model
 
 _ATTRIBUTE = "noise_sensitivity"
 _OBJECT = "<an object that no file can hold: "
@@ -57,6 +51,7 @@ _USUAL = {
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),
 }
+_TELLING = ("judge", "recording", "model", "contexts", "reference", "response")
 _NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
 
 
@@ -131,12 +126,13 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         """
         place = f"case {describe(ctx.name or ctx.inputs)}"
         row = {name: getattr(ctx, name) for name in _NAMES}
-        evaluated = await self._rows().evaluate(row, place)
+        rows = self._rows()
+        evaluated = await rows.evaluate(row, place)
         lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
-        lines[self.definition] = evaluated.result(ctx.name or "").to_dict()
+        lines[self._title()] = evaluated.result(ctx.name or "").to_dict()
         results: dict[str, EvaluationReason] = {}
         for mode, value, reason, metadata in evaluated.figures():
-            name = f"noise_sensitivity_{mode}"
+            name = rows.name(mode)
             if value is None:
                 results[f"{name}_status"] = EvaluationReason(metadata["status"], reason)
             else:
@@ -146,6 +142,12 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
                 if outcome != "undefined":
                     results[f"{name}_ok"] = EvaluationReason(outcome == "pass", reason)
         return results
+
+    def _title(self) -> str:
+        """Tells its results from those of another evaluator over the same cases."""
+        given = {name: getattr(self, name) for name in _TELLING}
+        told = [f"{name} {value}" for name, value in given.items() if value is not None]
+        return ", ".join([f"definition {self.definition}", *told])
 
     def get_evaluator_version(self) -> str | None:
         """The definition and the version of the prompts."""
@@ -190,7 +192,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 
 @dataclass(repr=False)
 class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
-    """The report's means, from what `NoiseSensitivity` found: one table for each definition.
+    """The report's means, from what `NoiseSensitivity` found: one table for each evaluator.
 
     A mean has its interval and, where verdicts are open, its range; it is empty where they do not
     decide it. Cases that failed are counted, and in no figure.
@@ -199,14 +201,11 @@ class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
     def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
         """The tables. Nothing if no case was evaluated."""
         found = [_lines(case.attributes) for case in ctx.report.cases]
-        definitions = dict.fromkeys(name for lines in found for name in lines)
+        titles = dict.fromkeys(name for lines in found for name in lines)
         failures = [Result(case.name, error="the task failed") for case in ctx.report.failures]
         return [
-            _table(
-                definition,
-                [_result(lines.get(definition)) for lines in found] + failures,
-            )
-            for definition in definitions
+            _table(title, [_result(lines.get(title)) for lines in found] + failures)
+            for title in titles
         ]
 
 
@@ -220,22 +219,23 @@ def _result(line: dict[str, Any] | None) -> Result:
     return Result.from_json(to_json(line))
 
 
-def _table(definition: str, results: list[Result]) -> ReportAnalysis:
+def _table(title: str, results: list[Result]) -> ReportAnalysis:
     summary = summarize(results)
     rows: list[list[str | int | float | bool | None]] = []
     sentences: list[str] = []
     for figures in (summary.relevant, summary.irrelevant):
         if figures is None:
             continue
+        mean = mean_of(summary, figures.mode)
         low, high = figures.bounds or (None, None)
         interval = figures.interval
         ends = (None, None) if interval is None else (interval.low, interval.high)
         counts = (figures.determined, figures.undetermined, figures.undefined, summary.failed)
-        rows.append([figures.mode, figures.mean, low, high, *ends, *counts])
-        sentences.append(mean_sentence(summary, figures.mode))
+        rows.append([figures.mode, mean.value, low, high, *ends, *counts])
+        sentences.append(mean.sentence)
     percent = f"{summary.confidence:.0%}"
     return TableResult(
-        title=f"Noise sensitivity (definition {definition})",
+        title=f"Noise sensitivity ({title})",
         description=" ".join(sentences),
         columns=[
             "mode",

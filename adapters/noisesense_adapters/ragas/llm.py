@@ -6,13 +6,11 @@ import asyncio
 import copy
 import logging
 import weakref
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from contextvars import ContextVar
 from functools import partial
 from types import MethodType
-from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
@@ -22,75 +20,49 @@ from ragas.cache import cacher
 from ragas.llms.base import (
     BaseRagasLLM,
     InstructorBaseRagasLLM,
-    InstructorLLM,
     LangchainLLMWrapper,
 )
-from ragas.llms.litellm_llm import LiteLLMStructuredLLM
-from ragas.run_config import add_retry
 
 from noisesense.errors import InputError, ReplyError
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.langchain.llm import innermost
-from noisesense_adapters.ragas.run import call_slot, current_callbacks, report_tokens
 from noisesense_adapters.toolbox.failures import call_model, completion_in
-from noisesense_adapters.toolbox.identity import described, identity
+from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     check_complete,
-    read,
     read_completion,
+    read_reply,
+    read_word,
     spelled_out,
     usage_of,
 )
-from noisesense_adapters.toolbox.running import ask_either, in_thread, is_about_loops
+from noisesense_adapters.toolbox.running import ask_either, in_thread
 
 S = TypeVar("S", bound=BaseModel)
 
-# An async client keeps the connections of an earlier evaluate(), which had another event loop; a
-# request on one of them is lost, and with it the connection. No pool keeps more than these.
-_MAX_LOST = 100
-
-_Structured = (InstructorLLM, LiteLLMStructuredLLM)
+# The callbacks of the row that is scored. Tasks and threads that the judge starts inherit them.
+row_group: ContextVar[Any] = ContextVar("noisesense_ragas_row_group", default=None)
 
 _quiet: ContextVar[bool] = ContextVar("noisesense_ragas_quiet", default=False)
-
-
-def _not_ours(record: logging.LogRecord) -> bool:
-    return not _quiet.get()
-
-
-for _name in ("instructor", "instructor.v2.retry"):
-    logging.getLogger(_name).addFilter(_not_ours)
-
-
-@contextmanager
-def _without_instructors_log() -> Generator[None, None, None]:
-    """Our own error reports a failed call, without its texts; a repeated call needs no log."""
-    token = _quiet.set(True)
-    try:
-        yield
-    finally:
-        _quiet.reset(token)
+for _name in ("instructor", "instructor.v2.retry"):  # its words hold the prompt; ours do not
+    logging.getLogger(_name).addFilter(lambda _: not _quiet.get())
 
 
 def check_llm(llm: object) -> None:
     """Raises `InputError` for an object that no ragas metric takes as its model."""
     if not isinstance(llm, (BaseRagasLLM, InstructorBaseRagasLLM, BaseLanguageModel)):
-        raise InputError(
-            "one of ragas' models or a LangChain model",
-            type(llm).__name__,
-            where="llm",
-            hint="from ragas.llms import llm_factory; llm_factory('gpt-4o-mini', client=…)",
-        )
+        hint = "from ragas.llms import llm_factory; llm_factory('gpt-4o-mini', client=…)"
+        expected = "one of ragas' models or a LangChain model"
+        raise InputError(expected, type(llm).__name__, where="llm", hint=hint)
 
 
 class RagasLLM:
-    """A ragas model that is asked once a call, without the re-prompting of ragas and instructor.
+    """A ragas model, asked once a call: the judge itself asks again for what is missing.
 
     Clients still repeat requests that failed on the way (429, timeout, …): the openai client
     ``max_retries`` times, a `BaseRagasLLM` as its `RunConfig` says. A blocking client is asked in
-    a thread. No more calls are in flight than the run has workers, and each is reported to
-    ragas' cost counting.
+    a thread.
 
     Args:
         llm: a `BaseRagasLLM` (such as ragas' wrapper of a LangChain model), an instructor model of
@@ -100,95 +72,67 @@ class RagasLLM:
         InputError: anything else.
 
     Attributes:
-        name: the model's name, with its provider if ragas knows it; empty if the model has none.
+        name: the model's name; empty if it has none.
         identity: what else its answers depend on: class, endpoint and options; no key.
     """
 
     def __init__(self, llm: Any) -> None:
         check_llm(llm)
-        self._llm = _asking_once(llm) if isinstance(llm, _Structured) else llm
+        self._llm = _asking_once(llm) if hasattr(llm, "model_args") else llm
         self.name = _name_of(llm)
-        self.identity = _identity_of(llm)
+        self.identity = identity(model=llm)
+        if not isinstance(llm, InstructorBaseRagasLLM):  # which gives objects only
+            self.choose = self._choose
 
     def __repr__(self) -> str:
         return f"RagasLLM({self.name!r})"
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        async with call_slot():
-            if isinstance(self._llm, InstructorBaseRagasLLM):
-                call = self._structured(self._llm, prompt, schema)
-            else:
-                call = self._text(prompt, schema)
-            return await call_model(call, self.name or "the model")
+        model = self.name or "the model"
+        if isinstance(self._llm, InstructorBaseRagasLLM):
+            return await call_model(self._object(prompt, schema), model)
+        text, usage = await call_model(self._text(spelled_out(prompt, schema)), model)
+        return read_reply(text, schema, usage), usage
 
-    async def _structured(
-        self, llm: InstructorBaseRagasLLM, prompt: str, schema: type[S]
-    ) -> tuple[S, Usage]:
-        lost, most = 0, _MAX_LOST if isinstance(llm, _Structured) else 0
-        _drop_connections_of_other_loops(llm)
-        with _without_instructors_log():
-            while True:
-                try:
-                    if getattr(llm, "is_async", True):
-                        reply = await llm.agenerate(prompt, schema)
-                    else:
-                        reply = await in_thread(partial(llm.generate, prompt, schema))
-                    break
-                except Exception as error:
-                    completion = completion_in(error)
-                    if completion is not None:
-                        report_tokens(usage_of(completion), str(getattr(llm, "model", "")))
-                        return await _read_again(completion, schema, lost)
-                    lost += 1
-                    if lost > most or not is_about_loops(error):
-                        raise
+    async def _choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The reply's length is the model's own affair."""
+        text, usage = await call_model(self._text(prompt), self.name or "the model")
+        return Choice(read_word(text, words, usage)), usage
+
+    async def _object(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        _forget_other_loops(self._llm)
+        token = _quiet.set(True)
+        try:
+            if getattr(self._llm, "is_async", True):
+                reply = await self._llm.agenerate(prompt, schema)
+            else:
+                reply = await in_thread(partial(self._llm.generate, prompt, schema))
+        except Exception as error:
+            if (completion := completion_in(error)) is None:
+                raise
+            return await read_completion(completion, schema)
+        finally:
+            _quiet.reset(token)
         # instructor attaches the provider's own reply; ragas' cache does not keep it.
         raw = getattr(reply, "_raw_response", None)
-        cached = raw is None and getattr(llm, "cache", None) is not None
-        usage = Usage(cached_calls=1) if cached else usage_of(raw)
-        report_tokens(usage, str(getattr(raw, "model", None) or getattr(llm, "model", "")))
-        if hasattr(raw, "choices"):
-            return await _read_again(raw, schema, lost)
-        return reply, usage + Usage(calls=lost)
+        if hasattr(raw, "choices"):  # instructor takes a draft in a reply that is cut short
+            return await read_completion(raw, schema)
+        cached = raw is None and getattr(self._llm, "cache", None) is not None
+        return reply, Usage(cached_calls=1) if cached else usage_of(raw)
 
-    async def _text(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        value = StringPromptValue(text=spelled_out(prompt, schema))
-        result = await _generated(self._llm, value, current_callbacks())
-        usage = _usage_of_texts(result)
-        generation = _first(result)
-        if generation is None:
-            raise ReplyError("the model gave no reply", usage)
+    async def _text(self, prompt: str) -> tuple[str, Usage]:
+        value = StringPromptValue(text=prompt)
+        generation, usage = _first(await _generated(self._llm, value, row_group.get()))
         extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
         check_complete(usage, refusal=extra.get("refusal") if extra else None)
-        return await read(str(generation.text), schema, usage), usage
-
-
-async def _read_again(completion: object, schema: type[S], lost: int) -> tuple[S, Usage]:
-    """What instructor has read, or could not: it takes a draft in a reply that is cut short."""
-    reply, usage = await read_completion(completion, schema)
-    return reply, usage + Usage(calls=lost)
-
-
-def _usage_of_texts(result: LLMResult) -> Usage:
-    """Of a LangChain result: from its message, else from what the provider reported."""
-    message = getattr(_first(result), "message", None)
-    if getattr(message, "usage_metadata", None):
-        return usage_of(message)
-    output: dict[str, Any] = result.llm_output or {}
-    return usage_of(output.get("token_usage") or output.get("usage"))
-
-
-def _first(result: LLMResult) -> Any:
-    return result.generations[0][0] if result.generations and result.generations[0] else None
+        return str(generation.text), usage
 
 
 async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     if isinstance(llm, LangchainLLMWrapper):
-        return await ask_either(
-            partial(llm.generate, prompt, callbacks=callbacks),
-            partial(_generated_blocking, llm, prompt, callbacks),
-        )
+        blocking = partial(_blocking, llm, prompt, callbacks)
+        return await ask_either(partial(llm.generate, prompt, callbacks=callbacks), blocking)
     if isinstance(llm, BaseRagasLLM):
         return await llm.generate(prompt, callbacks=callbacks)
     return await ask_either(
@@ -197,52 +141,47 @@ async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLM
     )
 
 
-def _generated_blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
+def _blocking(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     """As ``llm.generate``, which ragas has for event loops only."""
-
-    def call() -> LLMResult | None:  # a function, since ragas logs retries under its name
-        try:
-            if llm.bypass_temperature:  # generate_text ignores it
-                by_model: LLMResult = llm.langchain_llm.generate_prompt(
-                    [prompt], callbacks=callbacks
-                )
-                return by_model
-            by_ragas: LLMResult = llm.generate_text(prompt, callbacks=callbacks)
-            return by_ragas
-        except NotImplementedError:  # an async model; to try again would not help
-            return None
-
-    result: LLMResult | None = add_retry(call, llm.run_config)()
-    if result is None:
-        raise NotImplementedError
+    if llm.bypass_temperature:  # which generate_text does not
+        result: LLMResult = llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)
+    else:
+        result = llm.generate_text(prompt, callbacks=callbacks)
     if not llm.is_finished(result):
-        raise ReplyError(CUT_SHORT, _usage_of_texts(result))
+        raise ReplyError(CUT_SHORT, _first(result)[1])
     return result
 
 
-_loops: WeakKeyDictionary[Any, weakref.ref[asyncio.AbstractEventLoop]] = WeakKeyDictionary()
+_loops: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
-def _drop_connections_of_other_loops(llm: Any) -> None:
-    """Before an async client is first asked in an event loop: forget its idle connections.
+def _forget_other_loops(llm: Any) -> None:
+    """Before an async client is first asked in an event loop: drop its idle connections.
 
     Those of an earlier ``evaluate()`` belong to a loop that is gone: a request on one of them
-    would be sent, paid for, and its reply lost. The clients of OpenAI and Anthropic both keep
-    them in httpx; where another keeps them, the lost request is asked for again.
+    would be sent, paid for, and its reply lost. OpenAI and Anthropic keep them in httpx.
     """
-    client = getattr(getattr(llm, "client", None), "client", None)
-    http = getattr(client, "_client", None)
-    if http is None or not getattr(llm, "is_async", False):
+    http: Any = getattr(getattr(getattr(llm, "client", None), "client", None), "_client", None)
+    loop = weakref.ref(asyncio.get_running_loop())
+    if http is None or not getattr(llm, "is_async", False) or _loops.get(http) == loop:
         return
-    loop = asyncio.get_running_loop()
-    last = _loops.get(http)
-    if last is not None and last() is loop:
-        return
-    _loops[http] = weakref.ref(loop)
+    _loops[http] = loop
     for transport in (getattr(http, "_transport", None), *getattr(http, "_mounts", {}).values()):
         pool: Any = getattr(transport, "_pool", None)
         if isinstance(getattr(pool, "_connections", None), list):
             pool._connections = [each for each in pool._connections if not each.is_idle()]
+
+
+def _first(result: LLMResult) -> tuple[Any, Usage]:
+    """The reply, with its usage from its message or else as the provider reported it."""
+    output: dict[str, Any] = result.llm_output or {}
+    reported = usage_of(output.get("token_usage") or output.get("usage"))
+    if not result.generations or not result.generations[0]:
+        raise ReplyError("the model gave no reply", reported)
+    generation = result.generations[0][0]
+    message = getattr(generation, "message", None)
+    told = getattr(message, "usage_metadata", None)
+    return generation, usage_of(message) if told else reported
 
 
 def _asking_once(llm: Any) -> Any:
@@ -257,25 +196,8 @@ def _asking_once(llm: Any) -> Any:
     return once
 
 
-def _identity_of(llm: Any) -> str:
-    if not isinstance(llm, LangchainLLMWrapper):
-        return identity(model=llm)
-    wrapper: Any = llm
-    wrapped: Any = described(wrapper.langchain_llm)
-    if isinstance(wrapped, dict):
-        # ragas sets both during a call, the temperature unless it is to be bypassed.
-        changed = ("n",) if llm.bypass_temperature else ("n", "temperature")
-        options = cast("dict[str, Any]", wrapped)
-        wrapped = {name: value for name, value in options.items() if name not in changed}
-    return identity(model=wrapped, ragas=(llm.bypass_temperature, llm.bypass_n))
-
-
 def _name_of(llm: Any) -> str:
     model = getattr(llm, "langchain_llm", None) or getattr(llm, "llm", None) or llm
     model = next(iter(innermost(model)), model)
-    for attribute in ("model_name", "model", "model_id", "deployment_name"):
-        name = getattr(model, attribute, None)
-        if isinstance(name, str) and name:
-            provider = getattr(llm, "provider", None)
-            return f"{provider}/{name}" if isinstance(provider, str) and provider else name
-    return ""
+    names = (getattr(model, each, None) for each in ("model_name", "model", "model_id"))
+    return next((each for each in names if isinstance(each, str)), "")

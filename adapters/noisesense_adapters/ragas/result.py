@@ -1,38 +1,25 @@
-"""The number that ragas gets, with the report it comes from, and the figures of a run."""
+"""The number that ragas gets, with the score it comes from, and the figures of a run."""
 
 from __future__ import annotations
 
+import logging
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, cast
 
-from noisesense.errors import InputError, describe
-from noisesense.judging.protocol import Judgement, Usage
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
+from langchain_core.callbacks import BaseCallbackHandler
+
+from noisesense.errors import InputError
+from noisesense.judging.protocol import Judgement
+from noisesense.scoring.definitions import Mode
 from noisesense.scoring.results import Result
-from noisesense.scoring.scoring import Empty, Score, Status, Undetermined
+from noisesense.scoring.scoring import Score, Status
 from noisesense.stats.summarize import summarize as summarize_results
 from noisesense.stats.summary import Summary
+from noisesense_adapters.ragas.sample import row_trace
 
-_NO_REFERENCE_CLAIMS = (
-    "the reference makes no claims, so which chunks are relevant is not known; ragas' own metric "
-    "gives NaN, too"
-)
-_NOT_KNOWN = (
-    "the judge did not say whether the reference makes claims, and ragas' own metric gives NaN "
-    "for one without any"
-)
-
-
-class Choices(NamedTuple):
-    """All in which two metrics over the same verdicts may differ."""
-
-    mode: Mode
-    definition: DefinitionName
-    empty: Empty
-    undetermined: Undetermined
+_log = logging.getLogger("noisesense")
 
 
 class ScoredFloat(float):
@@ -40,8 +27,7 @@ class ScoredFloat(float):
 
     It is `Score.value`, but for one case in which ragas' own metric has no number (definition
     "ragas", ``undetermined="none"``): a response with claims, a reference without any, and a chunk
-    without a label. There this is NaN even where every completion of the verdicts gives the same
-    number; ``score`` has it.
+    without a label.
 
     ``result.scores`` and a `MetricResult` keep it; a pandas column holds plain floats.
 
@@ -65,13 +51,10 @@ class ScoredFloat(float):
 
     @property
     def status(self) -> Status:
-        """Is there a number, and if not, why?
-
-        "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
-        nothing to measure).
-        """
+        """ "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
+        nothing to measure)."""
         status = self.score.status(self.mode)
-        if status == "determined" and _no_number_in_ragas(self.score):
+        if status == "determined" and math.isnan(self):
             # A list of the reference's claims that could not be read is among what is unanswered.
             return "undetermined" if self.judgement.unanswered else "undefined"
         return status
@@ -79,14 +62,11 @@ class ScoredFloat(float):
     @property
     def reason(self) -> str:
         """The value and what it comes from, in words."""
-        score, reason = self.score, self.score.reason(self.mode)
-        if not _no_number_in_ragas(score):
+        reason = self.score.reason(self.mode)
+        if self.status == self.score.status(self.mode):
             return reason
-        why = _NOT_KNOWN if self.judgement.unanswered else _NO_REFERENCE_CLAIMS
-        if score.status(self.mode) != "determined":
-            return f"{reason} ({why[0].upper()}{why[1:]}.)"
-        title = f"Noise sensitivity ({self.mode}, definition {score.definition})"
-        return f"{title} is {self.status}: {why}. Whichever they are: {reason}"
+        why = "the reference makes no claims, so which chunks are relevant is not known"
+        return f"{reason} But {self.status} in ragas: {why}."
 
     @property
     def report(self) -> dict[str, Any]:
@@ -94,43 +74,63 @@ class ScoredFloat(float):
 
         Where ``shared``, the other mode's metric paid it; ``judgement.usage`` counts it once.
         """
-        both = {mode: ScoredFloat.of(self.score, mode, self.judgement) for mode in MODES}
-        values: dict[str, float | None] = {
-            mode: None if math.isnan(each) else float(each) for mode, each in both.items()
-        }
+        judgement = self.judgement
         return {
             "mode": self.mode,
-            "value": values[self.mode],
+            "value": None if math.isnan(self) else float(self),
             "reason": self.reason,
             **self.score.to_dict(),
-            **values,
-            "status": {mode: each.status for mode, each in both.items()},
-            "reasons": {mode: each.reason for mode, each in both.items()},
-            "usage": asdict(self.judgement.usage + self.judgement.paid),
-            "unanswered": self.judgement.unanswered,
-            "shared": self.judgement.shared,
+            "usage": asdict(judgement.usage + judgement.paid),
+            "unanswered": judgement.unanswered,
+            "shared": judgement.shared,
         }
 
 
 def _no_number_in_ragas(score: Score) -> bool:
     """Does the relevance of a chunk depend on a reference that makes no claims?"""
-    verdicts = score.verdicts
-    return (
-        score.definition == "ragas"
-        and score.undetermined == "none"
-        and bool(verdicts.response_claims)
-        and not verdicts.reference_claims
-        and None in score.chunk_relevance
-    )
+    verdicts, choices = score.verdicts, (score.definition, score.undetermined)
+    depends = not verdicts.reference_claims and None in score.chunk_relevance
+    return choices == ("ragas", "none") and bool(verdicts.response_claims) and depends
 
 
-def summarize(
-    result: Any,
-    *,
-    name: str | None = None,
-    definition: DefinitionName | None = None,
-    **options: Any,
-) -> Summary:
+class _OpenRows(BaseCallbackHandler):
+    """Logs what ragas' own mean hides. It hears of the end of rows, which ragas ends once all of a
+    run are scored."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[ScoredFloat]] = {}
+
+    def on_chain_end(self, outputs: Any, **_: Any) -> None:
+        columns, self.columns = self.columns, {}
+        lines = [line for each in columns.items() for line in _open_rows(*each)]
+        if lines:
+            hint = "ragas' own mean leaves rows without a number out; use summarize(result)."
+            _log.warning(" ".join([*lines, hint]))
+
+
+def count_row(value: ScoredFloat, column: str, group: Any) -> None:
+    """Count a number for the log line of the run that ragas' group of a row belongs to."""
+    if row_trace(group) is not None:
+        handlers: list[Any] = group.parent_run_manager.handlers  # of all rows of the run
+        rows = next((each for each in handlers if isinstance(each, _OpenRows)), None)
+        if rows is None:
+            handlers.append(rows := _OpenRows())
+        rows.columns.setdefault(column, []).append(value)
+
+
+def _open_rows(column: str, values: list[ScoredFloat]) -> Iterator[str]:
+    for status in ("undetermined", "undefined"):
+        rows = [value for value in values if value.status == status]
+        if rows:
+            count = f"{len(rows)} of {len(values)} rows"
+            yield f"{column}: {count} {status}; the first: {rows[0].reason}"
+        if rows and status == "undetermined":
+            mode = summarize_results(value.score for value in values).mode(rows[0].mode)
+            low, high = (mode and mode.bounds) or (0.0, 1.0)
+            yield f"The mean lies between {low:.4g} and {high:.4g}."
+
+
+def summarize(result: Any, *, name: str | None = None, **options: Any) -> Summary:
     """The figures of an evaluation: what to report of it in place of ragas' own mean.
 
     ragas' mean is over the rows with a number, and so over those that were easy to judge. Here
@@ -140,146 +140,34 @@ def summarize(
 
     Args:
         result: what ``evaluate()`` gave, or its ``scores``.
-        name: which of our metrics, where the run had several: their ``name=``, or the name of a
-            column, which then gives both modes.
-        definition: likewise.
+        name: which of our metrics, where the run had several: their name, or that of a column.
         options: further arguments of `noisesense.summarize`.
 
     Raises:
         InputError: numbers without a score attached (as pandas and files hold them), no column of
-            ours, or several among which ``name`` and ``definition`` do not choose.
+            ours, or several metrics among which ``name`` does not choose.
     """
-    if definition is not None:
-        check_definition(definition)
-    rows = _rows(result)
-    columns = _columns(rows, name, definition)
-    if not columns:
-        return summarize_results(_failed(result, rows, name), **options)
-    results = list(_results(rows, columns))
-    relevant = summarize_results((row[0] for row in results), **options)
-    if len(columns) == 1:
-        return relevant
-    # Two columns differ where a sample was judged for each: then each mode is its own column's.
-    irrelevant = summarize_results((row[1] for row in results), **options)
-    if irrelevant.irrelevant == relevant.irrelevant:
-        return relevant
-    warnings = dict.fromkeys(relevant.warnings + irrelevant.warnings)
-    return replace(relevant, irrelevant=irrelevant.irrelevant, warnings=tuple(warnings))
-
-
-def _rows(result: Any) -> list[Mapping[str, Any]]:
     rows = getattr(result, "scores", result)
-    if isinstance(rows, (list, tuple)):
-        rows = list(cast("Sequence[object]", rows))
-        if all(isinstance(row, Mapping) for row in rows):
-            return cast("list[Mapping[str, Any]]", rows)
-    raise InputError(
-        "the result of evaluate() or its scores",
-        type(result).__name__,
-        where="result",
-        hint="a table of numbers, as pandas holds them, has no scores attached",
-    )
+    rows = cast("list[dict[str, Any]]", rows if isinstance(rows, list) else [])
+    cells = [(column, value) for row in rows for column, value in row.items()]
+    found = {column for column, value in cells if isinstance(value, ScoredFloat)}
+    columns = sorted(each for each in found if name in (None, each, _metric(each)))
+    if len({*map(_metric, columns)}) != 1:
+        got = ", ".join(sorted(found)) or "no score of ours"
+        hint = "choose with name=…" if found else "a pandas column or a file keeps numbers alone"
+        expected = "the result of evaluate(), with one metric of ours"
+        raise InputError(expected, got, where="result", hint=hint)
+    of_ours = columns[-1]  # "relevant", if it is there; its scores have both modes
+    return summarize_results((_result(i, row[of_ours]) for i, row in enumerate(rows)), **options)
 
 
-def _columns(
-    rows: Iterable[Mapping[str, Any]], name: str | None, definition: DefinitionName | None
-) -> list[str]:
-    """Our column, or the two of one metric, the relevant mode's first."""
-    ours: dict[str, ScoredFloat] = {}
-    for row in rows:
-        for column, value in row.items():
-            if isinstance(value, ScoredFloat):
-                ours.setdefault(column, value)
-    chosen = {
-        column: value
-        for column, value in ours.items()
-        if name in (None, column, _base(column)) and definition in (None, value.score.definition)
-    }
-    if ours and not chosen:
-        wanted = {"name": name, "definition": definition}
-        raise InputError(
-            f"one of our columns, {_listed(ours)}",
-            ", ".join(f"{key}={value!r}" for key, value in wanted.items() if value is not None),
-        )
-    kinds = {
-        (_base(column), value.score.definition, value.score.empty, value.score.undetermined)
-        for column, value in chosen.items()
-    }
-    if len(kinds) > 1:
-        raise InputError(
-            "the columns of one metric",
-            _listed(chosen),
-            where="result",
-            hint="choose with summarize(result, name=…) or definition=…",
-        )
-    return sorted(chosen, key=lambda column: MODES.index(chosen[column].mode))
+def _metric(column: str) -> str:
+    return column.partition("(mode=")[0]
 
 
-def _base(column: str) -> str:
-    return re.sub(r"\(mode=\w+\)$", "", column)
-
-
-def _listed(columns: Mapping[str, ScoredFloat]) -> str:
-    return ", ".join(f"{each!r} ({value.score.definition})" for each, value in columns.items())
-
-
-def _failed(result: Any, rows: list[Mapping[str, Any]], name: str | None) -> list[Result]:
-    """A run in which every row failed: only their names then tell which columns are ours."""
-    ours = [
-        column
-        for column in (rows[0] if rows else ())
-        if _base(column) != column and name in (None, column, _base(column))
-    ]
-    failed = [all(_is_nan(row.get(column)) for row in rows) for column in ours]
-    if hasattr(result, "scores") and failed and all(failed):
-        return [_result(i, None, Usage()) for i in range(len(rows))]
-    raise InputError(
-        "scores with our report attached (ScoredFloat)",
-        "plain numbers" if ours else "none of our columns",
-        where="result",
-        hint="give the result of evaluate() itself: a pandas column or a file keeps the numbers "
-        "alone",
-    )
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
-def _results(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str]
-) -> Iterator[tuple[Result, Result]]:
-    """Each row by the first and by the last of these columns that has a score for it."""
-    scores = [[_scored(row.get(name), i, name) for name in columns] for i, row in enumerate(rows)]
-    values = [[value for value in row if value is not None] for row in scores]
-    # What a row cost. A judging is known by its verdicts, whoever has paid for it.
-    paid = {id(v.judgement.verdicts) for row in values for v in row if not v.judgement.shared}
-    for i, row in enumerate(values):
-        usage = Usage()
-        for judgement in (value.judgement for value in row):
-            usage += judgement.usage
-            if id(judgement.verdicts) not in paid:
-                paid.add(id(judgement.verdicts))
-                usage += judgement.paid
-        first, last = (row[0], row[-1]) if row else (None, None)
-        yield _result(i, first, usage), _result(i, last, usage)
-
-
-def _scored(value: Any, i: int, column: str) -> ScoredFloat | None:
-    """The column's value in row ``i``; None if the row failed."""
-    if isinstance(value, ScoredFloat):
-        return value
-    if value is None or _is_nan(value):
-        return None
-    raise InputError(
-        "a score with our report attached (ScoredFloat)",
-        describe(value),
-        where=f"result, row {i}, {column}",
-    )
-
-
-def _result(i: int, value: ScoredFloat | None, usage: Usage) -> Result:
-    if value is None:
-        return Result(str(i), error="the row failed; ragas has logged why", usage=usage)
-    unanswered = value.judgement.unanswered
-    return Result(str(i), value.score, unanswered=unanswered, usage=usage)
+def _result(row: int, value: Any) -> Result:
+    if not isinstance(value, ScoredFloat):
+        return Result(str(row), error="the row failed; ragas has logged why")
+    judgement = value.judgement
+    usage = judgement.usage + judgement.paid
+    return Result(str(row), value.score, unanswered=judgement.unanswered, usage=usage)

@@ -10,9 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from noisesense.errors import InputError, describe
-from noisesense.verdicts.sample import Chunk, Sample
+from noisesense.errors import InputError, describe, located
+from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
+from noisesense_adapters.toolbox.given import chunks_of
 from noisesense_adapters.toolbox.judges import read_verdicts
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
@@ -41,48 +42,33 @@ class VerdictsInRows:
 
     async def judge(self, sample: Sample) -> Verdicts:
         """Called only for a row that carries none. Raises `InputError`."""
-        raise InputError(
-            f"verdicts in {_place(_VERDICTS)}",
-            "none",
-            hint="put them there with rubrics(verdicts=…), or give the metric a judge or llm",
-        )
+        raise InputError("verdicts in the row's rubrics", "none", hint="rubrics(verdicts=…)")
 
 
 def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
     """The row's sample, and its verdicts if it carries any. Raises `InputError`."""
     entries = cast("Mapping[str, str]", row.get("rubrics") or {})
-    sample = Sample.model_validate({name: row.get(name) for name in FIELDS})
-    if _LABELS in entries:
-        sample = _labeled(sample, entries[_LABELS])
+    with located("retrieved_contexts"):
+        chunks = chunks_of(row.get("retrieved_contexts"), labels=entries.get(_LABELS))
+    texts = {name: row.get(name) for name in FIELDS}
+    sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
     if _VERDICTS not in entries:
         return sample, None
-    return sample, read_verdicts(entries[_VERDICTS], sample, _place(_VERDICTS))
+    return sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]")
 
 
-def _labeled(sample: Sample, text: str) -> Sample:
-    contexts = sample.retrieved_contexts
-    wanted = f"a JSON list of true, false or null, one for each of {len(contexts)} contexts"
-    try:
-        read: object = json.loads(text)
-    except ValueError:
-        read = None
-    labels = cast("list[object]", read) if isinstance(read, list) else []
-    if len(labels) != len(contexts):
-        raise InputError(wanted, describe(text), where=_place(_LABELS))
-    chunks: list[Chunk] = []
-    for j, (chunk, label) in enumerate(zip(contexts, labels, strict=True)):
-        if label is not None and not isinstance(label, bool):
-            raise InputError(wanted, describe(label), where=f"{_place(_LABELS)}, chunk {j}")
-        known = chunk.relevant if label is None else label
-        chunks.append(Chunk(text=chunk.text, relevant=known, id=chunk.id))
-    return sample.model_copy(update={"retrieved_contexts": tuple(chunks)})
+def row_trace(group: Any) -> Any:
+    """What ragas has traced of the row of its row group; None outside ``evaluate()``."""
+    # The last tracer: a list of callbacks that is handed to several runs keeps all of them.
+    for handler in reversed(getattr(group, "handlers", ())):
+        trace = getattr(handler, "traces", {}).get(str(getattr(group, "parent_run_id", None)))
+        if trace is not None and "row_index" in trace.metadata:
+            return trace
+    return None
 
 
-def _place(name: str) -> str:
-    return f"rubrics[{name!r}]"
-
-
-def row_place(row: Mapping[str, Any], number: int | None = None) -> str:
+def row_place(row: Mapping[str, Any], group: Any = None) -> str:
     """The row as errors name it: by its number, if known, and its question or its response."""
     words = describe(row.get("user_input") or row.get("response"))
-    return f"row {words}" if number is None else f"row {number} ({words})"
+    trace = row_trace(group)
+    return f"row {words}" if trace is None else f"row {trace.metadata['row_index']} ({words})"

@@ -13,7 +13,7 @@ from noisesense import Partition, Summary, summarize
 from noisesense.errors import InputError
 from noisesense.jsonl import as_path
 from noisesense_adapters.report import plots
-from noisesense_adapters.report.page import Results, opened
+from noisesense_adapters.report.page import Results, opened, source_name
 from noisesense_adapters.report.words import KINDS, NO_VALUES, boxes_caption, extent
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def write_png(
     Args:
         results: results, or the path of a file that `noisesense.read_results` reads.
         path: the file to write.
-        title: above the plots; by default there is none.
+        title: above the plots; by default it names the file of the results.
         confidence: of the intervals shown beside the means.
         dpi: dots per inch; the picture is 8 inches wide.
 
@@ -47,7 +47,8 @@ def write_png(
             cannot be written.
         RecordingError: a file that cannot be read.
     """
-    target = as_path(path)
+    target, name = as_path(path), source_name(results)
+    title = title or (f"Noise sensitivity: {name}" if name else None)
     summary = summarize(opened(results), confidence=confidence)
     with plots.drawing():
         figure = _figure(summary, title)

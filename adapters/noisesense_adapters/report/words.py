@@ -14,9 +14,9 @@ NO_VALUES = "No sample has a value: there is nothing to draw."
 
 MODE_WORDS: dict[Mode, str] = {
     "relevant": "The right document was retrieved, but it misled: "
-    "incorrect claims that a relevant chunk supports.",
+    "claims that a relevant chunk supports and the reference does not.",
     "irrelevant": "A document that does not help misled: "
-    "incorrect claims that irrelevant chunks support.",
+    "claims that irrelevant chunks support and the reference does not.",
 }
 
 
@@ -27,9 +27,9 @@ class Kind(NamedTuple):
 
 KINDS = {
     "correct": Kind("correct", "entailed by the reference"),
-    "relevant": Kind("relevant noise", "incorrect, entailed by a relevant chunk"),
-    "irrelevant": Kind("irrelevant noise", "incorrect, entailed by irrelevant chunks only"),
-    "hallucination": Kind("hallucination", "incorrect, entailed by no chunk"),
+    "relevant": Kind("relevant noise", "in a relevant chunk, and not in the reference"),
+    "irrelevant": Kind("irrelevant noise", "in irrelevant chunks only, and not in the reference"),
+    "hallucination": Kind("hallucination", "neither in the reference nor in any chunk"),
     "undetermined": Kind("undetermined", "the judge left its kind open"),
 }
 
@@ -51,11 +51,14 @@ def headline(summary: Summary) -> Headline:
     if kinds.undetermined:
         amount, one = f"{noisy:,} to {noisy + kinds.undetermined:,}", False
     verb, source = ("is", "comes") if one else ("are", "come")
-    message = f"{amount} of {_claims(kinds)} {verb} incorrect and {source} from a retrieved chunk"
+    message = (
+        f"{amount} of {_claims(kinds)} {verb} not supported by the reference and {source} from a "
+        "retrieved chunk"
+    )
     rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
     if kinds.hallucination:
         are = "is" if kinds.hallucination == 1 else "are"
-        rest.append(f"{kinds.hallucination:,} more {are} incorrect and supported by no chunk")
+        rest.append(f"{kinds.hallucination:,} more {are} supported neither by it nor by a chunk")
     if kinds.undetermined:
         rest.append(f"the judge left {kinds.undetermined:,} open")
     return Headline(message, "; ".join(rest) + ".")

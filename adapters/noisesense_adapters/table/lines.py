@@ -61,7 +61,7 @@ class _Sample(_Form, kw_only=True):
     user_input: str | None = None
     response: str
     reference: str
-    retrieved_contexts: Annotated[list[str | _Chunk], msgspec.Meta(min_length=1)]
+    retrieved_contexts: list[str | _Chunk]
 
 
 class Spent(_Form, kw_only=True):
@@ -147,6 +147,11 @@ def columns_of(lines: Sequence[Line]) -> tuple[list[int], Columns]:
             if chunks is None:
                 continue
         elif line.id is None:
+            continue
+        # Nothing retrieved: what that means is the models' to say.
+        if not any(
+            (each if isinstance(each, str) else each.text).strip() for each in chunks or ()
+        ):
             continue
         kept.append(i)
         numbers.append(-1 if chunks is None else len(chunks))

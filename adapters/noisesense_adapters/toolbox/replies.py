@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
 
@@ -12,8 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import consistent
-from noisesense.judging.protocol import Usage
-from noisesense_adapters.toolbox.running import in_thread
+from noisesense.judging.protocol import Choice, Usage
 
 S = TypeVar("S", bound=BaseModel)
 _Json = dict[str, Any]
@@ -36,39 +36,45 @@ _STOPS = {
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
 
-_NO_OBJECT = "it holds no complete JSON object"
-_BREAKS_OFF = "it breaks off after an object, which may be a draft"
 LONGEST = 2_000_000
 """Characters of a reply that are read. A longer one is no reply to any prompt of ours."""
-_MOST_SPANS = 200  # objects and lists side by side
-_LONG = 20_000  # read in a thread: it may take longer than an event loop should stand still
 
-_THOUGHTS = re.compile(
-    r"think(ing)?|thoughts?|reason(ing)?|reflection|analysis|scratchpad|draft|plan|seed:think"
-    r"|(inner_)?monologue"
+# What models write around an answer: data, each with where it comes from. A format that is not
+# here is no answer, and the model is asked again.
+_THOUGHTS = (
+    ("<think>", "</think>"),  # DeepSeek R1, Qwen3, GLM 4.5, MiniMax M2, Kimi K2: vLLM's parsers
+    ("[THINK]", "[/THINK]"),  # Magistral: mistral-common
+    ("<seed:think>", "</seed:think>"),  # Seed-OSS: vLLM's seedoss_reasoning_parser
+    ("<thought>", "</thought>"),  # EXAONE Deep: its model card
+    ("◁think▷", "◁/think▷"),  # Kimi-VL-Thinking: its model card
+    ("<|START_THINKING|>", "<|END_THINKING|>"),  # Cohere's Command A Reasoning: its model card
+    ("<|channel>thought", "<channel|>"),  # Gemma 4: ai.google.dev, prompt formatting
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),  # Sky-T1, OpenThinker: their model cards
+    ("<|channel|>analysis<|message|>", "<|end|>"),  # gpt-oss: OpenAI's Harmony format
+    ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>"),
 )
-_ANSWERS = re.compile(r"(final_?)?answer|final|json|output|response|result|reply|tool_call")
-# Of a chat template or of HTML; they open nothing.
-_TOKENS = re.compile(r"s|[be]os|pad|br|hr|p|end_\w+|start_of_turn")
-# Outside JSON: a tag, or the start of an object or of a list.
-_MARK = re.compile(
-    r"[<\[◁](?P<end>/?)(?P<tag>[A-Za-z][\w:-]*)(?:\s[^<>{}\[\]]*)?(?P<empty>/?)[>\]▷]"
-    r"|\{|\[(?=\s*(?:[{\"\]]|\Z))"
+_WRAPPERS = (
+    ("```json\n", "```"),
+    ("```\n", "```"),
+    ("<answer>", "</answer>"),  # Hunyuan A13B, GLM 4.1V Thinking: vLLM's parsers
+    ("<response>", "</response>"),  # ERNIE 4.5: vLLM's ernie45_reasoning_parser
+    ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),  # Cohere's Command models
+    ("<|begin_of_solution|>", "<|end_of_solution|>"),  # Sky-T1, OpenThinker
+    ("<|start|>assistant<|channel|>final<|message|>", ""),  # gpt-oss
+    ("<|start|>assistant<|channel|>final <|constrain|>json<|message|>", ""),
+    ("<|channel|>final<|message|>", ""),
+    ("<|channel|>final <|constrain|>json<|message|>", ""),
 )
-# Inside it: a whole string, or what opens and closes.
-_INSIDE = re.compile(r'"[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z)|[{}\[\]]', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|,(?=\s*[}\]])', re.DOTALL)
-_CUT_TAG = re.compile(r"[<◁](?!/)[\w:|-]*\Z")
-_LABELED_DRAFT = re.compile(
-    r"(?i)\b(?:draft|tentative\w*|preliminary|initial|rough|first (?:attempt|try|pass|version))\b"
-    r"[^.!?\n{}]*\s*(?:```\w*\s*)?\Z"
+_ENDS = ("<|return|>", "<|end|>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>",
+         "<turn|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>")  # fmt: skip
+# A line that announces an answer and says nothing else.
+_ANNOUNCED = re.compile(
+    r"(?i)(?:(?:sure|certainly|of course|okay)[!,.]\s+)?here(?: you (?:are|go)|(?: is|'s| are)"
+    r" (?:the|your)(?: requested| final)? (?:json|answer|reply|response|output|result|verdicts"
+    r"|claims)(?: object| list)?(?: in json(?: format)?)?):\s+(?=[`{<])"
 )
-# OpenAI's Harmony format, where a server passes it on: only the final channel is the reply.
-_CHANNEL = re.compile(
-    r"<\|channel\|>\s*(\w+)([^<]*(?:<\|constrain\|>[^<]*)?)<\|message\|>(.*?)"
-    r"(?=<\|(?:end|return|call|start|channel)\|>|\Z)",
-    re.DOTALL,
-)
+# A comma before a closing bracket; whole strings are matched so that it is looked for outside.
+_TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 
 
 def usage_of(reply: object) -> Usage:
@@ -153,106 +159,94 @@ async def read_completion(completion: object, schema: type[S]) -> tuple[S, Usage
         ReplyError: it is none, or its text is refused, cut short, or does not fit.
     """
     usage = usage_of(completion)
-    choices: object = getattr(completion, "choices", None)
-    listed = cast("list[object]", choices) if isinstance(choices, list) else []
-    choice: Any = listed[0] if listed else None
-    message: Any = getattr(choice, "message", None)
-    if message is None:
-        raise ReplyError("the reply is not a chat completion", usage)
+    choice = _first_choice(completion, usage)
+    message: Any = choice.message
     check_complete(
         usage, getattr(choice, "finish_reason", None), refusal=getattr(message, "refusal", None)
     )
-    texts = [getattr(message, "content", None)]
-    if not texts[0]:
-        calls = getattr(message, "tool_calls", None)
-        functions = [getattr(each, "function", None) for each in calls or ()]
-        texts = [getattr(each, "arguments", None) for each in functions]
-    text = "\n".join(text for text in texts if isinstance(text, str))
-    return await read(text, schema, usage), usage
+    return read_reply(text_of(message), schema, usage), usage
+
+
+def _first_choice(completion: object, usage: Usage) -> Any:
+    choices: object = getattr(completion, "choices", None)
+    listed = cast("list[object]", choices) if isinstance(choices, list) else []
+    if not listed or getattr(listed[0], "message", None) is None:
+        raise ReplyError("the reply is not a chat completion", usage)
+    return listed[0]
+
+
+def text_of(message: object) -> str:
+    """What an OpenAI-compatible message says: what it calls a tool with, else its content."""
+    calls = getattr(message, "tool_calls", None)
+    functions = [getattr(each, "function", None) for each in calls or ()]
+    texts = [getattr(each, "arguments", None) for each in functions]
+    said = texts or [getattr(message, "content", None)]
+    return "\n".join(text for text in said if isinstance(text, str))
 
 
 async def read(text: str, schema: type[S], usage: Usage) -> S:
-    """As `read_reply`, and a long reply off the event loop."""
-    if len(text) < _LONG:
-        return read_reply(text, schema, usage)
-    return await in_thread(partial(read_reply, text, schema, usage))
+    """As `read_reply`."""
+    return read_reply(text, schema, usage)
 
 
 def read_reply(text: str, schema: type[S], usage: Usage) -> S:
-    """The one JSON object of the form ``schema`` in a reply, in time linear in its length.
+    """The reply as an instance of ``schema``, if it is one JSON object and nothing else.
 
-    Prose, code fences, thoughts (``<think>`` and the like) and what is called a draft are passed
-    over. Read as they are meant: a comma before a closing bracket, and a bare list where the form
-    has one field. No reply: two different objects that both fit, one that fits beside one that
-    does not, and anything that begins and does not end (an object, a thought, a tag), as then
-    what came before it may be a draft.
+    What models are known to write around an answer is taken off: thoughts before it, a fence or
+    tags around it, a token that ends it, a line such as "Here is the JSON:". Anything more is no
+    answer: a second object, words after the first, an unknown tag, something that begins and does
+    not end. One thing is read as it is meant: a comma before a closing bracket. The time is
+    linear in the reply's length.
 
     Raises:
         ReplyError: with the usage, and without the text of the reply.
     """
     try:
-        return _one_answer(text, schema)
+        return _instance(_object(_answer(text)), schema)
     except (ValueError, RecursionError) as error:
         problem = str(error) if isinstance(error, _NoReplyError) else "it is nested too deeply"
-    raise ReplyError(problem, usage)
+    raise ReplyError(f"the reply is no {schema.__name__}: {problem}", usage)
 
 
-class _NoReplyError(ValueError):
-    pass
+def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
+    """Which of the words a plain reply is: it begins with one, and names no other.
 
-
-def _one_answer(text: str, schema: type[S]) -> S:
-    if not text.strip():
-        raise _NoReplyError("the reply is empty")
-    if len(text) > LONGEST:
-        raise _NoReplyError(f"the reply is too long: {len(text):,} of {LONGEST:,} characters")
-    names = set(schema.model_fields) | {f.alias for f in schema.model_fields.values() if f.alias}
-    answer: S | None = None
-    bare: list[S] = []
-    problem = _NO_OBJECT
+    Raises:
+        ReplyError: it is none of them, or not one of them alone.
+    """
+    problem = f"it is none of {', '.join(words)}"
     try:
-        for span in _spans(text, names):
-            value = _parsed(span)
-            items = cast("list[object]", value) if isinstance(value, list) else [value]
-            # An object with none of the form's fields is passed over.
-            objects = [cast("_Json", each) for each in items if isinstance(each, dict)]
-            meant = [each for each in objects if names.intersection(each)]
-            if value is None and any(f'"{name}"' in span for name in names):
-                raise _NoReplyError(_NO_OBJECT)
-            for instance in (_instance(each, schema) for each in meant):
-                if answer not in (None, instance):
-                    raise _NoReplyError("it holds 2 different objects that fit")
-                answer = instance
-            if isinstance(value, list) and not meant and len(names) == 1:
-                bare += _of_list(items, min(names), schema)
+        said = re.findall(r"\w+", _answer(text).casefold())
+        named = {word for word in words if word.casefold() in said}
+        if len(named) == 1 and said[0] == min(named).casefold():
+            return min(named)
     except _NoReplyError as error:
         problem = str(error)
-    else:
-        if answer is None and bare and all(each == bare[0] for each in bare):
-            answer = bare[0]
-        if answer is not None:
-            return answer
-    raise _NoReplyError(f"the reply is no {schema.__name__}: {problem}")
+    raise ReplyError(f"the reply is no answer: {problem}", usage)
 
 
-def _of_list(items: list[object], name: str, schema: type[S]) -> list[S]:
-    """A bare list as what stands in the form's one field, if all of its items can stand there."""
-    try:
-        instance = schema.model_validate({name: items})
-    except ValidationError:
-        return []
-    return [instance] if items and len(getattr(instance, name)) == len(items) else []
+def read_choice(completion: object, words: Sequence[str]) -> tuple[Choice, Usage]:
+    """A chat completion of an OpenAI-compatible endpoint as one of the words.
 
-
-def _instance(value: object, schema: type[S]) -> S:
-    """Raises `_NoReplyError`, which says how it does not fit and not what the value was."""
-    try:
-        return schema.model_validate(value)
-    except (ValueError, RecursionError) as error:
-        kind = type(error).__name__
-        if isinstance(error, ValidationError):
-            kind = error.errors(include_url=False, include_input=False)[0]["type"]
-    raise _NoReplyError(f"the JSON does not fit ({kind})")
+    Raises:
+        ReplyError: it is none, or it says none of the words.
+    """
+    usage = usage_of(completion)
+    choice = _first_choice(completion, usage)
+    message: Any = choice.message
+    # A word is there before a short limit is reached.
+    if str(getattr(choice, "finish_reason", None)).lower() not in ("length", "max_tokens"):
+        check_complete(usage, getattr(choice, "finish_reason", None))
+    check_complete(usage, refusal=getattr(message, "refusal", None))
+    word = read_word(text_of(message), words, usage)
+    tokens: Any = getattr(getattr(choice, "logprobs", None), "content", None) or []
+    said = {token.casefold().strip(): 0.0 for token in words}
+    for token in getattr(tokens[0], "top_logprobs", None) or [] if tokens else []:
+        name = token.token.casefold().strip()
+        if name in said:
+            said[name] += math.exp(min(token.logprob, 0.0))
+    whole = sum(said.values())
+    return Choice(word, said[words[0].casefold()] / whole if whole else None), usage
 
 
 def fitted(value: object, schema: type[S], usage: Usage) -> S:
@@ -264,90 +258,67 @@ def fitted(value: object, schema: type[S], usage: Usage) -> S:
     raise ReplyError(problem, usage)
 
 
-def _parsed(span: str) -> object:
-    """The JSON, also with a comma before a closing bracket; None if it is none."""
-    for text in (span, lambda: _TRAILING_COMMA.sub(r"\1", span)):
+class _NoReplyError(ValueError):
+    pass
+
+
+_BREAKS_OFF = "it breaks off"
+_MOST_LAYERS = 8  # thoughts twice, an announcement, a fence, an end: with room to spare
+
+
+def _answer(text: str) -> str:
+    """The text without what models are known to write around an answer."""
+    if len(text) > LONGEST:
+        raise _NoReplyError(f"it is too long: {len(text):,} of {LONGEST:,} characters")
+    text = text.strip()
+    for _ in range(_MOST_LAYERS):
+        before = text
+        for end in _ENDS:
+            text = text.removesuffix(end).rstrip()
+        for start, end in _THOUGHTS:
+            if text.startswith(start):
+                _, end, text = text.partition(end)
+                if not end:
+                    raise _NoReplyError("it breaks off within the model's thoughts")
+            elif not text.startswith(("{", "`")):  # a claim may quote such a token
+                text = text.rpartition(end)[2]  # the prompt's template has opened it
+        text = _ANNOUNCED.sub("", text.lstrip(), count=1) if text else text
+        for start, end in _WRAPPERS:
+            if text.startswith(start):
+                if not text.endswith(end) or len(text) < len(start) + len(end):
+                    raise _NoReplyError(_BREAKS_OFF)
+                text = text[len(start) : len(text) - len(end)].strip()
+        if text == before:
+            break
+    if not text:
+        raise _NoReplyError("it is empty")
+    return text
+
+
+def _object(text: str) -> object:
+    """The one JSON object that the text is."""
+    if not text.startswith("{"):
+        raise _NoReplyError("it does not begin with a JSON object")
+    decoder = json.JSONDecoder(object_pairs_hook=consistent, strict=False)
+    try:
+        value, end = decoder.raw_decode(text)
+    except json.JSONDecodeError:
+        text = _TRAILING_COMMA.sub(r"\1", text)
         try:
-            return json.loads(
-                text if isinstance(text, str) else text(),
-                object_pairs_hook=consistent,
-                strict=False,
-            )
-        except ValueError:
-            continue
-    return None
+            value, end = decoder.raw_decode(text)
+        except json.JSONDecodeError:
+            raise _NoReplyError("it holds no complete JSON object") from None
+    if end < len(text):
+        raise _NoReplyError("something follows its JSON object")
+    return value
 
 
-def _spans(text: str, names: Collection[str]) -> list[str]:
-    """The outermost lists, and objects with one of those names, not within thoughts, nor drafts.
-
-    Raises:
-        _NoReplyError: something begins and does not end.
-    """
-    text = _final(text)
-    spans: list[str] = []
-    unclosed: dict[str, int] = {}  # where tags were opened
-    at = last = 0  # `last`: where the latest object or list ends
-    while mark := _MARK.search(text, at):
-        start, at, name = mark.start(), mark.end(), (mark["tag"] or "").lower()
-        if not name:
-            label = text[max(last, start - 80) : start]
-            at = last = _end_of(text, start, bool(spans))
-            span = text[start:at]
-            has_name = any(f'"{name}"' in span for name in names)
-            if (has_name or span[0] == "[") and not _LABELED_DRAFT.search(label):
-                spans.append(span)
-            if len(spans) > _MOST_SPANS:
-                raise _NoReplyError(f"it holds more than {_MOST_SPANS} objects")
-        elif _THOUGHTS.fullmatch(name) and mark["end"]:
-            # The prompt's template may have opened it: all until here were thoughts.
-            spans.clear()
-            unclosed.clear()
-        elif _THOUGHTS.fullmatch(name):
-            end = re.compile(rf"[<\[◁]/{re.escape(name)}\s*[>\]▷]", re.IGNORECASE).search(text, at)
-            if end is None:
-                raise _NoReplyError("it breaks off within the model's thoughts")
-            at = end.end()
-        elif mark["end"]:
-            unclosed.pop(name, None)
-        elif text[start] != "[" and not mark["empty"] and not _TOKENS.fullmatch(name):
-            unclosed[name] = start
-    # Around the answer, a closing tag says nothing more.
-    open_ended = [
-        name for name, at in unclosed.items() if at > last or not _ANSWERS.fullmatch(name)
-    ]
-    announced = text[last:].rstrip(" \n\t*_`#").endswith(":")
-    if spans and (open_ended or announced or _CUT_TAG.search(text[-40:])):
-        raise _NoReplyError(_BREAKS_OFF)
-    return spans
-
-
-def _end_of(text: str, start: int, is_later: bool) -> int:
-    """Where the object or list that starts there ends."""
-    depth = 0
-    for token in _INSIDE.finditer(text, start):
-        bracket = token.group()
-        depth += (bracket in "{[") - (bracket in "}]")
-        if depth == 0:
-            return token.end()
-    raise _NoReplyError(_BREAKS_OFF if is_later else _NO_OBJECT)
-
-
-def _final(text: str) -> str:
-    """The text without the channels of OpenAI's Harmony format, where a server passes them on."""
-    start = len(text) - len(text.lstrip())
-    # A claim may quote such tokens: those in a reply that begins with its object are data.
-    outside = text[_end_of(text, start, False) :] if text[start : start + 1] == "{" else text
-    if "<|channel|>" in outside or "<|start|>" in outside:
-        channels = _CHANNEL.findall(outside)
-        final = [body for name, to, body in channels if name == "final" or "to=" in to]
-    elif re.match(r"\s*analysis[A-Z]", text):  # its special tokens left out
-        final = text.split("assistantfinal")[1:]
-    elif "_of_thought|>" in outside:
-        tags = {"begin": "<think>", "end": "</think>"}
-        return re.sub(r"<\|(begin|end)_of_thought\|>", lambda token: tags[token[1]], text)
-    else:
-        return text
-    if not final:
-        raise _NoReplyError("it breaks off within the model's thoughts")
-    return str(final[-1])
+def _instance(value: object, schema: type[S]) -> S:
+    """Raises `_NoReplyError`, which says how it does not fit and not what the value was."""
+    try:
+        return schema.model_validate(value)
+    except (ValueError, RecursionError) as error:
+        kind = type(error).__name__
+        if isinstance(error, ValidationError):
+            kind = error.errors(include_url=False, include_input=False)[0]["type"]
+    raise _NoReplyError(f"the JSON does not fit ({kind})")

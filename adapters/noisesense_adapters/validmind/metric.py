@@ -11,9 +11,9 @@ from noisesense import Result, summarize
 from noisesense.errors import InputError, NoiseSenseError
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
-from noisesense_adapters.datasets.evaluator import Modes, check_modes
-from noisesense_adapters.datasets.rows import Column
 from noisesense_adapters.datasets.score import score_rows
+from noisesense_adapters.toolbox.evaluate import Modes, check_modes
+from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.validmind.llm import judge_of
 from noisesense_adapters.validmind.result import plots, raw_data, tables
 from noisesense_adapters.validmind.sample import dataset_rows

@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe, located
-from noisesense_adapters.datasets.rows import BadRow, Column, ColumnReader, Row, pick, recognize
-from noisesense_adapters.toolbox.judges import STAND_IN, nothing_retrieved
+from noisesense_adapters.datasets.rows import BadRow, ColumnReader, Row, recognize
+from noisesense_adapters.toolbox.given import Column, pick
 
 pandas: Any = import_module("pandas")
 _OPTIONAL = "user_input"
@@ -60,12 +60,6 @@ def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place:
             value = pick(cells if callable(column) else fields, column)
         values[field] = None if _is_missing(value) else value
     contexts: Any = values.get("retrieved_contexts")
-    response = values.get("response")
-    if hasattr(contexts, "tolist"):  # an array of numpy's
-        contexts = contexts.tolist()
-    if isinstance(contexts, (list, tuple)) and not contexts and isinstance(response, str):
-        reader({**values, "retrieved_contexts": STAND_IN}, place)  # checks the other fields
-        return Row(place, "", verdicts=nothing_retrieved(response))
     if isinstance(contexts, str) and not contexts.lstrip().startswith("["):
         raise InputError(
             "a list of texts",

@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
-from noisesense.judging.calls import (
-    AwaitingAnswerError,
-    CallResult,
-    CallRunner,
-    ModelCall,
-    SampleRun,
-    digest,
-    identity_of,
-    read_stored,
-)
+from noisesense.judging.calls import identity_of, model_name
 from noisesense.judging.llm import LLMJudge
-from noisesense.judging.prompts import Claims, PackedVerdicts, VerdictList
-from noisesense.judging.protocol import Judgement, StructuredLLM, Usage
-from noisesense.judging.records import StoredRequest
+from noisesense.judging.prompts import Answer, ChosenAnswer
+from noisesense.judging.protocol import StructuredLLM, Usage
+from noisesense.judging.store import StoredRequest, VerdictStore
 from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
-
-if TYPE_CHECKING:
-    from noisesense.judging.store import VerdictStore
 
 S = TypeVar("S", bound=BaseModel)
-A = TypeVar("A")
-
-FORMS: dict[str, type[BaseModel]] = {
-    form.__name__: form for form in (Claims, VerdictList, PackedVerdicts)
-}
-"""What replies look like, by the name that a request is stored with."""
 
 
-@dataclass(frozen=True)
-class BatchRequest:
+class BatchRequest(NamedTuple):
     """One request of a round, which depends on no other of that round.
 
     Attributes:
@@ -74,50 +53,25 @@ class NamedModel:
         raise JudgeError("a model for batch files cannot be asked directly")
 
 
-@dataclass(frozen=True)
-class _RoundRunner(CallRunner):
-    """Answers calls from the store, and notes those that it has not.
+class BatchLLM(NamedModel):
+    """A model for `noisesense.LLMJudge` that answers from finished batch files, in a store.
 
-    Attempts count over all rounds as they count within one run of a judge: a reply that was
-    unusable is asked again in other words, and the last one is not asked again.
+    What the store has no answer to it notes in ``requests``, and the judge raises
+    `AwaitingAnswerError`.
+
+    Args:
+        llm: the model that the batch engine asks.
     """
 
-    requests: dict[str, BatchRequest] = field(default_factory=dict[str, BatchRequest])
+    def __init__(self, llm: StructuredLLM) -> None:
+        super().__init__(model_name(llm, None, needed=True), identity_of(llm))
+        self.requests: dict[str, BatchRequest] = {}
 
-    async def call(
-        self,
-        run: SampleRun,
-        attempts: range,
-        model_call: Callable[[int], Awaitable[ModelCall[S, A]]],
-    ) -> CallResult[A]:
-        """See `CallRunner`. Raises `AwaitingAnswerError` where the store has no reply yet."""
-        call, store = await model_call(attempts[0]), self.store
-        assert store is not None  # as `BatchJudge` has one
-        key = self.key(run, call)
-        stored = store.get(key, unanswered=True)
-        if stored is None:
-            self.requests.setdefault(key, self._request(key, run, call))
-            raise AwaitingAnswerError(call.step)
-        answer = None if stored.reply is None else read_stored(store, call, stored)
-        if answer is None and stored.answered:
-            store.mark_unanswered([key])
-        self._count(run, Usage(cached_calls=1, reasks=int(call.attempt > 0)))
-        return CallResult(answer, call.attempt, from_model=True)
-
-    def _request(self, key: str, run: SampleRun, call: ModelCall[S, A]) -> BatchRequest:
-        stored = StoredRequest(
-            key=key,
-            exchange="",
-            model=self.model,
-            identity=digest(run.identity),
-            version=self.version,
-            step=call.step,
-            vote=call.vote,
-            sample_key=run.sample_key,
-            label=run.label,
-            form=call.schema.__name__,
-        )
-        return BatchRequest(key, call.prompt, call.schema, stored)
+    def defer(self, key: str, prompt: str, schema: type[BaseModel], version: str) -> None:
+        """To be asked in the next file."""
+        stored = StoredRequest(key, "", schema.__name__, self.name, version)
+        asked = Answer if schema is ChosenAnswer else schema
+        self.requests.setdefault(key, BatchRequest(key, prompt, asked, stored))
 
 
 class BatchJudge(LLMJudge):
@@ -131,75 +85,26 @@ class BatchJudge(LLMJudge):
     Args:
         llm: a model with a ``name`` and an ``identity``, such as an adapter's, or a `NamedModel`.
         store: holds the answers, and what has been asked for.
-        options: as `LLMJudge` takes them.
+        options: as `LLMJudge` takes them; ``check="auto"`` is for models that answer at once.
     """
 
     def __init__(self, llm: StructuredLLM, *, store: VerdictStore, **options: Any) -> None:
-        self._requests: dict[str, BatchRequest] = {}
-        super().__init__(llm, store=store, **options)
-
-    def _runner(self, runner: CallRunner) -> CallRunner:
-        return _RoundRunner(**vars(runner), requests=self._requests)
+        if options.get("check") == "auto":
+            hint = "judge one sample directly, and see the judge's form"
+            raise InputError("'list' or 'each'", "'auto'", where="check", hint=hint)
+        self._batch = BatchLLM(llm)
+        super().__init__(self._batch, store=store, **options)
 
     def take_requests(self) -> list[BatchRequest]:
         """What the samples since the last time have left to ask."""
-        taken = list(self._requests.values())
-        self._requests.clear()
+        taken = list(self._batch.requests.values())
+        self._batch.requests.clear()
         return taken
 
     def exchange(self, samples: Iterable[Sample]) -> str:
         """A digest of this judge's settings and the samples: rounds of one exchange share it."""
-        content = hashlib.sha256(f"{self.name}\0{identity_of(self._llm)}".encode())
+        content = hashlib.sha256(f"{self.name}\0{self._batch.identity}".encode())
         for sample in samples:
             labels = [chunk.relevant for chunk in sample.retrieved_contexts]
             content.update(f"{sample.key} {labels}\n".encode())
         return content.hexdigest()[:32]
-
-
-class StoredJudge:
-    """The verdicts that a store holds on samples judged to the end, without a call.
-
-    Args:
-        store: that judged them.
-
-    Raises:
-        InputError: several models have judged with it, or none.
-        StoreError: it is damaged.
-    """
-
-    def __init__(self, store: VerdictStore) -> None:
-        samples = store.samples()
-        models = sorted({f"{each.model}, options {each.identity[:8]}" for each in samples})
-        if len(models) != 1:
-            hint = "noisesense store export --model M writes one model's verdicts"
-            got = " and ".join(models) if models else "none"
-            expected = "samples judged to the end, by one model"
-            raise InputError(expected, got, where=str(store.path), hint=hint if models else "")
-        self._path = store.path
-        self._by_key = {(each.sample.key, _labels(each.sample)): each for each in samples}
-        newest = samples[-1]
-        self.name = (
-            f"{newest.model}, {newest.settings}, prompts {newest.version}, "
-            f"options {newest.identity[:8]}"
-        )
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        """The stored verdicts. Raises as `judge_detailed`."""
-        return (await self.judge_detailed(sample)).verdicts
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        """The stored verdicts, with the number of cells that stayed without an answer.
-
-        Raises:
-            InputError: the sample was not judged to the end.
-        """
-        stored = self._by_key.get((sample.key, _labels(sample)))
-        if stored is None:
-            hint = "noisesense batch export asks what is missing, and names samples that failed"
-            expected = "a sample judged to the end, in the store"
-            raise InputError(expected, "none", where=str(self._path), hint=hint)
-        return Judgement(stored.verdicts.beside(sample), unanswered=stored.unanswered)
-
-
-def _labels(sample: Sample) -> tuple[bool | None, ...]:
-    return tuple(chunk.relevant for chunk in sample.retrieved_contexts)

@@ -1,4 +1,4 @@
-"""Calls to the model: at most so many at once, kept in the store, counted."""
+"""Calls to the model: at most so many at once, none that is in the store, all of them counted."""
 
 from __future__ import annotations
 
@@ -6,50 +6,34 @@ import asyncio
 import hashlib
 import json
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError, StoreError
-from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense.judging.records import StoredCall
+from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
+from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
+from noisesense.judging.protocol import StructuredLLM, Usage, WordLLM
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
 
 T = TypeVar("T")
+S = TypeVar("S", bound=BaseModel)
+A = TypeVar("A")
+
+_FORM = 3
+"""Part of every key; raised when a stored reply could no longer be read."""
+
+_POLL = (0.02, 0.5)
+_GOING_SECONDS = 5.0
 
 
 class AwaitingAnswerError(NoiseSenseError):
     """What was asked in a batch file has no answer yet: the sample goes on when it has."""
-
-
-class LoopLimit:
-    """At most so many at once in each event loop.
-
-    A semaphore belongs to the loop that first waits on it, and a judge may serve several loops:
-    each gets its own when it first asks.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._lock = threading.Lock()
-        self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
-
-    def slot(self) -> asyncio.Semaphore:
-        """The running loop's semaphore, to be used with ``async with``."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            slots = self._slots.get(loop)
-            if slots is None:
-                # Weak keys would not do: a semaphore that was waited on holds its loop.
-                for closed in [each for each in self._slots if each.is_closed()]:
-                    del self._slots[closed]
-                slots = self._slots[loop] = asyncio.Semaphore(self.limit)
-            return slots
 
 
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -73,6 +57,64 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
             task.cancel()
         # Waits for the cancelled, and marks further errors as seen: asyncio would report them.
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, T], late: Exception) -> T:
+    """The result of the work, if it comes in time; else ``late``, and the work is cancelled."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        if not task.done():
+            raise late
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=_GOING_SECONDS)
+        if task.done() and not task.cancelled():
+            task.exception()  # seen: asyncio would report it
+
+
+class Once(Generic[T]):
+    """Work that is done once, whoever asks for it: across tasks, threads and event loops.
+
+    If whoever does it fails or is cancelled, the next who asks, or waits, does it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._future: Future[T] | None = None
+
+    @property
+    def result(self) -> T | None:
+        """What came of it, if it is done."""
+        future = self._future
+        return future.result() if future is not None and future.done() else None
+
+    async def get(self, work: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            with self._lock:
+                theirs = self._future
+                if theirs is None:
+                    own = self._future = Future[T]()
+                    own.set_running_or_notify_cancel()
+                    break
+            # A waiter's cancellation ends nobody else's waiting.
+            with suppress(_LeftError):
+                return await asyncio.wrap_future(theirs)
+        try:
+            result = await work()
+        except BaseException as error:
+            with self._lock:
+                self._future = None
+            own.set_exception(error if isinstance(error, Exception) else _LeftError())
+            raise
+        own.set_result(result)
+        return result
+
+
+class _LeftError(Exception):
+    """Whoever did the work was cancelled."""
 
 
 @dataclass(frozen=True)
@@ -100,38 +142,10 @@ class Totals:
         )
 
 
-class RunningTotals:
-    """`Totals` that several threads add to; ``now`` holds them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.now = Totals()
-
-    def add(self, more: Totals) -> None:
-        with self._lock:
-            self.now += more
-
-
-S = TypeVar("S", bound=BaseModel)
-A = TypeVar("A")
-
-_FORM = 2
-"""Part of every key; raised when a stored reply could no longer be read."""
-
-_POLL = (0.02, 0.5)
-
-
 @dataclass
 class SampleRun:
-    """One sample being judged: what its calls are filed under, and what they cost so far.
+    """What judging one sample has cost so far, and what was wrong with its last bad reply."""
 
-    Attributes:
-        problem: what was wrong with the last unusable reply, if the model's bridge says it.
-    """
-
-    sample_key: str
-    label: str
-    identity: str = ""
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
 
@@ -141,157 +155,151 @@ class ModelCall(Generic[S, A]):
     """One call to be made.
 
     Attributes:
-        read: what the reply answers; None if nothing, and then the reply is not used again.
+        prompts: its own, and those of later attempts, as long as nothing is answered.
+        schema: the form of the reply.
+        read: what the reply answers; None if nothing, and then it is not kept.
+        vote: calls that differ in it alone are separate calls.
         attempt: above 0, it asks for what earlier replies left out.
     """
 
-    step: str
-    prompt: str
+    prompts: Sequence[str]
     schema: type[S]
     read: Callable[[S], A | None]
     vote: int = 0
     attempt: int = 0
 
 
-@dataclass(frozen=True)
-class CallResult(Generic[A]):
-    """An answer, if there is a usable one; to which attempt, and whether the model gave it now."""
+class Calls:
+    """Makes the calls of one judge.
 
-    answer: A | None
-    attempt: int
-    from_model: bool
+    Args:
+        llm: the model.
+        model: its name.
+        version: of the prompts.
+        store: of replies.
+        most: calls at once in each event loop.
+        timeout: seconds that a whole call may take.
+    """
 
-
-@dataclass(frozen=True)
-class CallRunner:
-    """Makes calls: at most so many at once, and none that is in the store."""
-
-    llm: StructuredLLM
-    model: str
-    version: str
-    store: VerdictStore | None
-    limit: LoopLimit
-    totals: RunningTotals
-
-    async def call(
+    def __init__(
         self,
-        run: SampleRun,
-        attempts: range,
-        model_call: Callable[[int], Awaitable[ModelCall[S, A]]],
-    ) -> CallResult[A]:
-        """Make the first of the attempts once.
+        llm: StructuredLLM,
+        model: str,
+        version: str,
+        store: VerdictStore | None,
+        most: int,
+        timeout: float = 600.0,
+    ) -> None:
+        self.llm, self.model, self.version, self.store = llm, model, version, store
+        self.totals = Totals()
+        self._lock = threading.Lock()
+        # A semaphore belongs to the loop that first waits on it, and a judge may serve several.
+        self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+        self._most, self._timeout = most, timeout
 
-        The store may hold a reply to it that answered nothing, and one to a later attempt that
-        did. Then the later one is taken: what an earlier run repaired is not paid for again.
+    def add(self, more: Totals) -> None:
+        """Add to the totals; several threads may."""
+        with self._lock:
+            self.totals += more
 
-        Args:
-            model_call: the call of an attempt, as long as those before it have brought nothing.
+    def slot(self) -> asyncio.Semaphore:
+        """The running loop's semaphore, to be used with ``async with``."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            slot = self._slots.get(loop)
+            if slot is None:
+                # Weak keys would not do: a semaphore that was waited on holds its loop.
+                for closed in [each for each in self._slots if each.is_closed()]:
+                    del self._slots[closed]
+                slot = self._slots[loop] = asyncio.Semaphore(self._most)
+            return slot
+
+    async def ask(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[A | None, int]:
+        """What the reply answers, and to which attempt; None if nothing.
+
+        If the store has an answer to a later attempt, that is taken: what an earlier run repaired
+        is not paid for again.
 
         Raises:
-            JudgeError: the model could not be asked.
+            JudgeError: the model could not be asked, or gave no reply in time.
             StoreError: the store cannot be read or written.
         """
-        first = await model_call(attempts[0])
         if self.store is not None:
-            return await self._through(self.store, run, first, attempts[1:], model_call)
-        async with self.limit.slot():
-            reply, _ = await self._ask(run, first)
-        answer = None if reply is None else first.read(reply)
-        return CallResult(answer, first.attempt, from_model=True)
-
-    def key(self, run: SampleRun, call: ModelCall[S, A]) -> str:
-        """What a call is found by in the store: everything its reply depends on."""
-        form = [_FORM, call.schema.__name__, call.vote]
-        parts = [*form, self.version, self.model, run.identity, call.prompt]
-        content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+            return await self._through(self.store, run, call)
+        async with self.slot():
+            reply, _ = await self._reply(run, call)
+        return (None if reply is None else call.read(reply)), call.attempt
 
     async def _through(
-        self,
-        store: VerdictStore,
-        run: SampleRun,
-        first: ModelCall[S, A],
-        later: range,
-        model_call: Callable[[int], Awaitable[ModelCall[S, A]]],
-    ) -> CallResult[A]:
-        key = self.key(run, first)
+        self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A]
+    ) -> tuple[A | None, int]:
+        keys = [self._key(prompt, call) for prompt in call.prompts]
         pause, longest = _POLL
         while True:
-            stored = store.get(key, unanswered=True)
-            result = self._stored(store, run, first, stored)
-            if stored is not None and result is None:
-                if stored.answered:
-                    store.mark_unanswered([key])  # else nobody could claim it
-                for attempt in later:
-                    again = await model_call(attempt)
-                    result = self._stored(store, run, again, store.get(self.key(run, again)))
-                    if result is not None:
-                        break
-            if result is not None:
-                return result
+            unread = None
+            for later, key in enumerate(keys):
+                stored = await store.get(key)
+                answer = None if stored is None else _read(call, stored)
+                if answer is not None:
+                    self._count(run, Usage(cached_calls=1))
+                    return answer, call.attempt + later
+                unread = stored if not later else unread
+            if (defer := getattr(self.llm, "defer", None)) is not None:
+                if unread is None:
+                    defer(keys[0], call.prompts[0], call.schema, self.version)
+                    raise AwaitingAnswerError("a batch file has no answer to this yet")
+                # It has come, and is of no use.
+                self._count(run, Usage(cached_calls=1, reasks=int(call.attempt > 0)))
+                return None, call.attempt
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
-            async with self.limit.slot():
-                if store.claim(key):
-                    return await self._ask_and_store(store, key, run, first)
+            async with self.slot():
+                if await store.claim(keys[0], over=unread):
+                    return await self._kept(store, keys[0], run, call), call.attempt
             # Another task or process is making this very call.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
 
-    def _stored(
-        self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A], stored: StoredCall | None
-    ) -> CallResult[A] | None:
-        """What the stored reply answers; None if there is no usable one."""
-        if stored is None or not stored.answered:
-            return None
-        answer = read_stored(store, call, stored)
-        if answer is None:
-            return None
-        self._count(run, Usage(cached_calls=1))
-        return CallResult(answer, call.attempt, from_model=False)
-
-    async def _ask_and_store(
+    async def _kept(
         self, store: VerdictStore, key: str, run: SampleRun, call: ModelCall[S, A]
-    ) -> CallResult[A]:
-        """The claim ends with it, whatever comes of it."""
+    ) -> A | None:
+        """Make the call and keep its reply. The claim ends with it, whatever comes of it."""
+        kept = False
         try:
-            reply, usage = await self._ask(run, call)
+            reply, usage = await self._reply(run, call)
             answer = None if reply is None else call.read(reply)
-            # Not as pydantic writes it, which half of a surrogate pair would stop.
-            data = None if reply is None else reply.model_dump(mode="json")
-            store.put(
-                StoredCall(
-                    key=key,
-                    model=self.model,
-                    version=self.version,
-                    step=call.step,
-                    vote=call.vote,
-                    sample_key=run.sample_key,
-                    label=run.label,
-                    reply=None if reply is None else json.dumps(data, ensure_ascii=False),
-                    usage=usage,
-                    unanswered=answer is None,
-                    identity=digest(run.identity),
-                )
-            )
-        except BaseException:
-            with suppress(StoreError):  # else it runs out
+            if reply is not None and answer is not None:
+                # Not as pydantic writes it, which half of a surrogate pair would stop.
+                data = json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
+                await store.put(key, data, self.model, self.version, usage)
+                kept = True
+            return answer
+        finally:
+            if not kept:
                 store.release(key)
-            raise
-        return CallResult(answer, call.attempt, from_model=True)
 
-    async def _ask(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[S | None, Usage]:
-        reply: S | None = None
-        spent: object
+    def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
+        form = [_FORM, call.schema.__name__, call.vote]
+        parts = [*form, self.version, self.model, identity_of(self.llm), prompt]
+        content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+    async def _reply(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[S | None, Usage]:
+        reply, spent = None, None
+        late = JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
+        again = int(call.attempt > 0)
         try:
-            reply, spent = await self.llm.generate(call.prompt, call.schema)
+            work = self._generate(call.prompts[0], call.schema)
+            reply, spent = await _within(self._timeout, work, late)
         except ReplyError as error:
-            spent = error.usage
-            run.problem = str(error)
+            spent, run.problem = error.usage, str(error)
+        except JudgeError as error:
+            if error is late:
+                self._count(run, Usage(calls=1, reasks=again))
+            raise
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
             usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
-        if call.attempt:
-            usage = replace(usage, reasks=usage.reasks + 1)
+        usage = replace(usage, reasks=usage.reasks + again)
         self._count(run, usage)
         if reply is not None and not isinstance(reply, call.schema):
             raise JudgeError(
@@ -300,18 +308,31 @@ class CallRunner:
             )
         return reply, usage
 
+    async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
+        if schema is not ChosenAnswer:
+            return await self.llm.generate(prompt, schema)
+        if not isinstance(self.llm, WordLLM):
+            reply, usage = await self.llm.generate(prompt, Answer)
+            return (ChosenAnswer(answer=reply.answer) if type(reply) is Answer else reply), usage
+        choice, usage = await self.llm.choose(prompt, YES_NO)
+        if choice.word not in YES_NO:
+            raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
+        known = choice.probability is not None and 0 <= choice.probability <= 1
+        return ChosenAnswer.model_validate(
+            {"answer": choice.word, "probability": choice.probability if known else None}
+        ), usage
+
     def _count(self, run: SampleRun, usage: Usage) -> None:
         run.usage += usage
-        self.totals.add(Totals(usage))
+        self.add(Totals(usage))
 
 
-def read_stored(store: VerdictStore, call: ModelCall[S, A], stored: StoredCall) -> A | None:
-    """What the stored reply answers; None if nothing. Raises `StoreError`."""
+def _read(call: ModelCall[S, A], stored: str) -> A | None:
+    """What a stored reply answers; None if nothing, as what has stood there in another form."""
     try:
-        reply = call.schema.model_validate_json(stored.reply or "")
-    except (ValidationError, RecursionError):
-        raise store.damaged(f"a {stored.step} reply that cannot be read") from None
-    return call.read(reply)
+        return call.read(call.schema.model_validate_json(stored))
+    except (ValueError, RecursionError):
+        return None
 
 
 def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
@@ -342,5 +363,5 @@ def identity_of(llm: StructuredLLM) -> str:
 
 
 def digest(identity: str) -> str:
-    """As a store shows it: should an option hold a secret after all, it stays out."""
+    """To be shown: should an option hold a secret after all, it stays out."""
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]

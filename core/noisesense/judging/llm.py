@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from noisesense.errors import InputError, check_whole, describe
-from noisesense.judging.calls import CallRunner, LoopLimit, RunningTotals, model_name
-from noisesense.judging.plan import Decomposer, Verifier
-from noisesense.judging.planned import Plan, PlannedJudge, check_plan
-from noisesense.judging.prompts import DEFAULT_PROMPTS, Budget, Prompts
-from noisesense.judging.protocol import StructuredLLM
+from noisesense.errors import (
+    InputError,
+    JudgeError,
+    ReplyError,
+    check_choice,
+    check_whole,
+    describe,
+)
+from noisesense.judging.calls import Calls, ModelCall, Once, SampleRun, gather_all, model_name
+from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan
+from noisesense.judging.probe import Probe, probe
+from noisesense.judging.prompts import (
+    DEFAULT_PROMPTS,
+    Answers,
+    Budget,
+    ChosenAnswer,
+    Claims,
+    Prompts,
+    answers_form,
+    batches,
+    split_text,
+)
+from noisesense.judging.protocol import StructuredLLM, WordLLM
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
+
+Check = Literal["list", "each", "auto"]
+
+_QUESTION_WITH = ("response",)
+"""The texts that are taken apart beside the question, which says what "it" is."""
 
 
 class LLMJudge(PlannedJudge):
@@ -32,29 +55,35 @@ class LLMJudge(PlannedJudge):
     ``plan="full"`` asks for every cell; the score is the same.
 
     Each call is repeated at most ``max_reasks`` times, and only for what its replies left out.
-    What decides the score is asked first, and the last time nothing else while any of it is
-    open: the claims not known to be correct, and the reference's claims as long as none is known
-    to be entailed by an unlabeled chunk. What stays missing is undetermined and counted in
-    `Judgement.unanswered`; with a store, a later run asks for it again, and for nothing else.
+    What stays missing is undetermined and counted in `Judgement.unanswered`; with a store, a
+    later run asks for it again, and for nothing else. A first reply that a text makes no claims
+    is asked again, however small ``max_reasks``: only two that agree are believed.
 
     A text beyond the `Budget` takes more
     calls. A blank chunk entails nothing and is not asked about; equal chunks are asked once.
 
     Args:
         llm: the model; each framework's adapter wraps its own.
+        check: ``"list"`` asks a text about all its claims in one call: the fewest calls, for
+            strong models. ``"each"`` asks about one claim a call, for one word: for small and
+            local models, which err less so; where the endpoint tells probabilities, that of
+            "yes" is kept. ``"auto"`` asks a few statements of known answer first, in at most 14
+            calls, takes the first of the two that the model can do, and raises `JudgeError` if
+            it can do neither; `form` and `form_reason` say what came of it.
         plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to
             export verdicts for other metrics too.
-        store: keeps every reply, so that a run that was killed resumes without paying twice.
+        store: keeps every useful reply, so that a run that was killed resumes without paying
+            twice.
         max_concurrency: calls at once, over all samples, in each event loop.
         votes: ask for each verdict this many times and take what more than half say. Without
             such a majority the verdict is undetermined. Votes only differ if the model's
             temperature is above 0 and its host caches nothing.
         prompts: other instructions.
-        chunks_per_call: more than 1 saves calls, at the price of the model's attention.
         max_reasks: how often one call is repeated for what is missing.
         model: the model's name in the store, where ``llm`` has no ``name``. A model of your own
             should have an ``identity``, too: see `noisesense.StructuredLLM`.
         budget: when to split.
+        timeout: seconds that one call may take, its client's own retries included.
 
     Raises:
         InputError: an argument out of range, or a store and no name for the model.
@@ -64,15 +93,16 @@ class LLMJudge(PlannedJudge):
         self,
         llm: StructuredLLM,
         *,
+        check: Check = "list",
         plan: Plan = "lazy",
         store: VerdictStore | None = None,
         max_concurrency: int = 16,
         votes: int = 1,
         prompts: Prompts | None = None,
-        chunks_per_call: int = 1,
         max_reasks: int = 2,
         model: str | None = None,
         budget: Budget | None = None,
+        timeout: float = 600.0,
     ) -> None:
         if not callable(getattr(llm, "generate", None)):
             raise InputError(
@@ -81,26 +111,200 @@ class LLMJudge(PlannedJudge):
                 where="llm",
                 hint="the adapters wrap their frameworks' own models",
             )
+        check_choice(check, get_args(Check), "check")
         check_plan(plan, store)
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
-        check_whole(chunks_per_call, 1, "chunks_per_call")
         check_whole(max_reasks, 0, "max_reasks")
-        prompts, budget = prompts or DEFAULT_PROMPTS, budget or Budget()
+        is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+        if not (is_number and timeout > 0):
+            raise InputError("a number of seconds above 0", describe(timeout), where="timeout")
+        self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
+        self._votes, self._most = votes, 1 + max_reasks
+        self._check: Check = check
+        self._probe = Once[Probe]()
         name = model_name(llm, model, needed=store is not None)
-        limit, totals = LoopLimit(max_concurrency), RunningTotals()
-        runner = self._runner(CallRunner(llm, name, prompts.version, store, limit, totals))
-        super().__init__(
-            Decomposer(runner, prompts, budget, max_reasks),
-            Verifier(runner, prompts, budget, max_reasks, votes, chunks_per_call),
-            runner,
-            plan=plan,
-            settings=f"votes={votes} chunks_per_call={chunks_per_call}",
+        calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
+        super().__init__(calls, plan=plan, settings=f"check={check} votes={votes}")
+
+    @property
+    def form(self) -> Literal["list", "each"] | None:
+        """How claims are checked; None as long as ``check="auto"`` has not been decided."""
+        if self._check != "auto":
+            return self._check
+        probed = self._probe.result
+        return None if probed is None else probed.form
+
+    @property
+    def form_reason(self) -> str:
+        """A sentence about what ``check="auto"`` has found; empty if there is nothing to say."""
+        probed = self._probe.result
+        return "" if probed is None else probed.reason
+
+    async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+        """The claims in the text's order; none if the model says twice that there are none.
+
+        A score is a fraction of all claims: with some of them missing there is nothing to go on
+        with. So a list longer than the text can hold is none.
+        """
+        question = question if which in _QUESTION_WITH else ""
+        parts = split_text(text, self._budget.text_chars)
+        lists = await gather_all(self._find(run, which, part, question) for part in parts)
+        return [claim for claims in lists for claim in claims]
+
+    async def _find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+        empty, attempt = not any(map(str.isalnum, text)), 0
+        most = self._most
+        while attempt < most:
+            prompts = [
+                self._prompts.decomposition(text, question, attempt=n)
+                for n in range(attempt, attempt + 1 if empty else most)
+            ]
+            call = ModelCall(prompts, Claims, partial(_claims, text), attempt=attempt)
+            claims, at = await self._calls.ask(run, call)
+            if claims or (claims is not None and empty):
+                return claims
+            attempt = at + 1
+            if claims is not None:
+                empty, most = True, max(most, attempt + 1)
+        times = "once" if attempt == 1 else f"{attempt} times"
+        problem = f" ({run.problem})" if run.problem else ""
+        raise ReplyError(
+            f"the judge's model was asked {times} for the claims of the {which}"
+            f" and gave no usable list{problem}",
+            usage=run.usage,
         )
 
-    def _runner(self, runner: CallRunner) -> CallRunner:
-        """What makes this judge's calls."""
-        return runner
+    async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
+        """A text in parts entails a claim if any part does. Votes decide by majority."""
+        form = await self._decided(run)
+        parts = split_text(text, self._budget.text_chars, self._budget.overlap_chars)
+        by_part = await gather_all(self._part(run, form, part, claims) for part in parts)
+        return [
+            Finding(any_of([each.cell for each in of]), _highest([p.probability for p in of]))
+            for of in zip(*by_part, strict=True)
+        ]
+
+    async def _part(
+        self, run: SampleRun, form: str, text: str, claims: Sequence[str]
+    ) -> list[Finding]:
+        numbered = dict(enumerate(claims))
+        asked: list[dict[int, str]] = (
+            [{number: claim} for number, claim in numbered.items()]
+            if form == "each"
+            else list(batches(numbered, self._budget))
+        )
+        ask = self._each if form == "each" else self._list
+        votes = range(self._votes)
+        found = await gather_all(ask(run, text, batch, vote) for batch in asked for vote in votes)
+        cast: dict[int, list[Finding]] = {number: [] for number in numbered}
+        for answers in found:
+            for number, finding in answers.items():
+                cast[number].append(finding)
+        return [
+            Finding(
+                majority([bool(each.cell) for each in of], self._votes),
+                of[0].probability if len(of) == self._votes == 1 else None,
+            )
+            for of in cast.values()
+        ]
+
+    async def _list(
+        self, run: SampleRun, text: str, claims: Mapping[int, str], vote: int
+    ) -> dict[int, Finding]:
+        """All in one call; asks again for what the replies left out."""
+        answers: dict[int, Finding] = {}
+        for attempt in range(self._most):
+            missing = [number for number in claims if number not in answers]
+            if not missing:
+                break
+            # Numbered from 1 in every call: with gaps, a model may count on its own.
+            numbered = {n: claims[number] for n, number in enumerate(missing, start=1)}
+            prompts = [
+                self._prompts.verification(text, numbered, attempt=n)
+                for n in range(attempt, self._most)
+            ]
+            schema, read = answers_form(len(missing)), partial(_answers, numbered)
+            found, _ = await self._calls.ask(run, ModelCall(prompts, schema, read, vote, attempt))
+            answers |= {missing[n - 1]: Finding(cell) for n, cell in (found or {}).items()}
+        return answers
+
+    async def _each(
+        self, run: SampleRun, text: str, claims: Mapping[int, str], vote: int
+    ) -> dict[int, Finding]:
+        """One claim, for one word."""
+        ((number, claim),) = claims.items()
+        form = not isinstance(self._calls.llm, WordLLM)
+        prompts = [
+            self._prompts.single(text, claim, form=form, attempt=n) for n in range(self._most)
+        ]
+        for attempt in range(self._most):
+            call = ModelCall(prompts[attempt:], ChosenAnswer, _answer, vote, attempt)
+            found, _ = await self._calls.ask(run, call)
+            if found is not None:
+                return {number: found}
+        return {}
+
+    async def _decided(self, run: SampleRun) -> str:
+        """How claims are checked. Raises `JudgeError` if the model can do neither."""
+        if self._check != "auto":
+            return self._check
+
+        async def asked(form: str, text: str, statements: Sequence[str]) -> list[bool | None]:
+            return [each.cell for each in await self._part(run, form, text, statements)]
+
+        probed = await self._probe.get(partial(probe, asked))
+        if probed.form is None:
+            raise JudgeError(f"{self.model} cannot judge: {probed.reason}")
+        return probed.form
+
+
+def _claims(text: str, reply: Claims) -> list[str] | None:
+    """None if all are blank, or run away: what a text says is bounded by its length."""
+    size = sum(map(len, reply.claims))
+    if len(reply.claims) > 10 + len(text) // 4 or size > 1_000 + 20 * len(text):
+        return None
+    claims = [claim for claim in reply.claims if claim.strip("….\"' \t\r\n")]
+    return claims if claims or not reply.claims else None
+
+
+def _answer(reply: ChosenAnswer) -> Finding | None:
+    return Finding(reply.answer == "yes", reply.probability)
+
+
+def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
+    """What the reply says of the statements; None if nothing.
+
+    Nothing, too, if it goes on counting below or above them, or has other numbers and leaves some
+    of them out: the model has numbered them anew, and its numbers mean other statements.
+    """
+    said = reply.by_number
+    agreed = {number: said[number] for number in asked if number in said}
+    if {0, len(asked) + 1} & said.keys():
+        return None
+    if said.keys() - set(asked) and len(agreed) < len(asked):
+        return None
+    return agreed or None
+
+
+def _highest(probabilities: Sequence[float | None]) -> float | None:
+    known = [each for each in probabilities if each is not None]
+    return max(known) if known and len(known) == len(probabilities) else None
+
+
+def majority(votes: Sequence[bool], of: int) -> bool | None:
+    """What more than half of the ``of`` votes say; votes that were not cast count for no side."""
+    yes = sum(votes)
+    if 2 * yes > of:
+        return True
+    return False if 2 * (len(votes) - yes) > of else None
+
+
+def any_of(cells: Sequence[bool | None]) -> bool | None:
+    """Kleene's ∃: true if any is; false if all are; else undetermined."""
+    if any(cells):
+        return True
+    return None if None in cells else False
 
 
 # The metric gives these itself, from arguments of its own.

@@ -1,415 +1,201 @@
-"""The steps of judging a sample: claims, verdicts on them, and which cells are still pending."""
+"""`PlannedJudge`: the plan by which claims are found and checked, whoever does it."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import dataclass
-from functools import partial
-from itertools import product
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
-from noisesense.errors import ReplyError
-from noisesense.judging.calls import (
-    AwaitingAnswerError,
-    CallRunner,
-    ModelCall,
-    SampleRun,
-    gather_all,
-)
-from noisesense.judging.prompts import (
-    Budget,
-    Claims,
-    PackedVerdicts,
-    Prompts,
-    VerdictList,
-    batches,
-    split_text,
-)
-from noisesense.verdicts.form import positions
+from noisesense.errors import InputError, ReplyError, check_choice, describe
+from noisesense.judging.calls import Calls, SampleRun, Totals, digest, gather_all, identity_of
+from noisesense.judging.protocol import Entailment, Judgement, Usage
+from noisesense.verdicts.form import Cell
 from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
+from noisesense.verdicts.verdicts import Verdicts
 
-Id = TypeVar("Id", bound=Hashable)
+Plan = Literal["lazy", "full"]
 
 
-def align(expected: Collection[Id], verdicts: Iterable[tuple[Id, bool]]) -> dict[Id, bool]:
-    """The verdict on every expected id that has exactly one, whatever their order and number.
+def check_plan(plan: object, store: object) -> None:
+    """Raises `InputError` for an unknown plan, or for something else than a store."""
+    check_choice(plan, get_args(Plan), "plan")
+    if store is not None and not callable(getattr(store, "claim", None)):
+        hint = "store=VerdictStore(path)"
+        raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
 
-    Ids that nobody asked about are ignored if every expected one has an answer. If not, the model
-    seems to have numbered the claims anew (from 0, or without the gaps): its other ids mean other
-    claims, and none of them counts.
+
+class Finding(NamedTuple):
+    """Does a text entail a claim? With its probability, where the model told one."""
+
+    cell: Cell
+    probability: float | None = None
+
+
+class PlannedJudge:
+    """What judges share that follow the plan of `noisesense.LLMJudge`.
+
+    A judge is two methods, `find` and `check`, that make their calls through ``calls``.
+
+    Args:
+        calls: made by the model and the version that the judge is known by.
+        plan: see `noisesense.LLMJudge`.
+        settings: what else a judgement depends on, for people to read.
     """
-    by_id: dict[Id, set[bool]] = {number: set() for number in expected}
-    unknown = False
-    for number, verdict in verdicts:
-        if number in by_id:
-            by_id[number].add(verdict)
-        else:
-            unknown = True
-    agreed = {number: min(both) for number, both in by_id.items() if len(both) == 1}
-    return {} if unknown and len(agreed) < len(by_id) else agreed
 
+    def __init__(self, calls: Calls, *, plan: Plan, settings: str) -> None:
+        self.plan: Plan = plan
+        self.model, self.version = calls.model, calls.version
+        self._calls = calls
+        self._settings = f"plan={plan} {settings}"
 
-@dataclass(frozen=True)
-class Decomposer:
-    """Asks for the claims of a text, and again if a reply is unusable."""
+    async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+        """The claims of a text, in its order. Raises `ReplyError` if they cannot be found."""
+        raise NotImplementedError
 
-    runner: CallRunner
-    prompts: Prompts
-    budget: Budget
-    max_reasks: int
+    async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
+        """Does the text entail them? Raises `JudgeError` if it cannot be asked."""
+        raise NotImplementedError
 
-    async def claims(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        """The claims in the text's order; none if the model says there are none.
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, plan={self.plan!r})"
+
+    def __copy__(self) -> PlannedJudge:
+        return self
+
+    def __deepcopy__(self, memo: object) -> PlannedJudge:
+        return self
+
+    def __reduce__(self) -> Any:
+        hint = "make a judge in each process; processes may share a VerdictStore"
+        raise InputError("something that can be pickled", repr(self), where="pickle", hint=hint)
+
+    @property
+    def name(self) -> str:
+        """The model and all that its verdicts depend on: prompts, plan, votes, its own options."""
+        options = digest(identity_of(self._calls.llm))[:8]
+        return f"{self.model}, {self._settings}, prompts {self.version}, options {options}"
+
+    @property
+    def usage(self) -> Usage:
+        """What all calls so far have cost, over all samples, threads and event loops."""
+        return self.totals.usage
+
+    @property
+    def totals(self) -> Totals:
+        """As `usage`, with the number of samples and of unanswered cells."""
+        return self._calls.totals
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        """The verdicts on one sample. Raises as `judge_detailed`."""
+        return (await self.judge_detailed(sample)).verdicts
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        """The verdicts on one sample, and what they cost.
 
         Raises:
-            ReplyError: every reply was unusable. A score is a fraction of all claims: with some
-                of them missing there is nothing to go on with.
-            JudgeError: the model could not be asked.
+            ReplyError: no reply had a usable list of the response's claims. Other unusable
+                replies leave cells undetermined; with an unusable list of the reference's
+                claims the relevance of the unlabeled chunks is undetermined.
+            JudgeError: the model could not be asked. Calls that were finished stay in the store.
+            StoreError: the store cannot be read or written.
         """
-        parts = split_text(text, self.budget.text_chars)
-        lists = await gather_all(self._part(run, which, part, question) for part in parts)
-        return [claim for claims in lists for claim in claims]
+        run = SampleRun()
+        try:
+            verdicts, unanswered = await self._judged(run, sample)
+        except BaseException:
+            self._calls.add(Totals(failed=1))
+            raise
+        self._calls.add(Totals(samples=1, unanswered=unanswered))
+        return Judgement(verdicts, run.usage, unanswered)
 
-    async def _part(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        async def model_call(attempt: int) -> ModelCall[Claims, list[str]]:
-            prompt = self.prompts.decomposition(text, question, attempt=attempt)
-            step = f"claims of the {which}"
-            return ModelCall(step, prompt, Claims, partial(_claims, text), attempt=attempt)
-
-        most = 1 + self.max_reasks
-        for attempt in range(most):
-            result = await self.runner.call(run, range(attempt, most), model_call)
-            if result.answer is not None:
-                return result.answer
-        times = "once" if most == 1 else f"{most} times"
-        problem = f" ({run.problem})" if run.problem else ""
-        raise ReplyError(
-            f"the judge's model was asked {times} for the claims of the {which}"
-            f" and gave no usable list{problem}",
-            usage=run.usage,
-        )
-
-
-def _claims(text: str, reply: Claims) -> list[str] | None:
-    """None if all are blank, or run away: what a text says is bounded by its length.
-
-    The prompt's own example, "…", is blank, too.
-    """
-    size = sum(map(len, reply.claims))
-    if len(reply.claims) > 50 + len(text) or size > 5_000 + 20 * len(text):
-        return None
-    claims = [claim for claim in reply.claims if claim.strip("….\"' \t\r\n")]
-    return claims if claims or not reply.claims else None
-
-
-Answers = dict[int, "bool | None"]
-"""For each claim that was asked: entailed, not entailed, or without an answer."""
-
-_Cell = tuple[int, int]
-_Cells = dict[_Cell, bool]
-_Reply = VerdictList | PackedVerdicts
-
-
-class Premise(NamedTuple):
-    """A text and the claims to check against it, by id.
-
-    Attributes:
-        deciding: which claims' cells still decide the score, by what is known of the others;
-            None: all of them. It may wait for what else it depends on.
-    """
-
-    text: str
-    claims: Mapping[int, str]
-    deciding: Callable[[Mapping[int, bool]], Awaitable[Collection[int]]] | None = None
-
-
-class _Batch(NamedTuple):
-    """What one call asks: parts of premises by their number, and claims by their id."""
-
-    premises: dict[int, Premise]
-    claims: dict[int, str]
-
-    async def deciding(self, answers: _Cells, missing: Sequence[_Cell]) -> set[_Cell]:
-        """Those of the missing cells that decide the score."""
-        known: dict[int, dict[int, bool]] = {part: {} for part in self.premises}
-        for (part, claim), verdict in answers.items():
-            known[part][claim] = verdict
-        wanted = {
-            part: await premise.deciding(known[part]) if premise.deciding else premise.claims
-            for part, premise in self.premises.items()
-        }
-        return {(part, claim) for part, claim in missing if claim in wanted[part]}
-
-
-@dataclass(frozen=True)
-class Verifier:
-    """Asks for verdicts, again for those a reply leaves out, and takes the votes' majority."""
-
-    runner: CallRunner
-    prompts: Prompts
-    budget: Budget
-    max_reasks: int
-    votes: int
-    per_call: int
-
-    async def verify(
-        self, run: SampleRun, step: str, premises: Sequence[Premise]
-    ) -> list[Answers]:
-        """One table of answers for each premise, all asked at once.
+    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
+        """Which texts entail which claims, as they are given. A blank text entails none.
 
         Raises:
-            JudgeError: the model could not be asked.
+            JudgeError: the model could not be asked. Calls that were finished stay in the store.
+            StoreError: the store cannot be read or written.
         """
-        parts: list[Premise] = []
-        parts_of: list[range] = []
-        for premise in premises:
-            texts = split_text(premise.text, self.budget.text_chars, self.budget.overlap_chars)
-            parts_of.append(range(len(parts), len(parts) + len(texts)))
-            parts += [premise._replace(text=text) for text in texts]
-        votes: dict[_Cell, list[bool]] = {}
-        for answers in await gather_all(
-            self._fill(run, step, batch, vote)
-            for batch in self._batches(parts)
-            for vote in range(self.votes)
-        ):
-            for cell, verdict in answers.items():
-                votes.setdefault(cell, []).append(verdict)
+        run = SampleRun()
+        asked = {text: list(dict.fromkeys(claims)) for text in texts}
+        try:
+            found = await self._checked(run, asked)
+        except BaseException:
+            self._calls.add(Totals(failed=1))
+            raise
+        table = [[_finding(found, text, claim) for text in texts] for claim in claims]
+        unanswered = sum(each.cell is None for row in table for each in row)
+        self._calls.add(Totals(samples=1, unanswered=unanswered))
+        known = [[each.probability for each in row] for row in table]
+        told = any(each is not None for row in known for each in row)
+        cells = [[each.cell for each in row] for row in table]
+        return Entailment(cells, run.usage, unanswered, known if told else None)
 
-        def decided(part: int, claim: int) -> bool | None:
-            return majority(votes.get((part, claim), []), self.votes)
+    async def _judged(self, run: SampleRun, sample: Sample) -> tuple[Verdicts, int]:
+        """The plan, step by step; and how many cells were asked and stayed open."""
+        full, contexts = self.plan == "full", sample.retrieved_contexts
+        texts = [chunk.text for chunk in contexts]
+        unlabeled = {chunk.text for chunk in contexts if full or chunk.relevant is None}
 
-        return [
-            {claim: any_of([decided(part, claim) for part in own]) for claim in premise.claims}
-            for premise, own in zip(premises, parts_of, strict=True)
-        ]
+        async def of_response() -> tuple[list[str], list[Cell]]:
+            claims = await self.find(run, "response", sample.response, sample.user_input)
+            return claims, [] if full else await correctness(claims)
 
-    def _batches(self, parts: Sequence[Premise]) -> Iterator[_Batch]:
-        """The calls to make: parts that face the same claims may share one."""
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for number, part in enumerate(parts):
-            groups.setdefault(tuple(part.claims), []).append(number)
-        for numbers in groups.values():
-            for claims in batches(parts[numbers[0]].claims, self.budget):
-                pack: dict[int, Premise] = {}
-                for number in numbers:
-                    if pack and not self._fits(pack, parts[number].text, len(claims)):
-                        yield _Batch(pack, claims)
-                        pack = {}
-                    pack[number] = parts[number]
-                yield _Batch(pack, claims)
+        async def of_reference() -> list[str] | None:
+            """None if it cannot be had. Labels win: with all of them nobody asks for it."""
+            if not unlabeled and not full:
+                return []
+            try:
+                return await self.find(run, "reference", sample.reference, sample.user_input)
+            except ReplyError:
+                return None
 
-    def _fits(self, pack: dict[int, Premise], text: str, claims: int) -> bool:
-        size = sum(len(premise.text) for premise in pack.values()) + len(text)
-        return (
-            len(pack) < self.per_call
-            and size <= self.budget.text_chars
-            and (len(pack) + 1) * claims <= self.budget.claims
-        )
+        async def correctness(claims: list[str]) -> list[Cell]:
+            asked = await self._checked(run, {sample.reference: list(dict.fromkeys(claims))})
+            return [_finding(asked, sample.reference, claim).cell for claim in claims]
 
-    async def _fill(self, run: SampleRun, step: str, batch: _Batch, vote: int) -> _Cells:
-        """Every answer that the store has, and that can be had in ``1 + max_reasks`` calls."""
-        missing: list[_Cell] = list(product(batch.premises, batch.claims))
-        answers: _Cells = {}
-        attempt = calls = 0
-        while missing and calls <= self.max_reasks:
-            attempts = range(attempt, attempt + 1 + self.max_reasks - calls)
-            model_call = partial(self._model_call, step, vote, batch, answers, missing)
-            result = await self.runner.call(run, attempts, model_call)
-            attempt = result.attempt + 1
-            calls += result.from_model
-            answers = {**answers, **(result.answer or {})}
-            missing = [cell for cell in missing if cell not in answers]
-        return answers
-
-    async def _model_call(
-        self,
-        step: str,
-        vote: int,
-        batch: _Batch,
-        answers: _Cells,
-        missing: Sequence[_Cell],
-        attempt: int,
-    ) -> ModelCall[_Reply, _Cells]:
-        """At first it asks for everything; after a reply that left some out, for what decides
-        before the rest, and the last time for nothing else."""
-        last = attempt % (1 + self.max_reasks) == self.max_reasks
-        # What decides may hang on an answer that is still awaited.
-        waits = attempt and (answers or last)
-        deciding = await batch.deciding(answers, missing) if waits else set(missing)
-        wanted = [cell for cell in missing if cell in deciding] if last else []
-        cells = wanted or list(missing)
-
-        def ordered(axis: int) -> dict[int, int]:
-            # Numbered from 1 in every call: with gaps, a model may count on its own.
-            first = {cell[axis] for cell in cells if cell in deciding}
-            numbers = sorted({cell[axis] for cell in cells}, key=lambda n: (n not in first, n))
-            return dict(enumerate(numbers, start=1))
-
-        part_of, claim_of = ordered(0), ordered(1)
-        prompt = self.prompts.verification(
-            {number: batch.premises[part].text for number, part in part_of.items()},
-            {number: batch.claims[claim] for number, claim in claim_of.items()},
-            attempt=attempt,
-        )
-        schema: type[_Reply] = VerdictList if len(part_of) == 1 else PackedVerdicts
-        read = partial(_read, part_of, claim_of, frozenset(missing))
-        return ModelCall(step, prompt, schema, read, vote, attempt)
-
-
-def _read(
-    part_of: Mapping[int, int],
-    claim_of: Mapping[int, int],
-    missing: Collection[_Cell],
-    reply: _Reply,
-) -> _Cells | None:
-    """What the reply says of the cells that were missing; None if nothing.
-
-    Nothing, too, if it goes on counting below or above the numbers in the prompt: claims numbered
-    0 to N, where 1 to N were asked, may all be off by one.
-    """
-    beside = {"premise": (0, len(part_of) + 1), "id": (0, len(claim_of) + 1)}
-    if any(getattr(each, axis, 1) in beside[axis] for each in reply.verdicts for axis in beside):
-        return None
-    # A number that was not in the prompt stands for no part and no claim: -1.
-    cells = [
-        ((part_of.get(getattr(each, "premise", 1), -1), claim_of.get(each.id, -1)), each.entailed)
-        for each in reply.verdicts
-    ]
-    answers = align(list(product(part_of.values(), claim_of.values())), cells)
-    return {cell: answers[cell] for cell in answers if cell in missing} or None
-
-
-def majority(votes: Sequence[bool], of: int) -> bool | None:
-    """What more than half of the ``of`` votes say; votes that were not cast count for no side."""
-    yes = sum(votes)
-    if 2 * yes > of:
-        return True
-    return False if 2 * (len(votes) - yes) > of else None
-
-
-def any_of(cells: Sequence[bool | None]) -> bool | None:
-    """Kleene's ∃: true if any is; false if all are; else undetermined."""
-    if any(cells):
-        return True
-    return None if None in cells else False
-
-
-class PendingVerdicts:
-    """Filled step by step. Claims have ids: the response's are 1 to R, the reference's go on
-    from R + 1."""
-
-    def __init__(self, sample: Sample, *, full: bool) -> None:
-        self.sample = sample
-        self.full = full
-        self.response: Sequence[str] = ()
-        self.reference: Sequence[str] = ()
-        # Every reply with the reference's claims was unusable: relevance stays open.
-        self.reference_failed = False
-        self.by_text: Mapping[str, Answers] = {}
-        self._correct: Mapping[int, bool | None] = {}
-        self._checked = asyncio.Event()
-        self._awaiting = False
-
-    @property
-    def needs_reference_claims(self) -> bool:
-        """Labels win: with a label on every chunk nobody asks what the reference claims."""
-        return self.full or any(chunk.relevant is None for chunk in self.sample.retrieved_contexts)
-
-    @property
-    def response_claims(self) -> dict[int, str]:
-        """By id."""
-        return dict(enumerate(self.response, start=1))
-
-    @property
-    def _reference_claims(self) -> dict[int, str]:
-        return dict(enumerate(self.reference, start=len(self.response) + 1))
-
-    def add_correctness(self, answers: Answers | None) -> None:
-        """None: it awaits its answer."""
-        self._correct = answers or {}
-        self._awaiting = answers is None
-        self._checked.set()
-
-    def chunk_premises(self) -> dict[str, Premise]:
-        """What each distinct chunk text is to be asked. A blank one entails nothing.
-
-        A claim whose correctness stayed undetermined may be incorrect, and is asked about.
-        """
-        doubtful = {
-            number: claim
-            for number, claim in self.response_claims.items()
-            if self.full or self._correct[number] is not True
+        both: list[Any] = await gather_all([of_response(), of_reference()])
+        (claims, correct), found = both
+        reference: list[str] = found or []
+        # A claim whose correctness stayed undetermined may be incorrect, and is asked about.
+        doubtful = [c for i, c in enumerate(claims) if full or correct[i] is not True]
+        asked = {
+            text: list(dict.fromkeys([*doubtful, *(reference if text in unlabeled else ())]))
+            for text in (texts if doubtful or full else ())
         }
-        if not doubtful and not self.full:
-            return {}
-        premises: dict[str, Premise] = {}
-        unlabeled = {
-            chunk.text for chunk in self.sample.retrieved_contexts if chunk.relevant is None
-        }
-        for chunk in self.sample.retrieved_contexts:
-            claims = dict(doubtful)
-            if self.full or chunk.relevant is None:
-                claims.update(self._reference_claims)
-            if claims and chunk.text.strip():
-                before = premises.get(chunk.text, Premise(chunk.text, {}))
-                # Equal chunks, one of them labeled: the longer list holds the shorter.
-                longer = max(before.claims, claims, key=len)
-                deciding = partial(self._deciding, chunk.text in unlabeled)
-                premises[chunk.text] = Premise(chunk.text, longer, deciding)
-        return premises
-
-    async def _deciding(self, unlabeled: bool, answers: Mapping[int, bool]) -> set[int]:
-        """The claims that decide the score, by what is known of a chunk so far.
-
-        An open cell of the reference leaves the chunk's relevance open, and with it every
-        incorrect claim from that chunk; one that is known to be entailed settles it.
-        """
-        await self._checked.wait()
-        if self._awaiting:
-            raise AwaitingAnswerError("whether the claims are correct")
-        claims = {
-            number for number in self.response_claims if self._correct.get(number) is not True
-        }
-        if unlabeled and not any(answers.get(number) for number in self._reference_claims):
-            claims.update(self._reference_claims)
-        return claims
-
-    @property
-    def unanswered(self) -> int:
-        """Cells that were asked and stayed open; an unusable list of claims counts as one."""
-        correctness = sum(cell is None for cell in self._correct.values())
-        chunks = [self.by_text.get(chunk.text, {}) for chunk in self.sample.retrieved_contexts]
-        cells = sum(cell is None for answers in chunks for cell in answers.values())
-        return correctness + cells + self.reference_failed
-
-    def verdicts(self) -> Verdicts:
-        """Everything that is known; cells without an answer, asked or not, are undetermined."""
-        chunks = self.sample.retrieved_contexts
-        return Verdicts(
-            response_claims=tuple(
-                ResponseClaim(text=text, correct=self._correct[number], **self._positions(number))
-                for number, text in self.response_claims.items()
-            ),
-            reference_claims=tuple(
-                ReferenceClaim(text=text, **self._positions(number))
-                for number, text in self._reference_claims.items()
-            ),
-            chunks=chunks,
+        # Where every cell is wanted, the chunks need not wait to hear what is correct.
+        last: list[Any] = await gather_all(
+            [*([correctness(claims)] if full else []), self._checked(run, asked)]
         )
+        table: dict[str, dict[str, Finding]] = last[-1]
+        correct = last[0] if full else correct
 
-    def _positions(self, claim: int) -> dict[str, tuple[int, ...]]:
-        texts = [chunk.text for chunk in self.sample.retrieved_contexts]
-        return positions(
-            [self.by_text.get(text, {}).get(claim) if text.strip() else False for text in texts]
-        )
+        def cells(of: list[str]) -> list[list[Cell]]:
+            return [[_finding(table, text, claim).cell for text in texts] for claim in of]
+
+        verdicts = Verdicts.from_matrices(
+            correct,
+            cells(claims),
+            cells(reference),
+            [chunk.relevant for chunk in contexts],
+            response_claims=claims,
+            reference_claims=reference,
+        ).beside(sample)
+        said = [each.cell for text in texts for each in table.get(text, {}).values()]
+        return verdicts, correct.count(None) + said.count(None) + (found is None)
+
+    async def _checked(
+        self, run: SampleRun, asked: Mapping[str, list[str]]
+    ) -> dict[str, dict[str, Finding]]:
+        """By text and claim. A blank text is not asked about, nor an equal one twice."""
+        asked = {text: claims for text, claims in asked.items() if claims and text.strip()}
+        found = await gather_all(self.check(run, text, claims) for text, claims in asked.items())
+        return {
+            text: dict(zip(claims, findings, strict=True))
+            for (text, claims), findings in zip(asked.items(), found, strict=True)
+        }
+
+
+def _finding(table: Mapping[str, Mapping[str, Finding]], text: str, claim: str) -> Finding:
+    """A blank text entails nothing; what was not asked is undetermined."""
+    if not text.strip():
+        return Finding(False)
+    return table.get(text, {}).get(claim, Finding(None))

@@ -5,26 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from bisect import bisect_right
-from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Hashable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import count
-from sys import getsizeof
 
 from noisesense.errors import JudgeError, NoiseSenseError
 from noisesense.judging.protocol import DetailedJudge, Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
-_BYTES_KEPT = 64 * 2**20
+_SAMPLES_KEPT = 10_000
 _JUDGES_KEPT = 16
-_ITEM_BYTES = 600
-"""About what a claim or a chunk takes beside its text."""
-
-_Owners = tuple[int, int]
-_Key = tuple[str, tuple[bool | None, ...]]
 
 
 class _LeaderGoneError(Exception):
@@ -35,150 +26,64 @@ class _LeaderGoneError(Exception):
 class _Judging:
     """One judging of a sample. Futures of `concurrent.futures` belong to no event loop."""
 
-    number: int
-    owners: _Owners
-    key: _Key
+    takers: set[Hashable] = field(default_factory=set[Hashable])
     future: Future[Judgement] = field(default_factory=Future[Judgement])
-    bytes: int = 0
 
 
-@dataclass
-class _Judgings:
-    """All judgings of one sample in a run, oldest first, and the last that each metric took."""
-
-    all: list[_Judging] = field(default_factory=list[_Judging])
-    taken: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-
-
-@dataclass
 class _Run:
-    """What one judge has said in one run."""
+    """What is judged in one run, of the 10,000 samples that were asked for last.
 
-    samples: dict[_Key, _Judgings] = field(default_factory=dict[_Key, _Judgings])
-    owners: list[object] = field(default_factory=list[object])
-    """Weak references. What cannot have one (``__slots__``) is kept, and with it its id."""
-
-
-class _Memory:
-    """What judges have said, least recently used first out.
-
-    Judges and runs are told apart by identity, not equality: they need not be hashable (a plain
-    dataclass is not).
+    Judges are told apart by identity: they need not be hashable (a plain dataclass is not).
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.bytes = 0
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._runs: dict[_Owners, _Run] = {}
-        self._kept: OrderedDict[_Judging, None] = OrderedDict()
-        self._gone: deque[_Owners] = deque()
-        self._numbers = count(1)
+        self._judges: dict[int, Judge] = {}  # kept, so that an id stays its judge's own
+        self._judgings: OrderedDict[Hashable, list[_Judging]] = OrderedDict()
 
-    def take(
-        self, judge: Judge, run: object | None, key: _Key, metric: Hashable
-    ) -> tuple[_Judging, bool]:
+    def take(self, key: Hashable, metric: Hashable, judge: Judge | None) -> tuple[_Judging, bool]:
         """The first judging that the metric has not taken yet. Is it the caller's to do?"""
-        with self._locked():
-            owners = (id(judge), id(run))
-            known = self._run(owners, judge, run).samples.setdefault(key, _Judgings())
-            at = bisect_right(known.all, known.taken.get(metric, 0), key=lambda one: one.number)
-            leads = at == len(known.all)
-            if leads:
-                judging = _Judging(next(self._numbers), owners, key)
+        with self._lock:
+            if judge is not None:
+                self._judges[id(judge)] = judge
+            judgings = self._judgings.setdefault(key, [])
+            self._judgings.move_to_end(key)
+            if len(self._judgings) > _SAMPLES_KEPT:
+                self._judgings.popitem(last=False)
+            found = next((each for each in judgings if metric not in each.takers), None)
+            judging = found or _Judging()
+            judging.takers.add(metric)
+            if found is None:
                 # From here on a waiter's cancellation cannot cancel it for the others.
                 judging.future.set_running_or_notify_cancel()
-                known.all.append(judging)
-            judging = known.all[at]
-            known.taken[metric] = judging.number
-            if judging in self._kept:
-                self._kept.move_to_end(judging)
-            return judging, leads
+                judgings.append(judging)
+            return judging, found is None
 
-    def keep(self, judging: _Judging, judgement: Judgement) -> None:
-        with self._locked():
-            judging.bytes = _size(judgement)
-            self.bytes += judging.bytes
-            self._kept[judging] = None
-            while self.bytes > self.limit:
-                self._drop(next(iter(self._kept)))
-
-    def drop(self, judging: _Judging) -> None:
-        with self._locked():
-            self._drop(judging)
-
-    def _run(self, owners: _Owners, *objects: object) -> _Run:
-        run = self._runs.get(owners)
-        if run is None:
-            run = self._runs[owners] = _Run()
-            for each in objects:
-                try:
-                    run.owners.append(weakref.ref(each, lambda _: self._clear_up(owners)))
-                except TypeError:
-                    run.owners.append(each)
-        return run
-
-    def _drop(self, judging: _Judging) -> None:
-        self._uncount(judging)
-        run = self._runs.get(judging.owners)
-        known = run.samples.get(judging.key) if run else None
-        # A judging that nobody awaits any more may be collected after its run.
-        if run is None or known is None or judging not in known.all:
-            return
-        known.all.remove(judging)
-        if not known.all:
-            del run.samples[judging.key]
-        if not run.samples:
-            self._drop_run(judging.owners)
-
-    def _drop_run(self, owners: _Owners) -> None:
-        run = self._runs.pop(owners, None)
-        for known in run.samples.values() if run else ():
-            for judging in known.all:
-                self._uncount(judging)
-
-    def _uncount(self, judging: _Judging) -> None:
-        if judging in self._kept:
-            del self._kept[judging]
-            self.bytes -= judging.bytes
-
-    def _clear_up(self, *gone: _Owners) -> None:
-        # The garbage collector may call this in the middle of anything, also while this very
-        # thread holds the lock: then whoever holds it clears up.
-        self._gone.extend(gone)
-        while self._gone and self._lock.acquire(blocking=False):
-            try:
-                self._drop_gone()
-            finally:
-                self._lock.release()
-
-    def _drop_gone(self) -> None:
-        while self._gone:
-            self._drop_run(self._gone.popleft())
-
-    @contextmanager
-    def _locked(self) -> Generator[None, None, None]:
+    def forget(self, key: Hashable, judging: _Judging) -> None:
         with self._lock:
-            # First, so that a new object in the place of one that is gone inherits nothing.
-            self._drop_gone()
-            yield
-        self._clear_up()
+            judgings = self._judgings.get(key, [])
+            if judging in judgings:
+                judgings.remove(judging)
 
 
-def _size(judgement: Judgement) -> int:
-    """About how many bytes a judgement holds."""
-    verdicts = judgement.verdicts
-    sides = verdicts.response_claims, verdicts.reference_claims
-    claims = [claim for side in sides for claim in side]
-    texts = [each.text for each in (*claims, *(verdicts.chunks or ()))]
-    cells = sum(len(claim.entailed_by) + len(claim.undetermined) for claim in claims)
-    return 8 * cells + _ITEM_BYTES * (1 + len(texts)) + sum(map(getsizeof, texts))
+_runs: dict[int, tuple[_Run, object]] = {}
+"""By the id of the host's object. One that takes no weak reference is kept, and so is its id."""
 
 
-_memory = _Memory(_BYTES_KEPT)
+def _run_of(owner: object) -> _Run:
+    """What is judged in the run that ends with the host's object."""
+    known = _runs.get(id(owner))
+    if known is None:
+        kept = None
+        try:
+            weakref.finalize(owner, _runs.pop, id(owner), None).atexit = False
+        except TypeError:
+            kept = owner
+        known = _runs.setdefault(id(owner), (_Run(), kept))
+    return known[0]
 
 
-def sharing_key(sample: Sample) -> _Key:
+def sharing_key(sample: Sample) -> tuple[str, tuple[bool | None, ...]]:
     """What samples that share a judging have in common: their content and labels."""
     return sample.key, tuple(chunk.relevant for chunk in sample.retrieved_contexts)
 
@@ -197,7 +102,7 @@ async def judge_once(
     asks the judge where there is none: two modes agree for the price of one, and measuring again
     asks again. Whoever asks while the sample is being judged waits for the same answer; an error
     reaches all who wait and is not remembered. A finished judgement with unanswered cells is not
-    kept for anyone. What is kept, 64 MB in all at most, goes when the run or the judge goes.
+    kept for anyone. What is kept, of 10,000 samples at most, goes when the run goes.
 
     Args:
         judge: told apart from others by identity.
@@ -205,7 +110,7 @@ async def judge_once(
         metric: the asking metric's configuration: everything in which metrics over the same
             verdicts differ (host, class, mode, definition, …), and not the metric object.
         run: an object that lives as long as the host's run; it is held weakly. What was judged
-            in one run is never given to another. None is a run that does not end.
+            in one run is never given to another. None is the run that ends with the judge.
         share: False asks the judge and leaves the answer to nobody else.
 
     Returns:
@@ -216,9 +121,10 @@ async def judge_once(
     """
     if not share:
         return await _ask(judge, sample)
-    key = sharing_key(sample)
+    shared = _run_of(judge if run is None else run)
+    key = id(judge), sharing_key(sample)
     while True:
-        judging, leads = _memory.take(judge, run, key, metric)
+        judging, leads = shared.take(key, metric, None if run is None else judge)
         if leads:
             break
         try:
@@ -229,14 +135,12 @@ async def judge_once(
     try:
         judgement = await _ask(judge, sample)
     except BaseException as error:
-        _memory.drop(judging)
+        shared.forget(key, judging)
         gone = error if isinstance(error, Exception) else _LeaderGoneError()
         judging.future.set_exception(gone)
         raise
     if judgement.unanswered:
-        _memory.drop(judging)
-    else:
-        _memory.keep(judging, judgement)
+        shared.forget(key, judging)
     judging.future.set_result(judgement)
     return judgement
 

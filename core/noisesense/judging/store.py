@@ -1,63 +1,94 @@
-"""`VerdictStore`: judged calls in a file, so that none is paid for twice."""
+"""`VerdictStore`: judged calls in a SQLite file, so that none is paid for twice."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import json
+import math
 import os
 import sqlite3
+import threading
 import time
+import uuid
+import weakref
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, StoreError
 from noisesense.jsonl import as_path
+from noisesense.judging.process import has_ended, this_process
 from noisesense.judging.protocol import Usage
-from noisesense.judging.records import Row, StoredCall, StoredRequest, StoredSample
-from noisesense.judging.sqlite import Database, prepare, this_process
 from noisesense.utf8 import encodable
-from noisesense.verdicts.recording import write_recording
 
 T = TypeVar("T")
 
+_APPLICATION = 0x4E6F6953  # "NoiS": tells `file` and us that it is one of ours
+_FORMAT = 3
+_BUSY_SECONDS = 30.0
+_LEASE_SECONDS, _RENEW_SECONDS = 60.0, 15.0
+# SQLite's own; and what Python says of names that are no UTF-8 and sizes that cannot be.
+_FAILURES = (sqlite3.Error, UnicodeError, OverflowError, MemoryError, OSError)
 
-class StoreStats(NamedTuple):
-    """What a store holds."""
+# No reply: the call is being made, by the owner; "null": it was answered with nothing usable, in
+# a batch file. ``beat`` counts up while the owner lives: no two clocks are compared.
+_TABLE = (
+    "CREATE TABLE calls (key TEXT PRIMARY KEY, reply TEXT, owner TEXT NOT NULL,"
+    " beat INTEGER NOT NULL, made REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,"
+    " usage TEXT NOT NULL, checksum TEXT NOT NULL)"
+)
+_BATCH = "batch "
+_UNUSABLE = "null"
 
+
+class StoredRequest(NamedTuple):
+    """A request that is out in a batch file, without an answer yet.
+
+    Attributes:
+        key: of the call.
+        exchange: a digest of the samples and of the judge it was made for.
+        form: the name of the reply's form.
+        model: by name.
+        version: of the prompts.
+    """
+
+    key: str
+    exchange: str
+    form: str
+    model: str
+    version: str
+
+
+class StoredCalls(NamedTuple):
+    """What a store has of one model, asked with one version of the prompts.
+
+    Attributes:
+        calls: how many; ``usage`` is what they cost, and what replaying them saves.
+        oldest: when they were made, in seconds since 1970; ``newest`` likewise.
+    """
+
+    model: str
+    version: str
     calls: int
-    samples: int
     usage: Usage
-    """What the kept calls cost: what replaying them saves."""
-    models: tuple[str, ...]
-    oldest: float | None
-    newest: float | None
-    bytes: int
-
-
-class Pruned(NamedTuple):
-    """How many were removed."""
-
-    calls: int
-    samples: int
-
-
-class Merged(NamedTuple):
-    """How many are new."""
-
-    calls: int
-    samples: int
+    oldest: float
+    newest: float
 
 
 class VerdictStore:
     """A SQLite file of judged calls, found by prompt version, model and input.
 
     A run that was killed resumes from it, and processes share it: finished calls are never
-    repeated, and a call that one task or process is making the others wait for. A call whose
-    reply was unusable or answered nothing is made again by a later run, and so is one that is
-    damaged: every row has a checksum. Two models are one only if their names and all options
-    are. It holds the judged samples' texts and the model's replies; no prompts, and no keys of
-    providers.
+    repeated, and a call that one task or process is making the others wait for. Whoever makes a
+    call shows a sign of life every 15 seconds; after 60 without one the call is free, and at once
+    if its process has ended on this machine. Only useful replies are kept, each with a checksum:
+    a damaged one is asked again. It holds no prompts and no keys.
+
+    A store that cannot be written to (a read-only disk) gives what it has.
 
     Args:
         path: made if it is not there. It must lie on a local disk.
@@ -69,15 +100,15 @@ class VerdictStore:
 
     def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
         self.path = as_path(path, StoreError)
-        try:
-            missing = must_exist and not self.path.is_file()
-        except OSError as error:  # a folder that may not be searched
-            raise self._failure(error) from None
-        if missing:
+        if must_exist and not self.path.is_file():
             raise StoreError("a verdict store", "no such file", where=str(self.path))
-        self._database = Database(
-            self.path, lambda connection: prepare(connection, str(self.path)), self._failure
-        )
+        self._mode = "rw" if must_exist else "rwc"
+        self._inherited: list[object] = []
+        self._connection: sqlite3.Connection | None = None
+        self._renewer: threading.Thread | None = None
+        self._begin_process()
+        self._patiently(lambda connection: None)
+        self._mode = "rw"
 
     def __repr__(self) -> str:
         return f"VerdictStore({str(self.path)!r})"
@@ -92,253 +123,384 @@ class VerdictStore:
         self.close()
 
     def close(self) -> None:
-        """Close this process's connection. The store cannot be used afterwards."""
-        self._database.close()
+        """Close this process's connection; the next use opens another."""
+        with self._lock:
+            if self._connection is not None:
+                self._close_connection()
+                self._connection = None
 
-    # Calls
+    # Calls: never a wait for another program's lock that would hold up the event loop
 
-    def get(self, key: str, *, unanswered: bool = False) -> StoredCall | None:
-        """The finished call of that key.
+    async def get(self, key: str) -> str | None:
+        """The reply of that call, as JSON; None if there is no sound one."""
+        return await self._soon(partial(_reply_of, key=key), write=False)
 
-        None, so that it is asked again, if there is none, or it is damaged, or its reply was
-        unusable or answered nothing.
-
-        Args:
-            unanswered: give also a call whose reply was unusable or answered nothing.
-        """
-        with self._read() as connection:
-            call = _call_of(connection, key)
-        return call if call is not None and (unanswered or call.answered) else None
-
-    def put(self, call: StoredCall) -> None:
-        """Keep a finished call, and end the claim on it."""
-        self._database.let_go(call.key)
-        row = call.row()
-        with self._write() as connection:
-            connection.execute(_insert("calls", row), row)
-            connection.execute("DELETE FROM leases WHERE key = ?", (call.key,))
-
-    def claim(self, key: str) -> bool:
+    async def claim(self, key: str, *, over: str | None = None) -> bool:
         """May the caller make this call? If not, `get` has it or somebody is making it.
 
-        A claim ends with `put` or `release`, or with its process, which is seen at once on the
-        same machine and after a minute elsewhere. It is renewed for as long as the call takes,
-        up to an hour.
+        Args:
+            over: a kept reply that is of no use, and may be made again.
         """
-        with self._write() as connection:
-            call = _call_of(connection, key)
-            if (call is not None and call.answered) or not self._database.lease(connection, key):
+
+        def claimed(connection: sqlite3.Connection) -> bool:
+            row = _row_of(connection, key)
+            reply = None if row is None else _reply_of(connection, key)
+            if reply is not None and reply != over:
                 return False
-        self._database.hold(key)
-        return True
+            if row is not None and row[1] is None and self._is_held(key, *row[2:4]):
+                return False
+            _put(connection, key, None, self._owner, "", "", Usage())
+            return True
+
+        mine = await self._soon(claimed)
+        if mine:
+            self._hold(key)
+        return mine
+
+    async def put(self, key: str, reply: str, model: str, version: str, usage: Usage) -> None:
+        """Keep a finished call. Its claim ends."""
+        row = key, encodable(reply), "", model, version, usage
+        await self._soon(lambda connection: _put(connection, *row))
+        self._held.discard(key)
 
     def release(self, key: str) -> None:
-        """Give a claim back without an answer."""
-        self._database.let_go(key)
-        with self._write() as connection:
-            connection.execute(
-                "DELETE FROM leases WHERE key = ? AND owner = ?", (key, this_process())
+        """The claim ends without a reply. If that cannot be written, it runs out."""
+        self._held.discard(key)
+        with suppress(StoreError):
+            self._patiently(
+                lambda connection: connection.execute(
+                    "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL",
+                    (key, self._owner),
+                ),
+                seconds=1.0,
             )
 
-    def mark_unanswered(self, keys: Iterable[str]) -> None:
-        """Mark finished calls whose replies answered nothing: they are asked again."""
-        with self._write() as connection:
-            for key in keys:
-                call = _call_of(connection, key)
-                if call is not None:
-                    row = replace(call, unanswered=True).row()
-                    connection.execute(_insert("calls", row), row)
+    def _is_held(self, key: str, owner: object, beat: object) -> bool:
+        if owner == self._owner:
+            return key in self._held
+        if not isinstance(owner, str) or not owner or owner.startswith(_BATCH):
+            return False
+        if has_ended(owner):
+            return False
+        sign, now = (owner, beat), time.monotonic()
+        seen, since = self._seen.get(key, (None, now))
+        if sign != seen:
+            self._seen[key] = sign, now
+            return True
+        if now - since < _LEASE_SECONDS:
+            return True
+        del self._seen[key]
+        return False
 
-    def calls(self) -> list[StoredCall]:
-        """All finished calls, oldest first; those to be asked again are among them.
+    def _hold(self, key: str) -> None:
+        with self._lock, suppress(RuntimeError):  # no more threads, as the process is ending
+            self._held.add(key)
+            if self._renewer is None:
+                self._renewer = threading.Thread(
+                    target=_renew, args=(weakref.ref(self), self._owner), daemon=True
+                )
+                self._renewer.start()
 
-        Raises:
-            StoreError: the file is damaged, whether these calls are or others.
-        """
-        return self._all("calls", StoredCall.from_row)
+    def _renew(self) -> bool:
+        """Show that the calls are still being made; False if there are none."""
+        with self._lock:
+            if not self._held:
+                self._renewer = None
+                return False
+            held = [(key, self._owner) for key in self._held]
+        with suppress(StoreError):  # whoever uses the store next is told
+            self._patiently(
+                lambda connection: connection.executemany(
+                    "UPDATE calls SET beat = beat + 1"
+                    " WHERE key = ? AND owner = ? AND reply IS NULL",
+                    held,
+                ),
+                seconds=_RENEW_SECONDS,
+            )
+        return True
 
-    # Requests that are out in batch files
+    # Requests of batch files: claims that nobody renews, and that whoever asks directly may take
+
+    def requests(self) -> dict[str, StoredRequest]:
+        """Those without an answer, by their keys."""
+        rows = self._patiently(
+            lambda connection: connection.execute(
+                "SELECT key, owner, model, version FROM calls"
+                " WHERE reply IS NULL AND owner LIKE 'batch %' ORDER BY rowid"
+            ).fetchall(),
+            write=False,
+        )
+        found: dict[str, StoredRequest] = {}
+        for key, owner, model, version in rows:
+            exchange, _, form = owner.removeprefix(_BATCH).partition(" ")
+            found[key] = StoredRequest(key, exchange, form, model, version)
+        return found
 
     def put_requests(self, requests: Iterable[StoredRequest]) -> None:
-        """Keep what is about to be asked, so that an answer is known by its key alone."""
-        with self._write() as connection:
-            for request in requests:
-                row = request.row()
-                connection.execute(_insert("requests", row), row)
+        """Note what is out, where there is no answer."""
+        rows = [
+            (each.key, None, f"{_BATCH}{each.exchange or '-'} {each.form}", *each[3:], Usage())
+            for each in requests
+        ]
 
-    def requests(self) -> list[StoredRequest]:
-        """All requests that have no answer yet, oldest first. Raises `StoreError`."""
-        return self._all("requests", StoredRequest.from_row)
+        def noted(connection: sqlite3.Connection) -> None:
+            for row in rows:
+                if _reply_of(connection, row[0]) is None:
+                    _put(connection, *row)
 
-    def put_answers(self, calls: Iterable[StoredCall]) -> None:
-        """Keep the calls that requests have become; all of them or none."""
-        with self._write() as connection:
-            for call in calls:
-                row = call.row()
-                connection.execute(_insert("calls", row), row)
-                connection.execute("DELETE FROM requests WHERE key = ?", (call.key,))
+        self._patiently(noted)
 
-    # Samples
+    def put_answers(self, answers: Iterable[tuple[StoredRequest, str | None, Usage]]) -> None:
+        """Keep what came back: the reply as JSON, None where nothing can be used."""
+        rows = [
+            (request.key, encodable(reply or _UNUSABLE), "", *request[3:], usage)
+            for request, reply, usage in answers
+        ]
 
-    def put_sample(self, judged: StoredSample) -> None:
-        """Keep a sample judged to the end, for `export`."""
-        row = judged.row()
-        with self._write() as connection:
-            connection.execute(_insert("samples", row), row)
+        def kept(connection: sqlite3.Connection) -> None:
+            for row in rows:
+                _put(connection, *row)
 
-    def samples(self, *, model: str | None = None) -> list[StoredSample]:
-        """All samples judged to the end, or one model's (its name or identity); oldest first.
+        self._patiently(kept)
 
-        Raises:
-            StoreError: the file is damaged, whether these samples are or others.
-        """
-        samples = self._all("samples", StoredSample.from_row)
-        return [each for each in samples if model in (None, each.model, each.identity)]
-
-    def export(self, path: str | os.PathLike[str], *, model: str | None = None) -> int:
-        """Write a recording of the judged samples; how many they are.
-
-        A sample that was judged several times (with other settings or prompts) is written with
-        its newest verdicts.
-
-        Args:
-            model: whose verdicts: a model's name; or its identity, where one of this name has
-                judged with different options.
-
-        Raises:
-            InputError: several models have judged and none is chosen, or nothing to write.
-            StoreError: the file is damaged.
-        """
-        judged = self.samples(model=model)
-        models = sorted({each.model for each in judged})
-        identities = sorted({each.identity for each in judged})
-        if len(models) != 1 or len(identities) != 1:
-            several = models if len(models) != 1 else identities
-            raise InputError(
-                "the samples of one model" if models else "at least one judged sample",
-                ", ".join(map(repr, several)) or "none",
-                where=str(self.path),
-                hint="choose a model" if models else "judge with this store first",
-            )
-        newest = {each.sample.key: each for each in judged}
-        write_recording(path, ((each.sample, each.verdicts) for each in newest.values()))
-        return len(newest)
+    def is_answered(self, key: str) -> bool:
+        """Has that call a reply, useful or not?"""
+        return self._patiently(partial(_reply_of, key=key), write=False) is not None
 
     # Upkeep
 
+    def stats(self) -> list[StoredCalls]:
+        """What is in it, by model and version of the prompts.
+
+        Raises:
+            StoreError: the file is damaged.
+        """
+        names = [name for name in asdict(Usage()) if name != "cost"]
+        sums = ", ".join(f"total(json_extract(usage, '$.{name}'))" for name in names)
+
+        def counted(connection: sqlite3.Connection) -> list[Any]:
+            sound = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if sound != ("ok",):
+                raise sqlite3.DatabaseError(" ".join(map(str, sound or ())))
+            return connection.execute(
+                "SELECT model, version, count(*), min(made), max(made),"
+                f" sum(json_extract(usage, '$.cost')), {sums} FROM calls"
+                f" WHERE reply IS NOT NULL AND reply != '{_UNUSABLE}'"
+                " GROUP BY model, version ORDER BY model, version"
+            ).fetchall()
+
+        return [
+            StoredCalls(model, version, calls, _usage(names, totals, cost), oldest, newest)
+            for model, version, calls, oldest, newest, cost, *totals in self._patiently(
+                counted, write=False
+            )
+        ]
+
     def prune(
-        self,
-        *,
-        older_than: timedelta | None = None,
-        model: str | None = None,
-        unanswered: bool = False,
-    ) -> Pruned:
-        """Remove calls and samples for which everything that is given holds.
+        self, *, older_than: timedelta | None = None, model: str | None = None, dry: bool = False
+    ) -> int:
+        """Remove the calls that are older than this and of this model; how many they are.
 
         Args:
-            older_than: they are older than this.
-            model: this model judged them.
-            unanswered: calls that answered nothing, and samples with unanswered cells. The next
-                run asks again.
-
-        Raises:
-            InputError: nothing is given.
+            older_than: with ``model``, too, only what fits both.
+            model: its name.
+            dry: count, and remove nothing.
         """
-        if older_than is None and model is None and not unanswered:
-            raise InputError("an age, a model or unanswered=True", "none of them", where="prune")
-        chosen = {
-            "before": None if older_than is None else time.time() - older_than.total_seconds(),
-            "model": model,
-            "least": int(unanswered),
-        }
-        which = (
-            "WHERE (:before IS NULL OR created < :before) AND (:model IS NULL OR model = :model)"
-            " AND unanswered >= :least"
+        if older_than is None and model is None:
+            raise InputError("an age or a model", "neither of them", where="prune")
+        before = time.time() - older_than.total_seconds() if older_than else None
+        where = (
+            "reply IS NOT NULL AND (:before IS NULL OR made < :before)"
+            " AND (:model IS NULL OR model = :model)"
         )
-        with self._write() as connection:
-            calls = connection.execute(f"DELETE FROM calls {which}", chosen).rowcount
-            samples = connection.execute(f"DELETE FROM samples {which}", chosen).rowcount
-        self._database.compact()
-        return Pruned(calls, samples)
 
-    def merge(self, other: VerdictStore) -> Merged:
-        """Take over another store's calls, samples and requests; it stays as it is.
+        def removed(connection: sqlite3.Connection) -> int:
+            chosen = {"before": before, "model": model}
+            question = f"SELECT count(*) FROM calls WHERE {where}"
+            count = int(connection.execute(question, chosen).fetchone()[0])
+            if not dry:
+                connection.execute(f"DELETE FROM calls WHERE {where}", chosen)
+            return count
 
-        Of a call that both have, one with an answer is kept, and of a sample the one that was
-        judged last: merging in any order, and again, gives the same.
+        count = self._patiently(removed, write=not dry)
+        if count and not dry:
+            with self._lock, suppress(sqlite3.Error):
+                self._open().execute("VACUUM")  # if nobody is in the way
+        return count
 
-        Raises:
-            StoreError: either store is damaged.
+    def merge(self, other: VerdictStore) -> int:
+        """Take over another store's calls and open requests; how many calls are new.
+
+        Of a call that both have, a useful reply is kept. A damaged one is left out.
         """
-        calls, samples, requests = other.calls(), other.samples(), other.requests()
-        added = 0
-        with self._write() as connection:
-            for call in calls:
-                own = _call_of(connection, call.key)
-                if own is None or (call.answered, own.created) > (own.answered, call.created):
-                    row = call.row()
-                    connection.execute(_insert("calls", row), row)
-                    added += own is None
-                connection.execute("DELETE FROM requests WHERE key = ?", (call.key,))
-            known = dict(connection.execute("SELECT key, created FROM samples").fetchall())
-            newer = [each for each in samples if each.created > known.get(each.key, -1.0)]
-            for row in (each.row() for each in newer):
-                connection.execute(_insert("samples", row), row)
-            for request in requests:
-                if _call_of(connection, request.key) is None:
-                    row = request.row()
-                    connection.execute(_insert("requests", row), row)
-        return Merged(added, sum(each.key not in known for each in newer))
 
-    def stats(self) -> StoreStats:
-        """What is in it."""
-        calls, samples = self.calls(), self.samples()
-        usage = sum((call.usage for call in calls), Usage())
-        names = sorted({call.model for call in calls} | {sample.model for sample in samples})
-        oldest, newest = (calls[0].created, calls[-1].created) if calls else (None, None)
-        with self._read():
-            size = self.path.stat().st_size
-        return StoreStats(len(calls), len(samples), usage, tuple(names), oldest, newest, size)
+        def read(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            return connection.execute(
+                "SELECT * FROM calls WHERE reply IS NOT NULL OR owner LIKE 'batch %'"
+            ).fetchall()
 
-    def check(self) -> None:
-        """Read the whole file. Raises `StoreError` if any of it is damaged."""
-        self.calls()
-        self.samples()
-        self.requests()
+        def rank(reply: str | None) -> int:
+            return 0 if reply is None else 1 if reply == _UNUSABLE else 2
 
-    def _all(self, table: str, read: Callable[[Row], T]) -> list[T]:
-        with self._read() as connection:
-            # A damaged page may hide rows, and nobody would miss them.
-            answer = connection.execute("PRAGMA integrity_check(1)").fetchone()
-            if answer != ("ok",):
-                raise self.damaged(" ".join(map(str, answer or ())))
-            rows = connection.execute(f"SELECT * FROM {table} ORDER BY created, key").fetchall()
+        rows = other._patiently(read, write=False)
+
+        def taken(connection: sqlite3.Connection) -> int:
+            new = 0
+            for row in rows:
+                if row[1] is not None and row[-1] != _checksum(row):
+                    continue
+                known = _row_of(connection, row[0])
+                kept = _reply_of(connection, row[0])
+                if known is None or rank(kept) < rank(row[1]):
+                    connection.execute(
+                        f"INSERT OR REPLACE INTO calls VALUES ({', '.join('?' * len(row))})", row
+                    )
+                    new += rank(kept) < rank(row[1]) == 2
+            return new
+
+        return self._patiently(taken)
+
+    # The file
+
+    def _begin_process(self) -> None:
+        """A connection must not cross a fork, not even to be closed: it is kept aside."""
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._connection = None
+        self._owner = f"{this_process()}/{uuid.uuid4().hex[:12]}"
+        self._held: set[str] = set()
+        self._seen: dict[str, tuple[object, float]] = {}
+        self._renewer = None
+
+    def _patiently(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        write: bool = True,
+        seconds: float = _BUSY_SECONDS,
+    ) -> T:
+        """Do the work in a transaction; while another program holds the lock, wait."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                return self._now(work, write)
+            except _BusyError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+
+    async def _soon(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
+        """As `_patiently`; the event loop goes on."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                return self._now(work, write)
+            except _BusyError:
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(0.01)
+
+    def _now(self, work: Callable[[sqlite3.Connection], T], write: bool) -> T:
+        """All or nothing. SQLite's errors come as ours."""
+        if self._pid != os.getpid():
+            self._inherited += [self._connection, self._close_connection.detach()]
+            self._begin_process()
+        with self._lock:
+            try:
+                connection = self._open()
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                with connection:  # commits; or rolls back, also if that fails
+                    return work(connection)
+            except _FAILURES as error:
+                raise self._failure(error) from error
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is not None:
+            return self._connection
         try:
-            return [read(row) for row in rows]
-        except ValueError as error:
-            what = f"a kept {table.removesuffix('s')} that cannot be read: {error}"
-            raise self.damaged(what) from None
+            connection = self._connect(f"mode={self._mode}")
+        except sqlite3.OperationalError as error:
+            if not self.path.is_file() or "lock" in str(error):
+                raise
+            try:
+                connection = self._connect("mode=ro")
+            except sqlite3.OperationalError:
+                wal = self.path.with_name(f"{self.path.name}-wal")
+                if wal.exists() and wal.stat().st_size:
+                    raise
+                connection = self._connect("mode=ro&immutable=1")
+        self._connection = connection
+        return connection
 
-    def damaged(self, what: str) -> StoreError:
-        """The error to raise: what is wrong, in this file, and what can be done."""
-        hint = "nothing was changed; move the file away to start a new store"
-        return StoreError(
-            "a sound verdict store", encodable(what), where=str(self.path), hint=hint
+    def _connect(self, options: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?{options}",
+            timeout=0,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
         )
+        self._close_connection = weakref.finalize(self, connection.close)
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA cell_size_check = ON")
+            # A damaged text is read, and found out by its row's checksum.
+            connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+            if "ro" in options.split("&")[0]:
+                self._check_format(connection)
+                return connection
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:
+                self._prepare(connection)
+            # Only now: it is written into the file, which may have been another program's.
+            connection.execute("PRAGMA journal_mode = WAL")
+        except BaseException:
+            self._close_connection()
+            raise
+        return connection
 
-    def _read(self) -> AbstractContextManager[sqlite3.Connection]:
-        return self._database.transaction(write=False)
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Make the table in a new file; in another, check that it is ours."""
+        # Damage may hide the table; a file of several pages is not a new one.
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        if pages <= 1 and not tables and not application:
+            connection.execute(_TABLE)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_FORMAT}")
+        else:
+            self._check_format(connection)
 
-    def _write(self) -> AbstractContextManager[sqlite3.Connection]:
-        return self._database.transaction()
+    def _check_format(self, connection: sqlite3.Connection) -> None:
+        where, hint = (
+            str(self.path),
+            "use the version of noisesense that wrote it, or another file",
+        )
+        if connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
+            raise StoreError("a verdict store", "another program's database", where=where)
+        expected = f"a verdict store of format {_FORMAT}"
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != _FORMAT:
+            raise StoreError(expected, f"format {version}", where=where, hint=hint)
+        # Triggers and views would run with every question, for as long as they like.
+        question = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+        if connection.execute(question).fetchall() != [(_TABLE,)]:
+            raise StoreError(expected, "other tables", where=where, hint=hint)
 
     def _failure(self, error: Exception) -> StoreError:
         got = encodable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+        kind = _BusyError if "locked" in got or "busy" in got else StoreError
         if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError, OSError)):
             expected = "a store that can be read and written"
-            hints = (hint for sign, hint in _HINTS.items() if sign in got)
-            return StoreError(expected, got, where=str(self.path), hint=next(hints, ""))
-        return self.damaged(got)
+            hint = next((hint for sign, hint in _HINTS.items() if sign in got), "")
+            return kind(expected, got, where=str(self.path), hint=hint)
+        hint = "nothing was changed; move the file away to start a new store"
+        return StoreError("a sound verdict store", got, where=str(self.path), hint=hint)
+
+
+class _BusyError(StoreError):
+    """Another program is writing to it."""
 
 
 _HINTS = {
@@ -350,16 +512,54 @@ _HINTS = {
 }
 
 
-def _call_of(connection: sqlite3.Connection, key: str) -> StoredCall | None:
-    """The call of that key, if it is there and sound."""
+def _renew(store: weakref.ref[VerdictStore], owner: str) -> None:
+    """One thread while a store's calls are being made; a store that nobody uses may go."""
+    while True:
+        time.sleep(_RENEW_SECONDS)
+        living = store()
+        if living is None or living._owner != owner or not living._renew():
+            return
+        del living
+
+
+def _usage(names: list[str], totals: list[float], cost: float | None) -> Usage:
+    return Usage(**dict(zip(names, map(int, totals), strict=True)), cost=cost)
+
+
+def _row_of(connection: sqlite3.Connection, key: str) -> tuple[Any, ...] | None:
     row = connection.execute("SELECT * FROM calls WHERE key = ?", (key,)).fetchone()
-    try:
-        call = None if row is None else StoredCall.from_row(row)
-    except ValueError:
-        return None
+    return None if row is None else tuple(row)
+
+
+def _reply_of(connection: sqlite3.Connection, key: str) -> str | None:
+    """The reply, if there is one and all that was put with it is as it was."""
+    row = _row_of(connection, key)
     # Through a damaged index another call may be found, itself quite sound.
-    return call if call is not None and call.key == key else None
+    if row is None or row[0] != key or row[-1] != _checksum(row):
+        return None
+    reply = row[1]
+    return reply if isinstance(reply, str) else None
 
 
-def _insert(table: str, row: Row) -> str:
-    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})"
+def _put(
+    connection: sqlite3.Connection,
+    key: str,
+    reply: str | None,
+    owner: str,
+    model: str,
+    version: str,
+    usage: Usage,
+) -> None:
+    if usage.cost is not None and not math.isfinite(usage.cost):
+        usage = replace(usage, cost=None)
+    texts = encodable(model), encodable(version), json.dumps(asdict(usage))
+    row = key, reply, owner, 0, time.time(), *texts
+    connection.execute(
+        "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, _checksum(row))
+    )
+
+
+def _checksum(row: tuple[Any, ...]) -> str:
+    """Of all but the claim."""
+    content = json.dumps([*row[:2], *row[4:8]], default=repr)
+    return hashlib.sha256(content.encode()).hexdigest()[:32]

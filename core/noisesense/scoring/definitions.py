@@ -136,6 +136,15 @@ def outcomes(name: DefinitionName) -> Outcomes:
     }
 
 
+@cache
+def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
+    """The modes that count only what comes from a chunk: no wrong claim that no chunk entails."""
+    counted = outcomes(name)[True, False, False, False]
+    return tuple(
+        mode for mode, is_counted in zip(MODES, counted, strict=True) if is_counted is False
+    )
+
+
 def check_mode(mode: str) -> Mode:
     """The mode of that name. Raises `InputError`."""
     return check_choice(mode, MODES, "mode")

@@ -9,6 +9,7 @@ from noisesense.scoring.definitions import Category
 from noisesense.scoring.records import Record
 
 _MAX_TEXT = 120
+_WRONG = "is not supported by the reference"
 
 
 class Partition(NamedTuple):
@@ -83,21 +84,21 @@ class ClaimOutcome(Record):
 
     @property
     def sentence(self) -> str:
-        """In words, e.g. ``Claim 1 "…" is incorrect and comes from relevant chunk 0.``"""
+        """In words, e.g. ``Claim 1 "…" is supported by the reference.``"""
         return f"{_name(self)} {_outcome(self)}."
 
 
 def _outcome(claim: ClaimOutcome) -> str:
     if claim.category == "correct":
-        return "is correct: the reference entails it"
+        return "is supported by the reference"
     if claim.category == "relevant":
         also = claim.irrelevant_chunks
         rest = f", also from irrelevant {_chunks(also)}" if also else ""
-        return f"is incorrect and comes from relevant {_chunks(claim.relevant_chunks)}{rest}"
+        return f"{_WRONG} and comes from relevant {_chunks(claim.relevant_chunks)}{rest}"
     if claim.category == "irrelevant":
-        return f"is incorrect and comes from irrelevant {_chunks(claim.irrelevant_chunks)}"
+        return f"{_WRONG} and comes from irrelevant {_chunks(claim.irrelevant_chunks)}"
     if claim.category == "hallucination":
-        return "is incorrect and no retrieved chunk entails it"
+        return f"{_WRONG}, and no retrieved chunk entails it"
     gaps = ["whether the reference entails it"] if claim.correct is None else []
     if chunks := claim.undetermined_chunks:
         gaps.append(f"whether {_chunks(chunks)} {'entails' if len(chunks) == 1 else 'entail'} it")

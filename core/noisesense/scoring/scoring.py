@@ -17,14 +17,17 @@ from noisesense.scoring.definitions import (
     Truth,
     check_definition,
     check_mode,
+    chunk_modes,
     claim_facts,
     facts_category,
+    modes_of,
     outcomes,
     relevance,
 )
 from noisesense.scoring.gate import GateOutcome, gate
 from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
 from noisesense.scoring.records import as_data
+from noisesense.verdicts.form import nothing_retrieved
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import VerdictsForm
@@ -33,7 +36,7 @@ Empty = Literal["undefined", "zero", "error"]
 Undetermined = Literal["none", "low", "high"]
 Status = Literal["determined", "undetermined", "undefined"]
 """Of one mode: every completion of the verdicts gives the same value; the judge left open which;
-or there is nothing to measure (no response claims, no such mode)."""
+or there is nothing to measure (no response claims, nothing retrieved, no such mode)."""
 
 _EMPTY: tuple[Empty, ...] = get_args(Empty)
 _UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
@@ -41,7 +44,7 @@ _CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 def check_empty(empty: str) -> Empty:
-    """That choice of what no response claims give. Raises `InputError`."""
+    """That choice of what a sample with nothing to measure gives. Raises `InputError`."""
     return check_choice(empty, _EMPTY, "empty")
 
 
@@ -57,7 +60,7 @@ class Score:
     Attributes:
         verdicts: what was scored.
         definition: the definition's name.
-        empty: what a sample without response claims gives.
+        empty: what a sample with nothing to measure gives.
         undetermined: what open verdicts give.
     """
 
@@ -94,9 +97,10 @@ class Score:
     def value(self, mode: Mode) -> float | None:
         """Counted claims over all response claims, where every completion gives the same.
 
-        None if undefined (no response claims, unless ``empty="zero"``; no such mode) or
-        undetermined (the bounds differ, unless ``undetermined="low"`` or ``"high"`` chooses one of
-        them). Never NaN, and never a ratio over the claims that happen to be determined.
+        None if undefined (no response claims or nothing retrieved, unless ``empty="zero"``; no
+        such mode) or undetermined (the bounds differ, unless ``undetermined="low"`` or ``"high"``
+        chooses one of them). Never NaN, and never a ratio over the claims that happen to be
+        determined.
         """
         bounds = self.bounds(mode)
         if bounds is None:
@@ -123,14 +127,23 @@ class Score:
         """The lowest and the highest value any completion of the undetermined verdicts gives.
 
         Both are reached by some completion, and equal the value if nothing is undetermined.
-        None where there is nothing to bound: no response claims, or no such mode.
+        None where there is nothing to bound: no response claims, nothing retrieved that the mode
+        could count, or no such mode.
         """
         counts = self.counts(mode)
         if counts is None:
             return None
-        if not counts.total:
+        if self.lacks(mode):
             return (0.0, 0.0) if self.empty == "zero" else None
         return counts.noisy / counts.total, counts.highest / counts.total
+
+    def lacks(self, mode: Mode) -> str:
+        """Why the mode has nothing to measure, in words; empty if it has something."""
+        if not self.verdicts.response_claims:
+            return "the response has no claims"
+        if mode in chunk_modes(self.definition) and nothing_retrieved(self.verdicts):
+            return "nothing was retrieved"
+        return ""
 
     def gate(self, mode: Mode, limit: float) -> GateOutcome:
         """Does the mode's value stay within the limit? See `noisesense.gate`.
@@ -219,14 +232,15 @@ def score(
         verdicts: ``[R]`` response claims, ``[G]`` reference claims, ``[C]`` chunks.
         definition: ``"ragas"`` (also RAGChecker's code), ``"paper"``, ``"promptfoo"`` or
             ``"validmind"``.
-        empty: what a sample without response claims gives: ``"undefined"`` (None), ``"zero"``
-            (0.0, RAGChecker's convention) or ``"error"``.
+        empty: what a sample with nothing to measure gives, as it has no response claims, or no
+            chunks (or only blank ones) where the definition counts only what comes from a chunk:
+            ``"undefined"`` (None), ``"zero"`` (0.0, RAGChecker's convention) or ``"error"``.
         undetermined: what open verdicts give: ``"none"`` (no value), ``"low"`` (none of them is
             noise) or ``"high"`` (all are). The reason says which, and gates look at the bounds.
 
     Raises:
         InputError: an unknown definition, ``empty`` or ``undetermined``, or not a `Verdicts`.
-        UndefinedScoreError: no response claims and ``empty="error"``.
+        UndefinedScoreError: nothing to measure and ``empty="error"``.
 
     Source: RAGChecker (Ru et al. 2024, arXiv:2408.08067), section 3.
 
@@ -240,12 +254,13 @@ def score(
     if not callable(getattr(verdicts, "to_matrices", None)):
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
-    if not verdicts.response_claims and empty == "error":
-        raise UndefinedScoreError("noise sensitivity is undefined: the response has no claims")
     known = relevance(verdicts)
     relevant, irrelevant = _count(verdicts, known, outcomes(rules.name))
     counts = (relevant, irrelevant if rules.irrelevant else None)
-    return Score(verdicts, rules.name, empty, undetermined, counts, known)
+    made = Score(verdicts, rules.name, empty, undetermined, counts, known)
+    if empty == "error" and all(lacks := [made.lacks(mode) for mode in modes_of(rules.name)]):
+        raise UndefinedScoreError(f"noise sensitivity is undefined: {lacks[0]}")
+    return made
 
 
 def _count(verdicts: VerdictsForm, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
@@ -277,10 +292,9 @@ def _sentence(score: Score, mode: Mode) -> str:
     counts = score.counts(mode)
     if counts is None:
         return f"{title} is undefined: the definition has no {mode} mode."
-    if not counts.total:
-        if score.empty == "zero":
-            return f"{title} is 0 by convention: the response has no claims."
-        return f"{title} is undefined: the response has no claims."
+    if lack := score.lacks(mode):
+        value = "0 by convention" if score.empty == "zero" else "undefined"
+        return f"{title} is {value}: {lack}."
     noisy = [claim for claim in score.claims if getattr(claim, mode) is True]
     head = f"{title} is {_amount(score, mode, counts)}"
     return " ".join([head, *_listed(noisy), *_open(score, mode, counts)])
@@ -306,13 +320,13 @@ def _amount(score: Score, mode: Mode, counts: Counts) -> str:
 
 def _counted(definition: str, mode: Mode) -> str:
     if definition == "validmind" or (definition == "promptfoo" and mode == "relevant"):
-        return "incorrect"
+        return "not supported by the reference"
     if definition == "promptfoo":
-        return "incorrect with an irrelevant chunk as its source"
+        return "not supported by the reference, with an irrelevant chunk as its source"
     if definition == "ragas" and mode == "irrelevant":
-        return "incorrect and entailed by irrelevant chunks only"
+        return "not supported by the reference but entailed by irrelevant chunks only"
     which = "a relevant" if mode == "relevant" else "an irrelevant"
-    return f"incorrect and entailed by {which} chunk"
+    return f"not supported by the reference but entailed by {which} chunk"
 
 
 def _listed(claims: list[ClaimOutcome]) -> list[str]:

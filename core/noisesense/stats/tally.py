@@ -106,8 +106,7 @@ class ModeTally:
         counts = score.counts(self.mode)
         if counts is None:
             return  # the definition does not have this mode
-        # Samples without claims are defined or not by the score's own convention.
-        if not counts.total and score.empty != "zero":
+        if score.bounds(self.mode) is None:
             self.undefined += 1
             return
         self.times[counts] += 1

@@ -101,6 +101,22 @@ class VerdictsBase:
         }
 
 
+def nothing_retrieved(verdicts: VerdictsForm) -> bool:
+    """Are there no chunks, or only blank ones?
+
+    A blank chunk is one of a table without texts if no claim has a text either, if it is labeled,
+    or if a verdict names it.
+    """
+    chunks = verdicts.chunks
+    if not chunks:
+        return not verdicts.chunk_count
+    if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
+        return False
+    claims = (*verdicts.response_claims, *verdicts.reference_claims)
+    named = any(claim.entailed_by or claim.undetermined for claim in claims)
+    return not named and any(claim.text for claim in claims)
+
+
 def _row(claim: ClaimForm, count: int) -> list[Cell]:
     row: list[Cell] = [False] * count
     for j in claim.entailed_by:

@@ -40,6 +40,10 @@ def _said(value: str, info: ValidationInfo) -> str:
     return value
 
 
+def _retrieved(chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
+    return chunks if any(chunk.text.strip() for chunk in chunks) else ()
+
+
 ChunkLike = Annotated[Chunk, BeforeValidator(_text_as_chunk)]
 _Text = Annotated[StrictStr, AfterValidator(_said), Field(json_schema_extra={"pattern": r"\S"})]
 
@@ -51,7 +55,8 @@ class Sample(Model):
         user_input: the question; may be empty.
         response: what the system answered. Not empty.
         reference: the correct answer. Not empty.
-        retrieved_contexts: the chunks, at least one; strings or `Chunk` objects, in rank order.
+        retrieved_contexts: the chunks, strings or `Chunk` objects, in rank order. Only blank ones
+            are none: nothing was retrieved.
 
     Raises:
         InputError: a field is missing, unknown, empty or of the wrong type.
@@ -60,7 +65,7 @@ class Sample(Model):
     user_input: StrictStr = ""
     response: _Text
     reference: _Text
-    retrieved_contexts: Annotated[tuple[ChunkLike, ...], Field(min_length=1)]
+    retrieved_contexts: Annotated[tuple[ChunkLike, ...], AfterValidator(_retrieved)]
 
     if TYPE_CHECKING:  # the fields' own types are what is kept, not all that is read
 

@@ -216,6 +216,8 @@ class Verdicts(Model, VerdictsBase):
         contexts = sample.retrieved_contexts
         if self.chunks is None:
             return self._with_chunks(contexts)
+        if not contexts and not any(chunk.text.strip() for chunk in self.chunks):
+            return self._without_chunks()
         if len(self.chunks) != len(contexts):
             raise InputError(
                 f"{len(contexts)} chunks, as in the sample's retrieved_contexts",
@@ -236,6 +238,15 @@ class Verdicts(Model, VerdictsBase):
             text, relevant, name = chunk
             merged.append(Chunk(text=text, relevant=relevant, id=name))
         return self._with_chunks(tuple(merged))
+
+    def _without_chunks(self) -> Verdicts:
+        """Nothing was retrieved: what is said of blank chunks is said of nothing."""
+        none: dict[str, Any] = {"entailed_by": (), "undetermined": ()}
+        return Verdicts(
+            response_claims=[claim.model_copy(update=none) for claim in self.response_claims],
+            reference_claims=[claim.model_copy(update=none) for claim in self.reference_claims],
+            chunks=(),
+        )
 
     def _with_chunks(self, chunks: tuple[Chunk, ...]) -> Verdicts:
         return Verdicts(

@@ -57,7 +57,7 @@ function verdict(claim, j, chunk) {
   if (claim.by.includes(j)) {
     if (claim.correct !== false) return ["✓", "entails it", claim.correct ? "supports" : "entails"];
     const [, words, kind] = RELEVANCE.get(chunk.relevant);
-    return ["✗", `entails this incorrect claim, ${words}`, `misleads ${kind}`];
+    return ["✗", `entails this claim, which the reference does not, ${words}`, `misleads ${kind}`];
   }
   if (claim.open.includes(j)) return ["?", "no verdict", "open"];
   return ["·", "does not entail it", "no"];
@@ -66,8 +66,8 @@ function cell([symbol, words, kind]) {
   return h("td", { class: `v ${kind}` }, h("span", { "aria-hidden": "true" }, symbol), hidden(words));
 }
 function correctness(claim) {
-  if (claim.correct === null) return ["?", "no verdict whether it is correct", "open"];
-  return claim.correct ? ["✓", "correct", "supports"] : ["✗", "incorrect", "wrong"];
+  if (claim.correct === null) return ["?", "no verdict whether the reference supports it", "open"];
+  return claim.correct ? ["✓", "supported by the reference", "supports"] : ["✗", "not supported by the reference", "wrong"];
 }
 function claimHead(claim, i, name) {
   const text = claim.text || "recorded without its text";
@@ -126,9 +126,9 @@ function legend() {
   return h(
     "ul",
     { class: "legend" },
-    item("misleads relevant", "✗", "a relevant chunk entails an incorrect claim"),
-    item("misleads irrelevant", "✗", "an irrelevant chunk entails an incorrect claim"),
-    item("supports", "✓", "entails a correct claim"),
+    item("misleads relevant", "✗", "a relevant chunk entails a claim that the reference does not"),
+    item("misleads irrelevant", "✗", "an irrelevant chunk entails a claim that the reference does not"),
+    item("supports", "✓", "entails a claim that the reference supports"),
     item("entails", "✓", "entails any other claim"),
     item("wrong", "✗", "the reference does not entail it"),
     item("no", "·", "does not entail"),

