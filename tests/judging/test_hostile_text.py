@@ -88,6 +88,13 @@ def test_a_hostile_chunk_can_leave_open_but_not_hide() -> None:
     assert found.gate("relevant", 0.25) != "pass"
 
 
+def test_a_hostile_chunk_that_says_no_hides_itself() -> None:
+    """A limit, not a promise: were the source of claim 1 hostile, it would not be seen as one."""
+    source = SAMPLE.retrieved_contexts[0].text
+    found = score(judged(captured(source, lambda text: False)))
+    assert (found.relevant, found.irrelevant) == (0.0, 0.25)
+
+
 def test_a_hostile_response_can_pass_for_correct() -> None:
     """Its claims stand beside the reference in one prompt: this is a limit, not a promise."""
     found = judged(captured(CLAIMS[1], lambda text: True))

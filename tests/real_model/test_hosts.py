@@ -43,7 +43,7 @@ SAMPLE = Sample(
     retrieved_contexts=["The lighthouse is white.", "The lighthouse was built in 1864."],
 )
 ROW = SAMPLE.model_dump(mode="json", exclude_defaults=True)
-CHECKS = ("list", "each")
+LIST, EACH = ({"check": check, "max_reasks": 1} for check in ("list", "each"))
 
 
 @pytest.fixture
@@ -94,8 +94,7 @@ def same(value: float | None, scores: Sequence[Score]) -> None:
         assert value == expected
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_ragas(recorder: Recorder, url: str, store: Path, check: str) -> None:
+def test_ragas(recorder: Recorder, url: str, store: Path) -> None:
     from openai import AsyncOpenAI
     from ragas.llms import llm_factory
 
@@ -106,7 +105,7 @@ def test_ragas(recorder: Recorder, url: str, store: Path, check: str) -> None:
             metric = NoiseSensitivity(
                 llm=llm_factory("smollm2", client=client),
                 store=VerdictStore(store),
-                judge_options={"check": check},
+                judge_options=LIST,
             )
             given = {**ROW, "retrieved_contexts": [c.text for c in SAMPLE.retrieved_contexts]}
             try:
@@ -119,8 +118,7 @@ def test_ragas(recorder: Recorder, url: str, store: Path, check: str) -> None:
     same(value, scores_in(store, recorder))
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_deepeval(recorder: Recorder, url: str, store: Path, check: str) -> None:
+def test_deepeval(recorder: Recorder, url: str, store: Path) -> None:
     from deepeval.models import LocalModel
     from deepeval.test_case import LLMTestCase
 
@@ -129,7 +127,7 @@ def test_deepeval(recorder: Recorder, url: str, store: Path, check: str) -> None
     metric = NoiseSensitivityMetric(
         model=LocalModel("smollm2", api_key="none", base_url=url),
         store=VerdictStore(store),
-        judge_options={"check": check},
+        judge_options=EACH,
     )
     case = LLMTestCase(
         input=SAMPLE.user_input or "",
@@ -185,19 +183,17 @@ def test_promptfoo(
         assert result["pass"] is False
 
 
-@pytest.mark.parametrize("check", CHECKS)
 def test_the_command_line(
     recorder: Recorder,
     url: str,
     store: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    check: str,
 ) -> None:
     data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
     data.write_text(json.dumps(ROW) + "\n", "utf-8")
     done = run_here(
-        capsys, "score", data, "--judge", "openai:smollm2", "--base-url", url, "--check", check,
+        capsys, "score", data, "--judge", "openai:smollm2", "--base-url", url, "--check", "each",
         "--store", store, "--out", out, "--fail-over", "0.2",
     )  # fmt: skip
     assert done.status in (0, 1, 3), done.err
@@ -289,15 +285,15 @@ def test_the_claims_of_a_local_judge(recorder: Recorder, url: str) -> None:
         assert json.dumps(json.dumps(claim.text))[3:-3] in spoken
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("options", [LIST, EACH], ids=["list", "each"])
 @pytest.mark.parametrize("bridge", [_openai, _langchain])
 def test_given_claims(
-    recorder: Recorder, url: str, bridge: Callable[[str], Any], check: str
+    recorder: Recorder, url: str, bridge: Callable[[str], Any], options: Any
 ) -> None:
     """Through each bridge: a verdict stands in a reply, and what stands in none is open."""
     texts = ["The shop sells tea.", "The red tower is old."]
     claims = ["The shop sells tea.", "The tower is new.", "Bees make honey."]
-    judge = LLMJudge(bridge(url), check=check)
+    judge = LLMJudge(bridge(url), **options)
     found = asyncio.run(judge.entailment(texts, claims))
     for claim, row in zip(claims, found.cells, strict=True):
         for text, cell in zip(texts, row, strict=True):

@@ -54,7 +54,11 @@ class Showing:
 
         if not self.judge:
             raise InputError("--judge PROVIDER:MODEL", "none", where="ablation")
-        counts: dict[str, Any] = {"store": asking.store, "concurrency": asking.concurrency, "votes": asking.votes}
+        counts: dict[str, Any] = {
+            "store": asking.store,
+            "concurrency": asking.concurrency,
+            "votes": asking.votes,
+        }
         return model_judge(self.judge, **counts, **asking.of_model)
 
     def show(self, found: Ablation) -> None:

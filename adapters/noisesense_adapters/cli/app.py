@@ -17,7 +17,6 @@ import typer.core
 import noisesense
 from noisesense.verdicts.schema import SchemaName, json_schema
 from noisesense_adapters.cli import ablation, batch, output, store
-from noisesense_adapters.cli.agreement import agreement
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
 from noisesense_adapters.cli.labels import export_labels, import_labels
@@ -133,7 +132,6 @@ for command in (
     compare,
     offenders,
     export_labels,
-    agreement,
     sensitivity,
     stability,
     trust,

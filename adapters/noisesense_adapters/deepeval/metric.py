@@ -118,6 +118,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
     ) -> None:
+        self.latest: dict[str, Any] = {}
         if threshold is not None:
             threshold = float(check_limit(threshold, "threshold"))
         check_judge(judge, judge_options, model=model, store=store)

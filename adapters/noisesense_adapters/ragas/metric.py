@@ -158,8 +158,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             InputError: a field is missing or wrong.
             NoiseSenseError: as the judge raises.
         """
-        values: tuple[Any, ...] = user_input, response, reference, retrieved_contexts, rubrics
-        row = dict(zip((*FIELDS, "rubrics"), values, strict=True))
+        values = (user_input, response, reference, retrieved_contexts, rubrics)
+        row: dict[str, Any] = dict(zip((*FIELDS, "rubrics"), values, strict=True))
         value = await self._scored(row)
         return MetricResult(value, value.reason, {"input": row, "output": value.report})
 

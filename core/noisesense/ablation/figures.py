@@ -8,16 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from noisesense.ablation.plan import CLAIMS, Case, distractors
-from noisesense.scoring.records import Record
-from noisesense.stats.interval import (
-    Bounds,
-    Interval,
-    Resampling,
-    bootstrap_interval,
-    covering,
-    difference_bounds,
-    ratio,
-)
+from noisesense.scoring.records import Range, Record
+from noisesense.stats.interval import Interval, Resampling, mean_interval, mean_range
 
 
 class Estimate(NamedTuple):
@@ -109,22 +101,19 @@ class Ablation(Record):
         return tuple(_sentences(self))
 
 
-def _estimate(values: Sequence[tuple[str, Bounds]], least: float = 0.0) -> Estimate | None:
+def _estimate(values: Sequence[tuple[str, Range]], least: float = 0.0) -> Estimate | None:
     """The mean of the values; those of one unit (sample or cluster) are not independent."""
-    if not values:
+    mean = mean_range([value for _, value in values])
+    if mean is None:
         return None
-    ends: list[tuple[float, Interval | None]] = []
+    ends: list[Counter[tuple[float, ...]]] = []
     for end in (0, 1):
         sums: dict[str, tuple[float, float]] = {}
-        for unit, bounds in values:
+        for unit, value in values:
             part, whole = sums.get(unit, (0.0, 0.0))
-            sums[unit] = (part + bounds[end], whole + 1)
-        units: Counter[tuple[float, ...]] = Counter(sums.values())
-        mean = sum(bounds[end] for _, bounds in values) / len(values)
-        ends.append((mean, bootstrap_interval(units, ratio, Resampling(), limits=(least, 1.0))))
-    (low, of_low), (high, of_high) = ends
-    interval = of_low if low == high else covering(of_low, of_high, "bca-range")
-    return Estimate(low, high, interval, len(values))
+            sums[unit] = (part + value[end], whole + 1)
+        ends.append(Counter(sums.values()))
+    return Estimate(*mean, mean_interval(ends, Resampling(), (least, 1.0)), len(values))
 
 
 def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
@@ -147,7 +136,7 @@ def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
     }
     effect = None
     if needed == CLAIMS:
-        moved = [(c.unit, difference_bounds(e["without"], e["again"])) for c, _, e in claims]
+        moved = [(c.unit, e["again"].minus(e["without"])) for c, _, e in claims]
         effect = _estimate(moved, -1.0)
     counts = sorted(filter(None, map(distractors, filter(None, answered - CLAIMS))))
     noise = {
@@ -176,15 +165,17 @@ def _change(cases: Iterable[Case], variant: str, factor: float = 1.0) -> Change 
     pairs = [(c.unit, c.noise[""], c.noise[variant]) for c in cases if variant in c.noise]
     was = _estimate([(unit, before) for unit, before, _ in pairs])
     now = _estimate([(unit, after) for unit, _, after in pairs])
-    ends = ((unit, difference_bounds(before, after)) for unit, before, after in pairs)
-    change = _estimate([(unit, (factor * low, factor * high)) for unit, (low, high) in ends], -1.0)
+    ends = ((unit, after.minus(before)) for unit, before, after in pairs)
+    change = _estimate(
+        [(unit, Range(factor * low, factor * high)) for unit, (low, high) in ends], -1.0
+    )
     return Change(was, now, change) if was and now and change else None
 
 
-def _causes(claims: Iterable[tuple[Case, int, dict[str, Bounds]]]) -> tuple[Cause, ...]:
+def _causes(claims: Iterable[tuple[Case, int, dict[str, Range]]]) -> tuple[Cause, ...]:
     sums: dict[str, tuple[int, float, float]] = {}
     for case, i, each in claims:
-        low, high = difference_bounds(each["without"], each["again"])
+        low, high = each["again"].minus(each["without"])
         chunks = [
             case.sample.retrieved_contexts[j]
             for j in case.score.verdicts.response_claims[i].entailed_by

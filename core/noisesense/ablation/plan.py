@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import StrictStr
 
 from noisesense.errors import InputError, check_whole, describe
+from noisesense.scoring.records import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.stats.interval import Bounds
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
 
@@ -57,8 +57,8 @@ class Case:
     score: Score
     noisy: list[int]
     sources: set[int]
-    said: dict[str, list[Bounds]] = field(default_factory=dict[str, "list[Bounds]"])
-    noise: dict[str, Bounds] = field(default_factory=dict[str, Bounds])
+    said: dict[str, list[Range]] = field(default_factory=dict[str, "list[Range]"])
+    noise: dict[str, Range] = field(default_factory=dict[str, Range])
 
     @property
     def unit(self) -> str:
@@ -69,7 +69,7 @@ class Case:
         return [self.score.claims[i].text for i in self.noisy]
 
 
-def noise_of(scored: Score) -> Bounds | None:
+def noise_of(scored: Score) -> Range | None:
     """Between what the share of noisy claims lies; None without claims."""
     sure = maybe = 0
     for claim in scored.claims:
@@ -79,7 +79,7 @@ def noise_of(scored: Score) -> Bounds | None:
         maybe += 1
         sure += claim.correct is False and bool(entailing)
     total = len(scored.claims)
-    return (sure / total, maybe / total) if total else None
+    return Range(sure / total, maybe / total) if total else None
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:

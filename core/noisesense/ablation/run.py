@@ -27,6 +27,7 @@ from noisesense.errors import InputError, JudgeError, check_whole, describe, loc
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json
 from noisesense.judging.calls import gather_all
 from noisesense.judging.protocol import EntailmentJudge, Judge
+from noisesense.scoring.records import Range
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import score
 
@@ -131,15 +132,17 @@ async def _judge(case: Case, row: Row, judge: Any) -> JudgeError | None:
             if noise := noise_of(score((await judge.judge(sample)).beside(sample))):
                 case.noise[row.variant] = noise
         elif response == case.sample.response:
-            case.said[row.variant] = [(1.0, 1.0)] * len(case.noisy)
+            case.said[row.variant] = [Range(1.0, 1.0)] * len(case.noisy)
         else:
             cells = (await judge.entailment([response], case.claims)).cells
-            case.said[row.variant] = [(float(c is True), float(c is not False)) for (c,) in cells]
+            case.said[row.variant] = [
+                Range(float(c is True), float(c is not False)) for (c,) in cells
+            ]
     except JudgeError as error:
         if row.variant in CLAIMS:
-            case.said[row.variant] = [(0.0, 1.0)] * len(case.noisy)
+            case.said[row.variant] = [Range(0.0, 1.0)] * len(case.noisy)
         else:
-            case.noise[row.variant] = (0.0, 1.0)
+            case.noise[row.variant] = Range(0.0, 1.0)
         return error
     return None
 
