@@ -123,7 +123,7 @@ def _open_rows(column: str, values: list[ScoredFloat]) -> Iterator[str]:
             yield f"{column}: {len(rows)} of {len(values)} rows {status}: {rows[0].reason}"
         if rows and status == "undetermined":
             mode = summarize_results(value.score for value in values).mode(rows[0].mode)
-            low, high = (mode and mode.bounds) or (0.0, 1.0)
+            low, high = (mode and mode.mean) or (0.0, 1.0)
             yield f"The mean lies between {low:.4g} and {high:.4g}."
 
 
