@@ -13,16 +13,40 @@ from typing import Any
 __version__ = "0.1.0"
 
 
-def _homes() -> dict[str, str]:
-    """By public name the module it is in, as ``__init__.pyi`` says."""
-    with open(f"{__file__}i", encoding="utf-8") as stub:  # noqa: PTH123 - pathlib costs 10 ms
-        imports = [line.split() for line in stub if line.startswith("from ")]
-    return {name: module for _, module, _, name, *_ in imports}
-
-
-# Each name is loaded when it is first used: a process that scores given verdicts (one Promptfoo
-# assertion) then never loads pydantic, which costs more than all the rest of it.
-_HOMES = _homes()
+# By module its public names, as in ``__init__.pyi``. Each is loaded when it is first used: a
+# process that scores given verdicts never loads pydantic, which costs more than all the rest.
+_NAMES = {
+    "errors": "InputError JudgeError MissingExtraError NoiseSenseError PairingError "
+    "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError "
+    "UndeterminedScoreError",
+    "judging.llm": "LLMJudge",
+    "judging.protocol": "Judge Judgement StructuredLLM Usage",
+    "judging.store": "VerdictStore",
+    "scoring.definitions": "DefinitionName Mode",
+    "scoring.gate": "GateOutcome gate",
+    "scoring.outcomes": "ClaimOutcome Counts Partition",
+    "scoring.records": "Range",
+    "scoring.results": "Result read_results write_results",
+    "scoring.scoring": "Empty Score Status Undetermined score",
+    "stats.compare": "Comparison compare",
+    "stats.interval": "Interval",
+    "stats.offenders": "Offender offenders",
+    "stats.labels_mean": "PoweredMean prediction_powered prediction_powered_mean",
+    "stats.sensitivity": "SensitivityBand sensitivity_band",
+    "stats.stability": "Stability stability",
+    "stats.summarize": "Tally summarize",
+    "stats.summary": "ModeSummary Summary",
+    "stats.labels_threshold": "Calibration calibrate",
+    "stats.labels": "LabeledVerdicts Trust trust trust_results",
+    "verdicts.form": "Cell Matrices",
+    "verdicts.recording": "RecordedJudge read_recording write_recording",
+    "verdicts.sample": "Chunk Sample",
+    "verdicts.schema": "SCHEMA_VERSION json_schema",
+    "verdicts.verdicts": "ReferenceClaim ResponseClaim Verdicts",
+}
+_HOMES = {
+    name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()
+}
 _PACKAGES = {".".join(module.split(".")[:2]) for module in _HOMES.values()}
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 

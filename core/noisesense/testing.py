@@ -15,21 +15,25 @@ needed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import random
 import re
-from collections.abc import Mapping, Sequence
+import threading
+import unittest
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from noisesense.errors import JudgeError
+from noisesense.errors import JudgeError, ReplyError
 from noisesense.fixtures import reference_examples
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.prompts import Prompts
-from noisesense.judging.protocol import Judge, Judgement, Usage
+from noisesense.judging.protocol import Judge, Judgement, StructuredLLM, Usage
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Score, score
 from noisesense.verdicts.sample import Sample
@@ -135,23 +139,42 @@ class TableJudge:
 
 
 class AdapterTests:
-    """The tests; `run` drives the host.
+    """The tests; `run` drives the host, and `retrieved` hands it documents of its own.
 
     Attributes:
         definitions: those that the adapter offers.
         limit: what `run` makes the host compare a score with, if it passes and fails rows.
         tables: how many random verdict tables; fewer for a host that takes its time.
+        labels: whether a chunk's label reaches the judge by the way that `run` takes.
+        metrics: how many of the host's metrics `run` makes: one, or one for each mode. Each may
+            ask a judge that failed.
+        side_by_side: whether the host can do two runs in one process at once.
     """
 
     definitions: tuple[DefinitionName, ...] = ("ragas", "paper", "promptfoo", "validmind")
     limit: float | None = None
     tables: int = 200
+    labels: bool = True
+    metrics: int = 1
+    side_by_side: bool = True
 
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
         """Evaluate the samples in the host with this judge, both modes of every one."""
         raise NotImplementedError
+
+    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun | None:
+        """Evaluate a row for each of the things, as its retriever's or application's output.
+
+        The other texts of row ``n`` are `TEXTS` with that number. None, where the host's rows
+        hold nothing but lists of texts.
+        """
+        return None
+
+    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
+        """The host's own object for a retrieved document."""
+        return {"page_content": text, "metadata": dict(metadata)}
 
     def test_reference_examples(self) -> None:
         """The documented examples give the figures derived by hand, under every definition."""
@@ -188,7 +211,7 @@ class AdapterTests:
         self._expect_no_number(_undetermined(), "undetermined")
 
     def _expect_no_number(self, pair: Pair, status: str) -> None:
-        known = random_pair(7)
+        known = _noisy_pair()
         pairs = [pair, known]
         run = self.run([sample for sample, _ in pairs], TableJudge(pairs))
         for mode in MODES:
@@ -223,9 +246,13 @@ class AdapterTests:
                 assert _is_absent(shown.value), f"a failed judge gives {mode} {shown.value!r}"
                 assert not shown.passed, "a failed judge passes"
             texts = [row.error or "", *(shown.text for shown in row.modes.values())]
+            is_undefined = any("undefined" in text.lower() for text in texts)
+            assert not is_undefined, "a failed judge is called undefined"
             assert any("refused this sample" in text for text in texts), "the cause is not said"
             name = run.names[number] if run.names else ""
             assert any(name in text for text in texts), f"the row is not named: {name}"
+        times = judge.asked.count(pairs[2][0].key)
+        assert 1 <= times <= self.metrics, f"a judge that failed was asked {times} times"
 
     def test_repeats_ask_again(self) -> None:
         """A second evaluation asks the judge again: it would else measure nothing."""
@@ -241,6 +268,106 @@ class AdapterTests:
         run = self.run([sample for sample, _ in pairs], TableJudge(pairs, slow=True))
         for (_, verdicts), row in zip(pairs, run.rows, strict=True):
             _expect_score(row, score(verdicts))
+
+    def test_two_runs_at_once(self) -> None:
+        """Two runs side by side over the same samples keep their own judges' verdicts."""
+        if not self.side_by_side:
+            raise unittest.SkipTest("the host does one run at a time")
+        samples = [random_pair(seed)[0] for seed in range(40, 44)]
+        both = threading.Barrier(2)
+        tables = [[_all_from(sample, correct) for sample in samples] for correct in (False, True)]
+        judges = [_MeetingJudge(table, both) for table in tables]
+        with ThreadPoolExecutor(2) as threads:
+            runs = list(threads.map(lambda judge: self.run(samples, judge), judges))
+        for run, table in zip(runs, tables, strict=True):
+            for (_, verdicts), row in zip(table, run.rows, strict=True):
+                _expect_score(row, score(verdicts))
+
+    def test_labels_win(self) -> None:
+        """A chunk's label reaches the score, also against what the verdicts say."""
+        if not self.labels:
+            raise unittest.SkipTest("the host has no place for labels")
+        sample, verdicts = _noisy_pair()
+        flipped = [
+            chunk.model_copy(update={"relevant": number == 1})
+            for number, chunk in enumerate(sample.retrieved_contexts)
+        ]
+        labeled = sample.model_copy(update={"retrieved_contexts": tuple(flipped)})
+        (row,) = self.run([labeled], TableJudge([(sample, verdicts)])).rows
+        _expect_score(row, score(verdicts.beside(labeled)))
+
+    def test_texts_arrive_as_they_are(self) -> None:
+        """Equal chunks, blank ones among others, white space, long texts and equal rows count."""
+        entailing = [3, 2, 0]
+        cells = [[number == chunk for chunk in range(4)] for number in entailing]
+        verdicts = Verdicts.from_matrices([False, False, True], cells, cells[1:2])
+        _, verdicts = _with_texts(60, verdicts, 4)
+        verdicts = verdicts.model_copy(update={"chunks": None})
+        pairs: list[Pair] = []
+        for number, chunks in enumerate(
+            (
+                ("The same.", "The same.", "The same.", "Another."),
+                (
+                    "",
+                    "A chunk.",
+                    "  indented,\n\tand broken \n",
+                    "\u00e9\u4e2d\U0001f600 | ; , end",
+                ),
+                ("long " * 40_000, "[1]", "{'text': 'a'}", "null"),
+            )
+        ):
+            sample = Sample(
+                user_input=f"Question {number}?",
+                response=f"Response {number}.\n\n  Its second line. " + "More. " * 9_000 * number,
+                reference=f"Reference {number}.",
+                retrieved_contexts=chunks,
+            )
+            pairs.append((sample, verdicts.beside(sample)))
+        pairs.append(pairs[0])
+        judge = _TextJudge(pairs)
+        run = self.run([sample for sample, _ in pairs], judge)
+        for (_, expected), row in zip(pairs, run.rows, strict=True):
+            _expect_score(row, score(expected))
+
+    def test_nothing_retrieved_is_no_number(self) -> None:
+        """Without chunks nothing is measured: the host shows no number and no pass, and why."""
+        sample, _ = random_pair(5)
+        none = sample.model_copy(update={"retrieved_contexts": ()})
+        verdicts = Verdicts.from_matrices([False, True], [[], []], [[]])
+        known = _noisy_pair()
+        run = self.run([none, known[0]], TableJudge([(none, verdicts), known]))
+        _expect_nothing(run.rows[0])
+        _expect_score(run.rows[1], score(known[1]))
+
+    def test_retrieved_documents(self) -> None:
+        """Of the host's own documents the text is judged; what holds none is an error."""
+        own = self.document("The chunk.", {"text": "Its title", "id": "a.md"})
+        readable: list[object] = [
+            [own],
+            [{"text": "", "content": "The chunk."}],
+            [{"text": "The chunk.", "relevant": False}],
+            ["The chunk."],
+        ]
+        wrong: list[object] = [{"documents": ["The chunk."]}, "The chunk.", [1, 2], [{"id": "a"}]]
+        nothing: list[object] = [[], [""], [{"text": " "}]]
+        judge = _ReadingJudge()
+        run = self.retrieved([*readable, *wrong, *nothing], judge)
+        if run is None:
+            raise unittest.SkipTest("the host's rows hold lists of texts only")
+        for number, thing in enumerate(readable):
+            chunks = judge.read.get(TEXTS["response"].format(number))
+            assert chunks == ["The chunk."], f"of {thing!r} the judge is given {chunks!r}"
+            assert run.rows[number].error is None, run.rows[number].error
+        for number, thing in enumerate(wrong, len(readable)):
+            row = run.rows[number]
+            values = [shown.value for shown in row.modes.values()]
+            assert all(map(_is_absent, values)), f"{thing!r} is shown as {values!r}"
+            assert not any(shown.passed for shown in row.modes.values()), f"{thing!r} passes"
+            assert TEXTS["response"].format(number) not in judge.read, f"{thing!r} is judged"
+            texts = [row.error or "", *(shown.text for shown in row.modes.values())]
+            assert any("expected" in text for text in texts), f"{thing!r} is no error"
+        for row in run.rows[-len(nothing) :]:
+            _expect_nothing(row)
 
     def test_nothing_secret_is_stored(self) -> None:
         """Neither a key nor a prompt is in anything the host stores, and errors hold neither."""
@@ -280,6 +407,112 @@ class AdapterTests:
                 assert (passed is True) == (outcome == "pass"), f"{outcome} is shown as {passed}"
 
 
+TEXTS = {
+    "user_input": "Question {}?",
+    "response": "Response {}.",
+    "reference": "Reference {}.",
+}
+"""The texts beside what was retrieved, in `AdapterTests.retrieved`; they take the row's number."""
+
+
+class BridgeTests:
+    """Tests of a `StructuredLLM` over a host's model object; `bridge` makes one."""
+
+    def bridge(self, reply: Callable[[str], str]) -> StructuredLLM:
+        """The bridge over a model of the host's that replies ``reply(prompt)`` as its text."""
+        raise NotImplementedError
+
+    def _generate(self, reply: Callable[[str], str]) -> tuple[_Reply, Usage]:
+        return asyncio.run(self.bridge(reply).generate(_QUESTION, _Reply))
+
+    def test_a_reply_is_read(self) -> None:
+        """The reply comes as the object asked for, the prompt goes whole, the call is counted."""
+        prompts: list[str] = []
+
+        def reply(prompt: str) -> str:
+            prompts.append(prompt)
+            return '{"words": ["one", "two"]}'
+
+        read, usage = self._generate(reply)
+        assert read == _Reply(words=["one", "two"]), f"read as {read!r}"
+        assert usage.calls == len(prompts) == 1, f"{usage.calls} of {len(prompts)} calls counted"
+        assert _QUESTION in prompts[0], "the prompt did not arrive whole"
+
+    def test_what_is_no_answer_is_an_error(self) -> None:
+        """Prose, a reply cut off, another form, two answers: a `ReplyError`, never a value."""
+        for text in (
+            "",
+            "I cannot say.",
+            '{"words": ["one", "tw',
+            '{"other": 1}',
+            '{"words": ["one"]} or {"words": ["two"]}',
+        ):
+            try:
+                read, _ = self._generate(lambda _, text=text: text)
+            except ReplyError:
+                continue
+            raise AssertionError(f"{text!r} is read as {read!r}")
+
+    def test_a_failing_model_is_a_judge_error_without_its_key(self) -> None:
+        """What the client raises becomes a `JudgeError`; neither key nor prompt is in it."""
+
+        def fail(prompt: str) -> str:
+            raise RuntimeError(f"Authorization: Bearer {_KEY}; {prompt}")
+
+        message = ""
+        try:
+            self._generate(fail)
+        except JudgeError as error:
+            message = str(error)
+        assert message, "a model that fails gives a reply"
+        assert _KEY not in message, "the key is in the error"
+        assert _QUESTION not in message, "the prompt is in the error"
+
+
+class _Reply(BaseModel):
+    words: list[str]
+
+
+_QUESTION = 'Which words?\n\tReply with a list: "one", \u00e9.'
+
+
+class _MeetingJudge(TableJudge):
+    """Waits at its first question until the other run has come as far."""
+
+    def __init__(self, pairs: Sequence[Pair], both: threading.Barrier) -> None:
+        super().__init__(pairs)
+        self._both = both
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        if not self.asked:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                await asyncio.to_thread(self._both.wait, 5)
+        return await super().judge_detailed(sample)
+
+
+class _TextJudge(TableJudge):
+    """Fails on a text that nobody gave to the host."""
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        if sample.key not in self._verdicts:
+            raise JudgeError("a text did not arrive as it was")
+        return await super().judge_detailed(sample)
+
+
+class _ReadingJudge:
+    """Keeps the chunks it is given, by the response; one claim of each is noise."""
+
+    name = "reading"
+
+    def __init__(self) -> None:
+        self.read: dict[str, list[str]] = {}
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        chunks = [chunk.text for chunk in sample.retrieved_contexts]
+        self.read[sample.response] = chunks
+        return Verdicts.from_matrices([False], [[True for _ in chunks]]).beside(sample)
+
+
 def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
     """A sample with a random verdict table; its texts occur in no other seed's."""
     rng = random.Random(seed)
@@ -312,6 +545,18 @@ def _with_texts(seed: int, verdicts: Verdicts, chunks: int) -> Pair:
         retrieved_contexts=[f"Chunk {number} of sample {seed}." for number in range(chunks)],
     )
     return sample, verdicts.model_copy(update=sides).beside(sample)
+
+
+def _noisy_pair() -> Pair:
+    """Relevant 1/4, irrelevant 2/4: other scores than 0 in both modes."""
+    table = [[True, False], [False, True], [False, True], [True, False]]
+    verdicts = Verdicts.from_matrices([False, False, False, True], table, [[True, False]])
+    return _with_texts(998, verdicts, 2)
+
+
+def _all_from(sample: Sample, correct: bool) -> Pair:
+    cells = [True for _ in sample.retrieved_contexts]
+    return sample, Verdicts.from_matrices([correct], [cells], [cells]).beside(sample)
 
 
 def _without_claims(pair: Pair) -> Pair:
@@ -366,6 +611,15 @@ def _mode(row: ShownRow, mode: Mode, what: str) -> Shown:
 
 def _is_absent(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _expect_nothing(row: ShownRow) -> None:
+    for mode in MODES:
+        shown = _mode(row, mode, "nothing retrieved")
+        assert _is_absent(shown.value), f"nothing retrieved is shown as {shown.value!r}"
+        assert not shown.passed, "nothing retrieved passes"
+        said = "nothing was retrieved" in shown.text.lower()
+        assert said, f"nobody is told that nothing was retrieved: {shown.text!r}"
 
 
 def _expect_score(row: ShownRow, expected: Score) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,7 +132,7 @@ def repeated_schema(_: int) -> dict[str, Any]:
     return _closed({"answers": {"type": "array", "items": item}})
 
 
-def numbered(statements: Sequence[str]) -> str:
+def numbered(statements: Iterable[str]) -> str:
     return "\n".join(f"{at}. {each}" for at, each in enumerate(statements, 1))
 
 
@@ -170,6 +170,23 @@ def several(question: str, frame: str = "Text: {text}\n\nStatements:\n{all}\n\n{
     )
 
 
+def each_json(question: str) -> Any:
+    """The texts as JSON strings: whatever is in them, each stays on its line."""
+    return lambda text, statements: "\n\n".join(
+        [f"Text: {_json(text)}", f"Statement: {_json(statements[0])}", question]
+    )
+
+
+def several_json(question: str) -> Any:
+    return lambda text, statements: "\n\n".join(
+        [f"Text: {_json(text)}", "Statements:\n" + numbered(map(_json, statements)), question]
+    )
+
+
+def _json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 _END = " Answer yes or no."
 QUESTIONS = {
     "says": "Does the text say that the statement is true?",
@@ -181,6 +198,7 @@ QUESTIONS = {
 _WHEN = (
     " Answer yes if the text says so. Answer no if the text says something else or does not say."
 )
+_DOES = " Answer yes if it does, no if it does not."
 _SAYS = QUESTIONS["says"] + _END
 _QUOTED = 'Text:\n"""\n{text}\n"""\n\nStatement: {statement}\n\n{question}'
 _FIRST = "{question}\n\nText: {text}\n\nStatement: {statement}"
@@ -210,6 +228,31 @@ FORMS: tuple[Form, ...] = (
         (8, 0),
         True,
     ),
+    Form(
+        "each: when, JSON",
+        each_json(_SAYS.removesuffix(_END) + _WHEN),
+        first_word,
+        None,
+        (8, 0),
+        True,
+    ),
+    Form(
+        "each: according, when, JSON",
+        each_json(QUESTIONS["according"] + _WHEN),
+        first_word,
+        None,
+        (8, 0),
+        True,
+    ),
+    Form(
+        "each: does, JSON",
+        each_json(_SAYS.removesuffix(_END) + _DOES),
+        first_word,
+        None,
+        (8, 0),
+        True,
+    ),
+    Form("list: keyed, JSON, schema", several_json(_KEYED), keyed, keyed_schema, (10, 16)),
     Form("each: says, quoted", each(_SAYS, _QUOTED), first_word, None, (8, 0), True),
     Form("each: says, question first", each(_SAYS, _FIRST), first_word, None, (8, 0), True),
     Form("each: says, schema", each(_SAYS), answer_field, answer_schema, (24, 0), True),

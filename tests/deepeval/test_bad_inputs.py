@@ -32,7 +32,8 @@ def _case(sample: dict[str, Any], **metadata: Any) -> LLMTestCase:
 
 def _drive(bad: BadInput, folder: Path) -> None:
     verdicts: Any = GOOD_VERDICTS
-    case, arguments = _case(GOOD_SAMPLE), {}
+    case = _case(GOOD_SAMPLE)
+    arguments: dict[str, Any] = {}
     if bad.kind == "sample":
         case = _case(bad.data)
     elif bad.kind == "verdicts":

@@ -56,7 +56,7 @@ def test_what_the_cache_does_not_know_of_counts_all_the_same(
     run_async: bool, tmp_path: Path
 ) -> None:
     """Its key has neither labels nor verdicts nor the judge."""
-    none = {"response_claims": [{"text": "", "correct": True, "entailed_by": []}]}
+    none: dict[str, Any] = {"response_claims": [{"text": "", "correct": True, "entailed_by": []}]}
     write_recording(tmp_path / "verdicts.jsonl", PAIRS)
     judge = RecordedJudge(tmp_path / "verdicts.jsonl")
     for _ in range(2):

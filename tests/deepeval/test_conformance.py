@@ -16,6 +16,7 @@ from support.deepeval_run import case_of, run
 class TestEvaluate(AdapterTests):
     tables = 50
     limit = 0.25
+    metrics = 2
 
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
@@ -24,7 +25,14 @@ class TestEvaluate(AdapterTests):
             NoiseSensitivityMetric(self.limit, mode=mode, judge=judge, definition=definition)
             for mode in MODES
         ]
-        cases = [case_of(sample, name=f"case {n}") for n, sample in enumerate(samples)]
+        cases = [
+            case_of(
+                sample,
+                name=f"case {n}",
+                metadata={"chunk_labels": [chunk.relevant for chunk in sample.retrieved_contexts]},
+            )
+            for n, sample in enumerate(samples)
+        ]
         results = run(cases, metrics, run_async=self.run_async, ignore_errors=True)
         usage = Usage()
         for result in results:

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 from deepeval import assert_test
 from deepeval.metrics import DAGMetric
-from deepeval.metrics.dag import BinaryJudgementNode, DeepAcyclicGraph, VerdictNode
+from deepeval.metrics.dag.graph import DeepAcyclicGraph
+from deepeval.metrics.dag.nodes import BinaryJudgementNode, VerdictNode
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from noisesense import InputError, NoiseSenseError, Sample, Verdicts
 from noisesense_adapters.deepeval import NoiseRobustnessMetric, NoiseSensitivityMetric
 
-CASE = {
+CASE: dict[str, Any] = {
     "input": "question",
     "actual_output": "answer",
     "expected_output": "reference",

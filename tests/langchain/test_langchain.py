@@ -7,18 +7,16 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
-from pydantic import BaseModel, Field, PrivateAttr
+from pydantic import BaseModel, Field
 
 from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Usage
@@ -308,80 +306,3 @@ def test_the_short_way_from_a_model_to_verdicts() -> None:
     with ScriptedServer(mind()) as server:
         judged = run(judge(chat_openai(server), plan="full").judge(sample))
     assert judged == verdicts.beside(sample)
-
-
-class Endless(OwnModel):
-    """Another maker's model, whose reply never ends: for blocking callers, not before the test."""
-
-    request_timeout: float | None = 0.02
-    max_retries: int = 1
-    asked: list[str] = Field(default_factory=list)
-    _end: threading.Event = PrivateAttr(default_factory=threading.Event)
-
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        self.asked.append("blocking")
-        self._end.wait()
-        return super()._generate(messages, *args, **kwargs)
-
-
-class EndlessAsync(Endless):
-    async def _agenerate(self, messages: list[BaseMessage], *a: Any, **kwargs: Any) -> ChatResult:
-        self.asked.append("async")
-        await asyncio.Event().wait()
-        raise AssertionError
-
-
-class EndlessStream(Endless):
-    streaming: bool = False
-
-    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        self.asked.append("stream")
-        yield ChatGenerationChunk(message=AIMessageChunk("{"))
-        self._end.wait()
-
-
-class EndlessAsyncStream(EndlessStream):
-    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        self.asked.append("async stream")
-        yield ChatGenerationChunk(message=AIMessageChunk("{"))
-        await asyncio.Event().wait()
-
-
-@pytest.mark.parametrize("change", [lambda m: m, lambda m: m.bind(a=1), lambda m: m.with_retry()])
-@pytest.mark.parametrize(
-    ("kind", "how"),
-    [
-        (Endless, "blocking"),
-        (EndlessAsync, "async"),
-        (partial(EndlessStream, streaming=True), "stream"),
-        (partial(EndlessAsyncStream, streaming=True), "async stream"),
-    ],
-)
-def test_a_timeout_ends_the_call_of_any_model(
-    kind: Callable[..., Endless], how: str, change: Callable[[Any], Any]
-) -> None:
-    model = kind(says=AIMessage("{}"))
-    with pytest.raises(JudgeError, match="gave no reply in time"):
-        _say(LangChainLLM(change(model)))
-    model._end.set()
-    assert set(model.asked) == {how}
-
-
-def test_a_model_in_another_loop_is_ended_too() -> None:
-    model = EndlessAsync(says=AIMessage("{}"))
-    llm = LangChainLLM(model)
-    for _ in range(2):  # in the second loop by a thread
-        with pytest.raises(JudgeError, match="gave no reply in time"):
-            _say(llm)
-    model._end.set()
-    assert model.asked == ["async", "blocking"]
-
-
-@pytest.mark.parametrize("limit", [None, 600, (3.0, 600.0)])
-def test_a_model_in_time_answers(limit: Any) -> None:
-    class InTime(OwnModel):
-        timeout: Any = None
-
-    model = InTime(says=AIMessage('{"text": "yes"}'), timeout=limit)
-    assert _say(LangChainLLM(model))[0][0] == Answer(text="yes")
-    assert model.timeout == limit

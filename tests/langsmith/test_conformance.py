@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.langsmith import noise_sensitivity
-from support.experiments import outputs, score_name, usage_in
+from support.experiments import given_rows, outputs, score_name, usage_in
 
 
 def examples(samples: Sequence[Sample]) -> list[Any]:
@@ -66,6 +66,14 @@ class TestLangSmith(AdapterTests):
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
         return asyncio.run(self._run(samples, judge, definition))
+
+    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
+        return self.run(given_rows(things), judge)
+
+    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
+        from langchain_core.documents import Document
+
+        return Document(page_content=text, metadata=dict(metadata))
 
     async def _run(
         self, samples: Sequence[Sample], judge: Judge, definition: DefinitionName

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-from support.experiments import usage_in
+from support.experiments import GivenRow, contexts, given_rows, usage_in
 
 pytestmark = pytest.mark.filterwarnings("default")  # MLflow warns of its own type hints
 
@@ -30,7 +30,9 @@ def evaluated(samples: Sequence[Sample], scorer: Any) -> tuple[Any, list[Any]]:
     from mlflow.entities import Document, SpanType
 
     @mlflow.trace(span_type=SpanType.RETRIEVER)
-    def retrieve(number: int) -> list[Document]:
+    def retrieve(number: int) -> object:
+        if isinstance(samples[number], GivenRow):
+            return contexts(samples[number])
         return [
             Document(
                 page_content=chunk.text,
@@ -75,6 +77,7 @@ def _mode(feedback: Any) -> Mode:
 
 @pytest.mark.usefixtures("tracking")
 class TestMLflow(AdapterTests):
+    side_by_side = False  # its active run is one of the process
     tables = 4  # MLflow writes some twenty rows a second to its database
 
     def run(
@@ -106,3 +109,11 @@ class TestMLflow(AdapterTests):
             usage=usage_in(costs),
             names=[f"trace {trace.trace_id}: " for trace in traces],
         )
+
+    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
+        return self.run(given_rows(things), judge)
+
+    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
+        from mlflow.entities import Document
+
+        return Document(page_content=text, metadata=dict(metadata))

@@ -13,6 +13,7 @@ from noisesense import DefinitionName, Judge, Sample, Usage
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.promptfoo import get_assert, llm
+from support.experiments import contexts, given_rows
 
 
 class TestGetAssert(AdapterTests):
@@ -20,6 +21,11 @@ class TestGetAssert(AdapterTests):
 
     tables = 50
     limit = 0.25
+    metrics = 2
+    side_by_side = False  # the judge is replaced in the module
+
+    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
+        return self.run(given_rows(things), judge)
 
     @pytest.fixture(autouse=True)
     def _judge_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,9 +41,7 @@ class TestGetAssert(AdapterTests):
             given = {
                 "query": sample.user_input,
                 "reference": sample.reference,
-                "contextChunks": [
-                    chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts
-                ],
+                "contextChunks": contexts(sample),
             }
             config = {"judge": "scripted", "maxNoise": self.limit, "definition": definition}
             return [

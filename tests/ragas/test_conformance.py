@@ -12,7 +12,7 @@ import pytest
 from noisesense import DefinitionName, Judge, NoiseSenseError, Sample, Usage
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-from noisesense_adapters.ragas import NoiseSensitivity
+from noisesense_adapters.ragas import NoiseSensitivity, rubrics
 from support.ragas_runs import columns_of, evaluated
 
 
@@ -29,6 +29,7 @@ def shown(value: Any) -> Shown:
 
 class TestEvaluate(AdapterTests):
     tables = 50
+    metrics = 2
 
     @pytest.fixture(autouse=True)
     def _log(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -42,16 +43,26 @@ class TestEvaluate(AdapterTests):
         metrics = [
             NoiseSensitivity(mode=mode, judge=judge, definition=definition) for mode in MODES
         ]
-        result = evaluated(samples, metrics)
+        rows = [
+            {
+                **{
+                    name: getattr(sample, name) for name in ("user_input", "response", "reference")
+                },
+                "retrieved_contexts": [chunk.text for chunk in sample.retrieved_contexts],
+                "rubrics": rubrics(labels=[chunk.relevant for chunk in sample.retrieved_contexts]),
+            }
+            for sample in samples
+        ]
+        result = evaluated(rows, metrics)
         columns = columns_of(definition)
         values: list[dict[Mode, Any]] = [
             {mode: row[columns[mode]] for mode in MODES} for row in result.scores
         ]
-        rows = [self._row(row) for row in values]
+        shown_rows = [self._row(row) for row in values]
         numbers = [value for row in values for value in row.values()]
         table = result.to_pandas().to_dict()
         return HostRun(
-            rows,
+            shown_rows,
             stored=f"{result.scores} {result.traces} {table} {self.log.text}",
             averages={mode: result._repr_dict[columns[mode]] for mode in MODES},
             usage=usage_of([value for value in numbers if hasattr(value, "judgement")]),
@@ -67,6 +78,7 @@ class TestEvaluate(AdapterTests):
 
 class TestCollections(AdapterTests):
     tables = 50
+    metrics = 2
 
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"

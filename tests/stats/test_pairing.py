@@ -10,16 +10,17 @@ import pytest
 
 from noisesense import (
     InputError,
+    LabeledVerdicts,
     PairingError,
     Result,
     Sample,
     Verdicts,
-    agreement,
     compare,
     prediction_powered,
     score,
+    trust,
 )
-from noisesense.stats.pairing import Named, match_texts, name_of, pair
+from noisesense.stats.pairing import Named, match_texts, name_of, pair, pair_verdicts
 
 CLEAN = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["It is so."])
 WRONG = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["It is not."])
@@ -54,7 +55,7 @@ def test_a_regression_of_half_the_answers_is_found_without_ids() -> None:
     found = compare(a, rng.sample(b, len(b)))
     assert (found.paired_by, found.pairs, found.only_a, found.only_b) == ("question", 300, (), ())
     assert found.relevant is not None
-    assert (found.relevant.pairs, found.relevant.difference) == (300, 0.5)
+    assert (found.relevant.pairs, found.relevant.difference) == (300, (0.5, 0.5))
     assert found.relevant.decision == "worse"
     assert found.worse == ("relevant",)
     assert len(found.changes) == 150
@@ -104,7 +105,7 @@ def test_the_same_question_several_times() -> None:
     found = compare(a, b)
     assert (found.pairs, found.paired_by) == (3, "question")
     assert found.relevant is not None
-    assert found.relevant.difference == 0.0
+    assert found.relevant.difference == (0.0, 0.0)
     assert found.changes == (), "the first with the first, the second with the second"
     assert found.warnings[0].startswith("Several samples have the same question and reference")
     assert not compare(a[2:], b[:1]).warnings[0].startswith("Several")
@@ -150,8 +151,8 @@ def test_failed_samples_are_paired_and_named() -> None:
 def test_a_label_belongs_to_one_answer() -> None:
     judge = [result(f"{i}?", "old" if i < 3 else "new", name=str(i)) for i in range(10)]
     human = [result(f"{i}?", "new", name=str(i)) for i in range(5)]
-    found = agreement(judge, human)
-    assert (found.samples, found.only_judge, found.only_human) == (2, 8, 3)
+    found = pair_verdicts(judge, human, None)
+    assert (len(found.samples), found.only_judge, found.only_human) == (2, 8, 3)
     assert (found.other_texts, found.paired_by) == (3, "id")
     assert found.warnings == (
         "3 of 5 pairs differ in their answer or another text: they are not the same sample and "
@@ -161,7 +162,7 @@ def test_a_label_belongs_to_one_answer() -> None:
     assert (powered.labelled, powered.unlabelled, powered.other_texts) == (2, 8, 3)
     assert any("3 labels are on samples with another answer" in w for w in powered.warnings)
     for compared in (
-        lambda: agreement(judge, human[:3]),
+        lambda: pair_verdicts(judge, human[:3], None),
         lambda: prediction_powered(judge, human[:3], mode="relevant"),
     ):
         with pytest.raises(PairingError, match="3 that differ in their answer or another text"):
@@ -172,17 +173,17 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     # Several answers to one question, labelled in another order.
     judge = [result("Who?", answer) for answer in "abcde"]
     human = [result("Who?", answer) for answer in "dbx"]
-    found = agreement(judge, human)
-    assert (found.samples, found.only_judge, found.only_human) == (2, 3, 1)
+    found = pair_verdicts(judge, human, None)
+    assert (len(found.samples), found.only_judge, found.only_human) == (2, 3, 1)
     assert found.paired_by == "question"
     powered = prediction_powered(judge, human, mode="relevant")
     assert (powered.labelled, powered.unlabelled) == (2, 3)
     with pytest.raises(InputError, match="pair_by: expected 'id' or 'question'"):
-        agreement(judge, human, pair_by="key")  # type: ignore[arg-type]
+        pair_verdicts(judge, human, "key")  # type: ignore[arg-type]
 
 
 def test_claims_are_matched_by_one_rule() -> None:
-    """White space and case do not matter, in `compare` and in `agreement` alike."""
+    """White space and case do not matter, in `compare` and in `trust` alike."""
     folded = Verdicts.from_matrices(
         [True], [[True]], [[True]], response_claims=["  it IS\n so. "], reference_claims=["r"]
     )
@@ -190,7 +191,8 @@ def test_claims_are_matched_by_one_rule() -> None:
         [True], [[True]], [[True]], response_claims=["It is so."], reference_claims=["R "]
     )
     sample = sample_of("q", "a")
-    assert agreement([(sample, folded)], [(sample, plain)]).unmatched_claims == 0
+    labeled = LabeledVerdicts(plain, folded, sample.key)
+    assert trust("m", [labeled]).unmatched_claims == 0
     runs = ([Result("1", score(each))] for each in (folded, plain))
     assert compare(*runs).changes == ()
     both, only_a, only_b = match_texts(["a", "A ", "b"], ["a", "c", "a", "a"], str)
@@ -284,21 +286,21 @@ def test_the_order_of_a_is_kept_and_equal_texts_come_first_only_if_asked_for() -
 def test_labels_of_ids_alone_and_of_questions_alone() -> None:
     # Where one side has no texts, the id says that it is the same sample.
     judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
-    found = agreement(judge, [Result("2", score(WRONG))])
-    assert (found.samples, found.only_judge, found.other_texts) == (1, 1, 0)
-    (error,) = found.errors["relevant"].samples
-    assert (error.name, error.judge, error.human) == ("2", 0.0, 1.0)
+    found = pair_verdicts(judge, [Result("2", score(WRONG))], None)
+    assert (len(found.samples), found.only_judge, found.other_texts) == (1, 1, 0)
+    ((name, mine, theirs),) = found.samples
+    assert (name, score(mine).relevant, score(theirs).relevant) == ("2", 0.0, 1.0)
     # By question: the judge's verdicts are kept, too.
     for name in (None, "a label"):
         labels = [result("Two?", "x", WRONG, name=name)]
-        found = agreement([unnamed("One?"), unnamed("Two?")], labels, resamples=100)
-        (error,) = found.errors["relevant"].samples
-        assert (error.judge, error.human) == (0.0, 1.0)
+        found = pair_verdicts([unnamed("One?"), unnamed("Two?")], labels, None)
+        (sample_pair,) = found.samples
+        assert score(sample_pair.judge).relevant == 0.0
     # Plain pairs have no ids that somebody gave.
     sample = sample_of("One?", "x")
-    assert agreement([(sample, CLEAN)], [(sample, CLEAN)]).paired_by == "question"
+    assert pair_verdicts([(sample, CLEAN)], [(sample, CLEAN)], None).paired_by == "question"
     # A sample is called by its question; without one, by the digest of its texts.
     for question in ("", "Why?"):
         sample = sample_of(question, "a")
-        (error,) = agreement([(sample, CLEAN)], [(sample, CLEAN)]).errors["relevant"].samples
-        assert error.name == (question or sample.key)
+        (each,) = pair_verdicts([(sample, CLEAN)], [(sample, CLEAN)], None).samples
+        assert each.name == (question or sample.key)

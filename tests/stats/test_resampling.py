@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from noisesense.stats import resampling as _resampling
-from noisesense.stats.resampling import flipped_subsets, resampled, total
+from noisesense.stats.resampling import resampled, total
 
 UNITS = {(0.0, 1.0): 6, (0.5, 1.0): 3, (1.0, 1.0): 1}
 
@@ -211,11 +211,3 @@ def test_the_same_seed_gives_the_same_draws_in_every_python_version() -> None:
 def test_single_kinds_and_sums() -> None:
     assert total({(0.5, 2.0): 4}) == [2.0, 8.0]
     assert resampled({(0.5, 1.0): 4}, mean, resamples=3, random=random.Random(0)) == [0.5] * 3
-
-
-def test_subsets_hold_each_unit_half_of_the_time() -> None:
-    subsets = list(flipped_subsets(UNITS, resamples=5000, random=random.Random(5)))
-    sizes = [size for _, size in subsets]
-    assert np.mean(sizes) == pytest.approx(5, abs=0.1)
-    assert np.var(sizes) == pytest.approx(10 / 4, abs=0.2)
-    assert np.mean([value for value, _ in subsets]) == pytest.approx(1.25, abs=0.05)

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from noisesense import InputError, calibrate
-from noisesense.stats.threshold import Cut
+from noisesense.stats.labels_threshold import Cut
 
 
 def test_by_hand() -> None:

@@ -12,14 +12,14 @@ from noisesense import (
     InputError,
     Tally,
     Verdicts,
-    agreement,
     compare,
     offenders,
     prediction_powered,
-    ragchecker_aggregates,
     sensitivity_band,
     summarize,
+    trust_results,
 )
+from noisesense_adapters.ragchecker import ragchecker_aggregates
 from support.simulated import result_of
 
 GOOD = [result_of(0, (1, 2))]
@@ -46,7 +46,7 @@ def test_what_is_no_result_is_said(function: Callable[[Any], object], items: obj
 
 
 @pytest.mark.parametrize("items", ["people.jsonl", [Verdicts(response_claims=())], [None]])
-def test_agreement_wants_samples_too(items: Any) -> None:
+def test_trust_wants_samples_too(items: Any) -> None:
     for judge, human in ((items, GOOD), (GOOD, items)):
-        with pytest.raises(InputError, match=r"agreement: expected .* Sample and .* Verdicts"):
-            agreement(judge, human)
+        with pytest.raises(InputError, match=r"trust: expected .* Sample and .* Verdicts"):
+            trust_results(judge, human)

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from noisesense import Sample, Usage
+from noisesense.testing import TEXTS
 
 COSTS = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
 
 
-def contexts(sample: Sample) -> list[dict[str, Any]]:
+class GivenRow(NamedTuple):
+    """In a sample's place: what a retriever returned, whatever it is."""
+
+    user_input: str
+    response: str
+    reference: str
+    retrieved: object
+
+
+def given_rows(things: Iterable[object]) -> list[Any]:
+    """A row for each of the things, with the kit's texts."""
+    return [
+        GivenRow(*(TEXTS[name].format(number) for name in GivenRow._fields[:3]), thing)
+        for number, thing in enumerate(things)
+    ]
+
+
+def contexts(sample: Sample | GivenRow) -> Any:
     """What a retriever returns: documents with their ids and labels."""
+    if isinstance(sample, GivenRow):
+        return sample.retrieved
     return [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
 
 

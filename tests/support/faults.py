@@ -253,7 +253,7 @@ REPLIES: tuple[Fault, ...] = (
         _NO_VERDICT,
     ),
     Fault("ids as text", in_verdicts("ids as text", _each(id=str)), "exact", CALLS),
-    Fault("ids as fractions", in_verdicts("2.0", _each(id=float)), "exact", CALLS),
+    Fault("ids as fractions", in_verdicts("2.0", _each(id=float)), "undefined", _NO_VERDICT),
     Fault("verdicts as words", in_verdicts("yes", _each(entailed=_YES.get)), "exact", CALLS),
     Fault("verdicts as bits", in_verdicts("1", _each(entailed=_BITS.get)), "exact", CALLS),
     Fault("trailing comma", bad.mutated(",}", lambda text: text[:-1] + ",}"), "exact", CALLS),

@@ -15,7 +15,7 @@ import pytest
 from noisesense import InputError, Result, Score, Summary, Tally, Usage, score
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.datasets.write import write_file
-from noisesense_adapters.table import arrow, score_schema, score_table, tally_table
+from noisesense_adapters.table import score_schema, score_table, tally_table
 from support.tables import Shape, random_pair
 
 SHAPE = Shape(response_claims=(0, 6), chunks=(1, 6), undetermined=0.15, labelled=0.4)
@@ -98,10 +98,13 @@ def test_columns_and_lines_are_scored_as_one_by_one(
     for table in (parquet(tmp_path, made), lines):
         scored = score_table(table, **chosen)
         assert scored.schema == score_schema()
+        assert scored.schema.metadata == {
+            b"noisesense_definition": chosen.get("definition", "ragas").encode()
+        }
         check(scored.to_pylist(), made, chosen)
         expected = summary(made, chosen)
-        assert tally_table(scored, **chosen).summary(resamples=100) == expected
-        parts = [tally_table(scored.slice(i, 17), **chosen) for i in range(0, 200, 17)]
+        assert tally_table(scored).summary(resamples=100) == expected
+        parts = [tally_table(scored.slice(i, 17)) for i in range(0, 200, 17)]
         assert sum(parts[::-1], Tally()).summary(resamples=100) == expected
 
 
@@ -224,18 +227,27 @@ def test_what_cannot_be_scored_at_all() -> None:
     assert Usage() == Tally().summary().usage
 
 
-def test_sound_rows_need_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = [each for each in results(100) if each.error is None]
-    own = [each for each in made if each.sample is None or each.score is None]
-    beside = [each for each in made if each.sample is not None]
-    tables = [
-        parquet(tmp_path, own),
-        parquet(tmp_path, beside),
-        pa.table({"value": [each.to_json() for each in made]}),
-    ]
-    asked: list[object] = []
-    plain = arrow.result_of
-    monkeypatch.setattr(arrow, "result_of", lambda row, _: asked.append(row) or plain(row, _))
-    for table in tables:
-        score_table(table)
-    assert asked == []
+def test_the_definition_travels_with_the_scores() -> None:
+    rows = pa.table({"value": [json.dumps({"id": "a", "verdicts": LISTED})] * 3})
+    first, second = (score_table(rows, definition=name) for name in ("validmind", "paper"))
+    tally = tally_table(first)
+    assert tally.definition == "validmind"
+    assert tally.summary().irrelevant is None
+    assert tally_table(first.replace_schema_metadata()).definition == "validmind"
+    with pytest.raises(InputError, match="one definition"):
+        tally + tally_table(second)
+    with pytest.raises(InputError, match="scores of one definition, got 'paper' and 'validmind'"):
+        tally_table(pa.concat_tables([first, second]))
+    with pytest.raises(InputError, match="scores of one definition"):
+        tally_table(first, definition="ragas")
+
+
+def test_nothing_retrieved_is_undefined_in_a_table_too() -> None:
+    sample = {"response": "a", "reference": "b", "retrieved_contexts": [" "]}
+    claim = {"text": "a", "correct": False, "entailed_by": []}
+    line = json.dumps({"id": "a", "sample": sample, "verdicts": {"response_claims": [claim]}})
+    scored = score_table(pa.table({"value": [line]}))
+    assert scored["relevant_status"].to_pylist() == ["undefined"]
+    summary = tally_table(scored).summary().relevant
+    assert summary is not None
+    assert (summary.undefined, summary.mean) == (1, None)

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Judgement, NoiseSenseError, Sample, Score, score
+from noisesense import (
+    Chunk,
+    DefinitionName,
+    Judge,
+    Judgement,
+    NoiseSenseError,
+    Sample,
+    Score,
+    Usage,
+    score,
+)
+from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+from noisesense.testing import TEXTS, AdapterTests, BridgeTests, HostRun, Shown, ShownRow
+from noisesense_adapters.toolbox.given import chunks_of
 
 Evaluated = Score | NoiseSenseError
 
@@ -72,6 +84,21 @@ class Sound(AdapterTests):
         for usage in usages[1:]:
             total += usage
         return total
+
+    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
+        rows = [self.read(number, thing, judge) for number, thing in enumerate(things)]
+        return HostRun(rows)
+
+    def read(self, number: int, thing: object, judge: Judge) -> ShownRow:
+        texts: dict[str, Any] = {name: text.format(number) for name, text in TEXTS.items()}
+        try:
+            sample = Sample(**texts, retrieved_contexts=self.chunks(thing))
+        except NoiseSenseError as error:
+            return ShownRow(error=str(error))
+        return self.run([sample], judge).rows[0]
+
+    def chunks(self, thing: object) -> list[Any]:
+        return chunks_of(thing)
 
 
 class TestSound(Sound):
@@ -191,6 +218,170 @@ class Rounded(Sound):
         return shown if value is None else replace(shown, value=round(value, 4))
 
 
+class NoneAsZeroInTheMean(Sound):
+    def averages(self, rows: Sequence[ShownRow]) -> dict[Mode, object]:
+        averages: dict[Mode, object] = {}
+        for mode in MODES:
+            values: list[Any] = [row.modes[mode].value or 0.0 for row in rows if not row.error]
+            averages[mode] = sum(values) / len(values)
+        return averages
+
+
+class Changed(Sound):
+    """Hands the judge another sample than it was given."""
+
+    def changed(self, chunks: list[Chunk]) -> list[Chunk]:
+        return chunks
+
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        chunks = tuple(self.changed(list(sample.retrieved_contexts)))
+        return await super().judge_one(
+            sample.model_copy(update={"retrieved_contexts": chunks}), judge
+        )
+
+
+class LabelsDropped(Changed):
+    def changed(self, chunks: list[Chunk]) -> list[Chunk]:
+        return [Chunk(text=chunk.text) for chunk in chunks]
+
+
+class DuplicatesDropped(Changed):
+    def changed(self, chunks: list[Chunk]) -> list[Chunk]:
+        return list({chunk.text: chunk for chunk in chunks}.values())
+
+
+class BlanksDropped(Changed):
+    def changed(self, chunks: list[Chunk]) -> list[Chunk]:
+        return [chunk for chunk in chunks if chunk.text.strip()]
+
+
+class LongTextsCut(Changed):
+    def changed(self, chunks: list[Chunk]) -> list[Chunk]:
+        return [chunk.model_copy(update={"text": chunk.text[:50_000]}) for chunk in chunks]
+
+
+class WhiteSpaceStripped(Changed):
+    def changed(self, chunks: list[Chunk]) -> list[Chunk]:
+        return [chunk.model_copy(update={"text": chunk.text.strip()}) for chunk in chunks]
+
+
+class AsksTwiceAfterFailure(Sound):
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        judged = await super().judge_one(sample, judge)
+        if isinstance(judged, NoiseSenseError):
+            return await super().judge_one(sample, judge)
+        return judged
+
+
+class FailureAsUndefined(Sound):
+    def row(self, judged: Any, definition: DefinitionName) -> ShownRow:
+        row = super().row(judged, definition)
+        shown = Shown(None, f"Undefined: {row.error} Lower is better.")
+        return row if row.error is None else ShownRow(dict.fromkeys(MODES, shown))
+
+
+class NothingRetrievedAsZero(Sound):
+    def row(self, judged: Any, definition: DefinitionName) -> ShownRow:
+        row = super().row(judged, definition)
+        if isinstance(judged, Judgement) and not judged.verdicts.chunks:
+            return ShownRow(dict.fromkeys(MODES, Shown(0.0, "nothing was retrieved", True)))
+        return row
+
+
+class LatestJudgeForAll(Sound):
+    judge: Any = None
+
+    def run(
+        self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
+    ) -> HostRun:
+        type(self).judge = judge
+        return super().run(samples, judge, definition=definition)
+
+    async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        return await super().judge_one(sample, type(self).judge)
+
+    async def judge_all(self, samples: Sequence[Sample], judge: Judge) -> list[Any]:
+        return [await self.judge_one(sample, judge) for sample in samples]
+
+
+class MetadataOverText(Sound):
+    def chunks(self, thing: object) -> list[Any]:
+        first: Any = thing[0] if isinstance(thing, list) and thing else None
+        title = first.get("metadata", {}).get("text") if isinstance(first, dict) else None
+        return [title] if title else chunks_of(thing)
+
+
+class FirstFieldEvenIfBlank(Sound):
+    def chunks(self, thing: object) -> list[Any]:
+        first: Any = thing[0] if isinstance(thing, list) and thing else None
+        return [first["text"]] if isinstance(first, dict) and "text" in first else chunks_of(thing)
+
+
+class KeysAsChunks(Sound):
+    def chunks(self, thing: object) -> list[Any]:
+        return list(thing) if isinstance(thing, dict) else chunks_of(thing)
+
+
+class LettersAsChunks(Sound):
+    def chunks(self, thing: object) -> list[Any]:
+        return list(thing) if isinstance(thing, str) else chunks_of(thing)
+
+
+class BrokenRetrieverAsNothing(Sound):
+    def chunks(self, thing: object) -> list[Any]:
+        try:
+            return chunks_of(thing)
+        except NoiseSenseError:
+            return []
+
+
+class TestSoundBridge(BridgeTests):
+    """A bridge that does everything right passes; its children break one thing."""
+
+    def bridge(self, reply: Callable[[str], str]) -> Any:
+        return Bridge(self, reply)
+
+    def read(self, text: str, schema: Any) -> Any:
+        try:
+            return schema.model_validate_json(text)
+        except ValueError:
+            raise ReplyError("no answer", Usage(calls=1)) from None
+
+    def failed(self, error: Exception) -> Exception:
+        return JudgeError(f"the model failed with {type(error).__name__}")
+
+
+class Bridge:
+    name = "toy"
+
+    def __init__(self, kind: Any, reply: Callable[[str], str]) -> None:
+        self._kind, self._reply = kind, reply
+
+    async def generate(self, prompt: str, schema: Any) -> tuple[Any, Usage]:
+        try:
+            text = self._reply(prompt)
+        except RuntimeError as error:
+            raise self._kind.failed(error) from None
+        return self._kind.read(text, schema), Usage(calls=1)
+
+
+class ProseAsNothing(TestSoundBridge):
+    __test__ = False
+
+    def read(self, text: str, schema: Any) -> Any:
+        try:
+            return schema.model_validate_json(text)
+        except ValueError:
+            return schema(words=[])
+
+
+class ClientsErrorThrough(TestSoundBridge):
+    __test__ = False
+
+    def failed(self, error: Exception) -> Exception:
+        return JudgeError(str(error))
+
+
 @pytest.mark.parametrize(
     ("adapter", "test", "reason"),
     [
@@ -210,10 +401,28 @@ class Rounded(Sound):
         (UsagePerMode, "test_usage_is_counted_once", "is reported for"),
         (ModesSwapped, "test_reference_examples", "is right"),
         (Rounded, "test_random_tables", "is right"),
+        (NoneAsZeroInTheMean, "test_undefined_is_no_number", "the host's mean"),
+        (LabelsDropped, "test_labels_win", "is right"),
+        (DuplicatesDropped, "test_texts_arrive_as_they_are", "did not arrive"),
+        (BlanksDropped, "test_texts_arrive_as_they_are", "did not arrive"),
+        (LongTextsCut, "test_texts_arrive_as_they_are", "did not arrive"),
+        (WhiteSpaceStripped, "test_texts_arrive_as_they_are", "did not arrive"),
+        (AsksTwiceAfterFailure, "test_failure_stays_in_its_row", "asked 2 times"),
+        (FailureAsUndefined, "test_failure_stays_in_its_row", "is called undefined"),
+        (NothingRetrievedAsZero, "test_nothing_retrieved_is_no_number", "nothing retrieved is sh"),
+        (NothingRetrievedAsZero, "test_retrieved_documents", "nothing retrieved is shown"),
+        (LatestJudgeForAll, "test_two_runs_at_once", "is right"),
+        (MetadataOverText, "test_retrieved_documents", "Its title"),
+        (FirstFieldEvenIfBlank, "test_retrieved_documents", "the judge is given"),
+        (KeysAsChunks, "test_retrieved_documents", "is judged"),
+        (LettersAsChunks, "test_retrieved_documents", "is judged"),
+        (BrokenRetrieverAsNothing, "test_retrieved_documents", "is no error|is judged"),
+        (ProseAsNothing, "test_what_is_no_answer_is_an_error", "is read as"),
+        (ClientsErrorThrough, "test_a_failing_model_is_a_judge_error_without_its_key", "the key"),
     ],
 )
 def test_kit_fails_on_a_broken_adapter(
-    adapter: type[AdapterTests], test: str, reason: str
+    adapter: type[AdapterTests | BridgeTests], test: str, reason: str
 ) -> None:
     with pytest.raises((AssertionError, NoiseSenseError), match=reason):
         getattr(adapter(), test)()

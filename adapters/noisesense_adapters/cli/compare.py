@@ -14,6 +14,7 @@ from noisesense import Comparison, Result, Tally
 from noisesense import compare as compare_results
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.stats.compare import ModeComparison, SampleChange
+from noisesense.stats.interval import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
@@ -125,6 +126,12 @@ def _check_worse(comparison: Comparison, mode: Mode | None, b: str) -> int:
             by = f" by more than {comparison.margin:g}" if comparison.margin else ""
             output.tell(f"check failed: {b} is worse{by} in the {each} mode")
             statuses.append(options.ABOVE)
+        elif figures.too_few:
+            output.tell(
+                f"cannot be decided: {counted(figures.pairs, 'pair')} in the {each} mode, and "
+                f"fewer than {MIN_PAIRS} never tell whether {b} is worse; some 40 usually do"
+            )
+            statuses.append(options.UNDECIDED)
         elif _may_be_worse(figures, comparison.margin):
             output.tell(
                 f"cannot be decided: whether {b} is worse in the {each} mode depends on verdicts "
@@ -145,9 +152,9 @@ def _may_be_worse(mode: ModeComparison, margin: float) -> bool:
     The interval is as far below the lowest difference as sampling alone puts it; B may be worse
     if one as wide, around the highest difference, lies above the margin.
     """
-    if not mode.undetermined or mode.interval is None or mode.difference_bounds is None:
+    if not mode.undetermined or mode.interval is None or mode.difference is None:
         return False
-    low, high = mode.difference_bounds
+    low, high = mode.difference
     return high - (low - mode.interval.low) > margin
 
 
@@ -198,9 +205,9 @@ def _figures(mode: ModeComparison, margin: float) -> dict[str, Text | str]:
         "pairs": f"{mode.pairs:,}",
         "  undetermined": f"{mode.undetermined:,}",
         "  undefined": f"{mode.undefined:,}",
-        "mean of A": extent(mode.bounds_a),
-        "mean of B": extent(mode.bounds_b),
-        "difference": signed(mode.difference_bounds),
+        "mean of A": extent(mode.mean_a),
+        "mean of B": extent(mode.mean_b),
+        "difference": signed(mode.difference),
         "  its interval": span(mode.interval),
         "B is": Text(_decision(mode, margin), style=_STYLES.get(mode.decision, "")),
     }
@@ -216,9 +223,9 @@ def _decision(mode: ModeComparison, margin: float) -> str:
 def _values(comparison: Comparison, change: SampleChange) -> str:
     return (
         ", ".join(
-            f"{mode} {extent(change.bounds_a[mode])} → {extent(change.bounds_b[mode])}"
+            f"{mode} {extent(change.a[mode])} → {extent(change.b[mode])}"
             for mode in MODES
-            if comparison.mode(mode) and change.bounds_a[mode] != change.bounds_b[mode]
+            if comparison.mode(mode) and change.a[mode] != change.b[mode]
         )
         or "same values, other claims"
     )

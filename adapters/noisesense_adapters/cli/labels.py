@@ -40,7 +40,7 @@ def export_labels(
 
     Each row asks whether a source (the reference or a chunk) says what a statement (a claim)
     says. Write yes or no in the last column, in as many rows as you like, and give the sheet to
-    "noisesense agreement RESULTS SHEET".
+    "noisesense trust --for RESULTS --on SHEET".
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """

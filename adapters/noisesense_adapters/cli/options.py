@@ -395,7 +395,7 @@ def check_gate(
         figures = summary.mode(each)
         if figures is None and mode is None and summary.scored:
             continue  # the definition has no such mode
-        bounds = None if figures is None else figures.bounds
+        bounds = None if figures is None else figures.mean
         interval = figures.interval if figures is not None and confident else None
         outcome, mean = gate(bounds, limit, interval=interval), f"the {each} mean{name}"
         if confident and bounds is not None and interval is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -184,7 +184,7 @@ def show_summary(
             out, [output.Column(""), *output.numeric(*(mode.mode for mode in modes))], rows
         )
         out.print()
-        output.show_lines(out, _partition(summary), *_signs(modes))
+        output.show_lines(out, _partition(summary))
     if aggregates is not None:
         shown = ", ".join(
             f"{name} {'undetermined' if value is None else value}"
@@ -215,30 +215,24 @@ def _headline(name: str, summary: Summary, chunks: int) -> str:
 def _figures(mode: ModeSummary, summary: Summary) -> dict[str, str]:
     """Labels and figures of one mode, top to bottom."""
     percent = f"  {summary.confidence:.0%} interval"
-    as_what = {"low": "no noise", "high": "noise"}.get(summary.undetermined)
-    chosen = {} if as_what is None else {f"  open as {as_what}": figure(mode.mean)}
+    measured = mode.determined + mode.undetermined
     quantiles = {
-        "median" if p == 0.5 else f"{p:.0%} quantile": extent(bounds)
-        for p, bounds in mode.quantile_bounds.items()
+        "median" if p == 0.5 else f"{p:.0%} quantile": extent(each)
+        for p, each in mode.quantiles.items()
     }
-
-    def known(value: float | None, samples: int = 1) -> str:
-        """`figure`, or that it depends on verdicts that the judge left open."""
-        measured = mode.determined + mode.undetermined
-        return "undetermined" if value is None and measured >= samples else figure(value)
-
     return {
-        "mean": extent(mode.bounds),
+        "mean": extent(mode.mean),
         percent: span(mode.interval),
-        **chosen,
-        "standard deviation": known(mode.stdev, samples=2),
-        "minimum": known(mode.minimum),
+        "standard deviation": (
+            "undetermined" if mode.undetermined and measured > 1 else figure(mode.stdev)
+        ),
+        "minimum": extent(mode.minimum),
         **quantiles,
-        "maximum": known(mode.maximum),
+        "maximum": extent(mode.maximum),
         "samples determined": f"{mode.determined:,}",
         "samples undetermined": f"{mode.undetermined:,}",
         "samples undefined": f"{mode.undefined:,}",
-        "mean over all claims": extent(mode.micro_bounds),
+        "mean over all claims": extent(mode.micro),
         f"{percent} ": span(mode.micro_interval),
     }
 
@@ -252,13 +246,3 @@ def _partition(summary: Summary) -> str:
         for category, count in summary.partition._asdict().items()
     )
     return f"{counted(total, 'response claim')}: {shares}"
-
-
-def _signs(modes: Sequence[ModeSummary]) -> list[str]:
-    """ValidMind's signs of high risk that are there."""
-    return [
-        f"sign of high risk, {mode.mode}: {sign.sentence}"
-        for mode in modes
-        for sign in mode.signs
-        if sign.present
-    ]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from noisesense import Judge, Summary, compare, ragchecker_aggregates, stability
+from noisesense import Judge, Summary, compare, stability
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import console, show_json, show_lines
@@ -17,6 +17,7 @@ from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.cli.stability import show as show_stability
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.write import scratch_folder
+from noisesense_adapters.ragchecker.aggregates import ragchecker_aggregates
 
 _output = partial(typer.Option, rich_help_panel="Output")
 
@@ -164,6 +165,8 @@ def score(
                 if model is not None:
                     progress.say(_interrupted(progress.done - progress.failed, store))
                 raise
+            if reason := getattr(model, "form_reason", ""):
+                progress.say(reason)
             summaries.append(summary)
         if repeats > 1:
             agreed = stability((results_of(path) for path in paths if path), limit=gate.fail_above)

@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 from rich.console import Console
 
-from noisesense import Stability
+from noisesense import Interval, Stability
 from noisesense import stability as measure
 from noisesense.scoring.definitions import MODES
 from noisesense.stats.pairing import PairedBy
@@ -17,8 +17,6 @@ from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import figure, short
 from noisesense_adapters.datasets.results import choices
-
-_VOTES = (3, 5, 9)
 
 
 def stability(
@@ -37,9 +35,9 @@ def stability(
 ) -> None:
     """Show how far a judge agrees with itself.
 
-    Of several judgings of the same samples: how much of a value is the judge's own variance, which
-    samples change (with --limit: change sides), and how many votes would settle them. Judge
-    without --store, or with one for each run: a store gives the first answers again.
+    Of several judgings of the same samples: how much of a value is the judge's own variance, and
+    which samples change (with --limit: change sides). Judge without --store, or with one for each
+    run: a store gives the first answers again.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 6 too few samples
     are in all runs.
@@ -63,7 +61,9 @@ def show(out: Console, found: Stability, top: int = 10) -> None:
     columns = [
         output.Column("mode"),
         *output.numeric("samples", "left out", "lowest mean", "highest mean"),
-        *output.numeric("judge's share\nof the variance", "scatter of\nthe mean", "changed"),
+        *output.numeric("judge's share\nof the variance"),
+        output.Column("interval"),
+        *output.numeric("scatter of\nthe mean", "changed"),
         *output.numeric(*([] if found.limit is None else [f"cross\n{found.limit:g}"])),
     ]
     modes = [each for mode in MODES if (each := found.mode(mode)) is not None]
@@ -78,6 +78,7 @@ def show(out: Console, found: Stability, top: int = 10) -> None:
                 figure(min(mode.means, default=None)),
                 figure(max(mode.means, default=None)),
                 "-" if mode.judge_share is None else f"{mode.judge_share:.1%}",
+                _percents(mode.judge_share_interval),
                 figure(mode.mean_error),
                 f"{len(mode.changed):,}",
                 *([] if mode.crossing is None else [f"{mode.crossing:,}"]),
@@ -93,11 +94,13 @@ def _show_changed(out: Console, mode: ModeStability, top: int) -> None:
     doubtful = len(mode.changed) if mode.crossing is None else mode.crossing
     if not doubtful:
         return
-    settled = ", ".join(f"{votes} votes settle {mode.settled_by(votes):,}" for votes in _VOTES)
     one = "s" if doubtful == 1 else ""
     what = f"change{one}" if mode.crossing is None else f"cross{'es' if one else ''} the limit"
-    output.show_lines(out, "", f"{mode.mode}: {counted(doubtful, 'sample')} {what}; {settled}")
+    output.show_lines(out, "", f"{mode.mode}: {counted(doubtful, 'sample')} {what}")
     for each in mode.changed[: min(top, doubtful)]:
-        votes = "more than 99" if each.votes is None else f"{each.votes}"
         values = ", ".join(map(figure, each.values))
-        output.show_lines(out, f"  {short(each.id)}: {values}; votes needed: {votes}")
+        output.show_lines(out, f"  {short(each.id)}: {values}")
+
+
+def _percents(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{interval.low:.1%} to {interval.high:.1%}"

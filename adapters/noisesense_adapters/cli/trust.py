@@ -1,4 +1,4 @@
-"""``noisesense trust``."""
+"""``noisesense trust``: a judge beside people's labels."""
 
 from __future__ import annotations
 
@@ -10,37 +10,49 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from noisesense import Calibration, Interval, Trust
+from noisesense import Calibration, Interval, Result, Trust, trust_results
 from noisesense import trust as measure
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import DefinitionName
+from noisesense.stats.labels_cells import CellKind
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
-from noisesense_adapters.cli.output import one_line
+from noisesense_adapters.cli.output import extent, one_line, span
 from noisesense_adapters.datasets.results import choices, results_of
+from noisesense_adapters.datasets.sheets import is_label_sheet, read_labels
 
 _MOST_FAILURES = 5
 
+_CELLS: dict[CellKind, str] = {
+    "correct": "claim in reference",
+    "response": "response claim in chunk",
+    "reference": "reference claim in chunk",
+}
+
 
 def trust(
-    judge: Annotated[
-        list[str],
-        options.judge_panel(
-            metavar="PROVIDER:MODEL", help="The judge to measure. Repeatable: side by side."
-        ),
-    ],
     on: Annotated[
         Path,
         typer.Option(
             "--on",
             metavar="LABELS",
-            help="Claims that people labeled: a recording, results, or what import-labels wrote.",
+            help="What people say: a sheet of export-labels, a recording, results, or what "
+            "import-labels wrote.",
         ),
     ],
     results: Annotated[
         Path | None,
         typer.Option(
-            "--for", metavar="RESULTS", help="Your results: which true means do they allow?"
+            "--for",
+            metavar="RESULTS",
+            help="Your results, some of whose samples LABELS labels: what mean would people find?",
+        ),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        options.judge_panel(
+            metavar="PROVIDER:MODEL",
+            help="A judge to ask about LABELS. Repeatable: side by side.",
         ),
     ] = None,
     base_url: options.BaseUrlOption = None,
@@ -57,10 +69,7 @@ def trust(
     threshold: options.ThresholdOption = None,
     device: options.DeviceOption = None,
     batch_size: options.BatchSizeOption = None,
-    confidence: Annotated[
-        float,
-        typer.Option(help="The confidence of both rates together, and of both modes' ranges."),
-    ] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The confidence of each interval.")] = 0.95,
     definition: options.DefinitionOption = None,
     report: Annotated[
         Path | None,
@@ -70,27 +79,21 @@ def trust(
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Measure how far a judge can be trusted.
+    """Measure how far a judge can be trusted, by claims that people labeled.
 
-    Asks it about claims that people labeled, counts its false "yes" and false "no", and, with
-    --for, says which true means your results allow. The last line sums it up in one sentence: for
-    the judge that made the results, else for the first. For a local judge (local:MODEL) it also
-    finds thresholds.
+    With --for, first the mean that people would find in your results; then the judge's false
+    "yes", false "no" and kappa for each kind of verdict. With --judge, asks judges about the
+    labels and counts their errors, side by side; for a local judge (local:MODEL) it also finds
+    thresholds.
 
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
     read; 130 interrupted (with --store, the same command continues).
     """
-    # Here, since judging loads SQLite.
-    from noisesense_adapters.datasets.labels import judge_labels
-    from noisesense_adapters.datasets.model import model_judge
-
+    if results is None and not judge:
+        raise InputError("--for RESULTS or --judge PROVIDER:MODEL", "neither", where="trust")
     if report is not None and results is None:
         raise InputError("--for as well", "only --report", where="trust")
     options.check_pictures(report, None, on)
-    reading = options.Reading()
-    labeled = [result for result in reading.results(on) if result.score is not None]
-    if not labeled:
-        raise InputError("labeled claims", "none", where=str(on))
     name: DefinitionName = choices(definition)["definition"] or (
         "ragas" if results is None else options.definition_in(results)
     )
@@ -98,51 +101,37 @@ def trust(
     remote: dict[str, Any] = {"base_url": base_url, "api_key_env": api_key_env, "votes": votes}
     remote["temperature"] = temperature
     given = ", ".join(name for name, value in local.items() if value is not None)
-    if given and not any(model.startswith("local:") for model in judge):
+    if given and not any(model.startswith("local:") for model in judge or ()):
         raise InputError("--judge local:MODEL as well", f"only {given}", where="trust")
-    trusts: list[Trust] = []
-    names: list[str] = []
-    for model in judge:
-        measured = model_judge(
-            model,
-            concurrency=concurrency,
-            store=store,
-            **(local if model.startswith("local:") else remote),
-        )
-        names.append(measured.model)
-        with _Progress(model, len(labeled)) as progress:
-            judged = judge_labels(labeled, measured, concurrency=concurrency, on_done=progress.add)
+    reading, trusts = options.Reading(choices(name)), list[Trust]()
+    if results is not None:
+        judged = list(reading.results(results))
+        sheet = is_label_sheet(on)
+        people = read_labels(on, judged, reading.tell) if sheet else list(reading.results(on))
+        judges = {each.judge: None for each in judged if each.judge is not None}
+        named = " and ".join(judges) or "the judge"
         trusts.append(
-            measure(
-                model,
-                judged.samples,
-                results=None
-                if results is None
-                else options.Reading(choices(name)).results(results),
-                usage=judged.usage,
-                probabilities=judged.probabilities,
-                definition=name,
-                confidence=confidence,
-            )
+            trust_results(judged, people, judge=named, definition=name, confidence=confidence)
         )
-    own = [_judged_results(each, of) for each, of in zip(trusts, names, strict=True)]
-    headline = trusts[own.index(True)] if True in own else trusts[0]
+    if judge:
+        labeled = [each for each in reading.results(on) if each.score is not None]
+        if not labeled:
+            raise InputError("labeled claims", "none", where=str(on))
+        for model in judge:
+            options_of = local if model.startswith("local:") else remote
+            arguments = {**options_of, "concurrency": concurrency, "store": store}
+            trusts.append(_asked(model, labeled, arguments, confidence))
     if as_json:
         output.show_json(
             {
                 "labels": str(on),
                 "results": results and str(results),
                 "judges": [each.to_dict() for each in trusts],
-                "sentence": headline.sentence,
+                "sentence": trusts[0].sentence,
             }
         )
     else:
-        _show(output.console(), trusts, headline, len(labeled))
-    if headline.results_by and True not in own:
-        output.tell(
-            f"note: the results were judged by {', '.join(headline.results_by)}; the rates are "
-            f"those of {headline.judge}."
-        )
+        _show(output.console(), trusts)
     if report is not None and results is not None:
         from noisesense_adapters.report import write_report
 
@@ -157,11 +146,27 @@ def trust(
     raise typer.Exit(options.SOME_FAILED if failed else reading.status)
 
 
-def _judged_results(trust: Trust, model: str) -> bool:
-    """Are the results this judge's? They name its model, its plan and its prompts."""
-    # A local model goes by its own name, whatever folder it was loaded from.
-    names = {model, trust.judge.partition(":")[2]}
-    return any(by.partition(",")[0] in names for by in trust.results_by)
+def _asked(
+    model: str, labeled: list[Result], arguments: dict[str, Any], confidence: float
+) -> Trust:
+    # Here, since judging loads SQLite.
+    from noisesense_adapters.datasets.labels import judge_labels
+    from noisesense_adapters.datasets.model import model_judge
+
+    with _Progress(model, len(labeled)) as progress:
+        judged = judge_labels(
+            labeled,
+            model_judge(model, **arguments),
+            concurrency=arguments["concurrency"],
+            on_done=progress.add,
+        )
+    return measure(
+        model,
+        judged.samples,
+        usage=judged.usage,
+        probabilities=judged.probabilities,
+        confidence=confidence,
+    )
 
 
 class _Progress:
@@ -196,47 +201,59 @@ class _Progress:
                 output.show_lines(self._console, one_line(f"failed: {failure}"))
 
 
-def _show(out: Console, trusts: list[Trust], headline: Trust, labeled: int) -> None:
-    output.show_lines(out, f"{counted(labeled, 'labeled sample')}", "")
+def _show(out: Console, trusts: list[Trust]) -> None:
+    for each in trusts:
+        for mode, mean in each.means.items():
+            output.show_lines(
+                out,
+                f"{mode} mean of all samples: {extent(mean.judge_mean)} by the judge, corrected "
+                f"by {counted(mean.labelled, 'label')} {extent(mean.mean)} "
+                f"(interval {span(mean.interval)})",
+            )
+        if each.means:
+            out.print()
     columns = [
         output.Column("judge"),
-        *output.numeric("calls", "input\ntokens", "output\ntokens", "errors", "no answer"),
-        *output.numeric("false yes"),
+        output.Column("verdict"),
+        *output.numeric("labels", "no answer", "false yes"),
         output.Column("interval"),
         *output.numeric("false no"),
         output.Column("interval"),
         *output.numeric("kappa"),
+        output.Column("interval"),
     ]
     rows = [
         [
             each.judge,
-            f"{each.usage.calls:,}",
-            f"{each.usage.input_tokens:,}",
-            f"{each.usage.output_tokens:,}",
-            f"{each.failed:,}",
-            f"{each.counts.judge_open:,}",
-            _percent(each.false_yes),
-            _between(each.false_yes_interval),
-            _percent(each.false_no),
-            _between(each.false_no_interval),
-            "-" if each.kappa is None else f"{each.kappa:.3f}",
+            _CELLS[kind],
+            f"{cells.counts.compared:,}",
+            f"{cells.counts.judge_open:,}",
+            _percent(cells.false_yes_rate),
+            _between(cells.false_yes_interval),
+            _percent(cells.missed_rate),
+            _between(cells.missed_interval),
+            "-" if cells.kappa is None else f"{cells.kappa:.3f}",
+            span(cells.kappa_interval),
         ]
         for each in trusts
+        for kind, cells in each.cells.items()
+        if cells.counts.compared or cells.counts.judge_open
     ]
     output.show_table(out, columns, rows)
     for each in trusts:
+        parts = [counted(each.samples, "labeled sample")]
+        if each.failed:
+            parts.append(f"{each.failed:,} failed")
+        if each.usage.calls:
+            tokens = f"{each.usage.input_tokens:,} + {each.usage.output_tokens:,} tokens"
+            parts.append(f"{counted(each.usage.calls, 'call')}, {tokens}")
+        if each.unmatched_claims:
+            parts.append(f"{counted(each.unmatched_claims, 'claim')} on one side only")
+        output.show_lines(out, "", f"{each.judge}: {', '.join(parts)}")
         if each.calibration is not None:
-            output.show_lines(out, "", *_thresholds(each.judge, each.calibration))
-    if headline.band is not None:
-        output.show_lines(
-            out,
-            "",
-            "assumed: the judge errs on the results as on the labels, in each verdict on its own",
-        )
-        for each in trusts:
-            if each is not headline:
-                output.show_lines(out, each.sentence)
-    output.show_lines(out, "", headline.sentence)
+            output.show_lines(out, *_thresholds(each.judge, each.calibration))
+        output.tell(*(f"note: {warning}" for warning in each.warnings))
+    output.show_lines(out, "", trusts[0].sentence)
 
 
 def _thresholds(judge: str, found: Calibration) -> Iterator[str]:

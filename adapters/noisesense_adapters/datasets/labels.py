@@ -22,7 +22,7 @@ from noisesense.errors import check_choice, check_whole, located
 from noisesense.jsonl import as_path, to_json, write_whole
 from noisesense.judging.calls import gather_all
 from noisesense.judging.protocol import EntailmentJudge
-from noisesense.stats.cells import cell_of
+from noisesense.stats.labels_cells import cell_of
 from noisesense.verdicts.form import Cell
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.verdicts import as_model

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
 from noisesense.judging.calls import identity_of, model_name
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Usage, WordLLM
 from noisesense_adapters.toolbox.extras import needs_extra
 
 S = TypeVar("S", bound=BaseModel)
@@ -128,6 +128,8 @@ class _Repeat:
         self._llm = llm
         self.name = model_name(llm, None, needed=False)
         self.identity = f"{identity_of(llm)}, repeat {number}"
+        if isinstance(llm, WordLLM):
+            self.choose = llm.choose
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         return await self._llm.generate(prompt, schema)

@@ -16,7 +16,7 @@ from noisesense import InputError, Result, Verdicts, score
 from noisesense.errors import check_choice, describe
 from noisesense.jsonl import write_whole
 from noisesense.scoring.definitions import MODES
-from noisesense.stats.cells import CellKind
+from noisesense.stats.labels_cells import CellKind
 from noisesense.verdicts.form import Cell, ClaimForm, positions
 from noisesense_adapters.datasets.files import csv_rows
 from noisesense_adapters.datasets.rows import Raw

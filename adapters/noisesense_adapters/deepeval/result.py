@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from deepeval.utils import prettify_list
 
@@ -114,9 +114,7 @@ def begin(metric: Any) -> None:
 
 def _results(metric: Any) -> dict[str, Any]:
     _, own = _own.get({}).get(id(metric), (None, None)) if _in_task() else (None, None)
-    attributes: dict[str, Any] = vars(metric)
-    latest: dict[str, Any] = attributes.setdefault("latest", {})
-    return latest if own is None else own
+    return own if own is not None else cast("dict[str, Any]", metric.latest)
 
 
 def _set_results(metric: Any, results: dict[str, Any]) -> None:

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from noisesense.errors import InputError
+from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
+    CUT_SHORT,
     check_complete,
+    choice_in,
     json_form,
     read_reply,
-    read_word,
     spelled_out,
     usage_of,
 )
-from noisesense_adapters.toolbox.running import all_within, ask_either, with_deadline, within
+from noisesense_adapters.toolbox.running import ask_either
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -30,17 +31,15 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=BaseModel)
 
+_SHORT: dict[str, Any] = {"max_tokens": 8, "logprobs": True, "top_logprobs": 20}
 _REASONS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI, Anthropic, Ollama
 
 
-def _complete(message: object) -> tuple[str, Usage]:
-    """The tool call or text, and what it cost. Raises `ReplyError` if it is cut short."""
-    usage = usage_of(message)
+def _facts(message: object) -> tuple[Usage, list[object], object]:
+    """What a message cost, why it ends, and what was said in place of a reply."""
     metadata = cast("Mapping[str, Any]", getattr(message, "response_metadata", None) or {})
     extra = cast("Mapping[str, Any]", getattr(message, "additional_kwargs", None) or {})
-    reasons = [metadata.get(name) for name in _REASONS]
-    check_complete(usage, *reasons, refusal=extra.get("refusal"))
-    return _text_of(message), usage
+    return usage_of(message), [metadata.get(name) for name in _REASONS], extra.get("refusal")
 
 
 def _text_of(message: object) -> str:
@@ -83,10 +82,9 @@ class LangChainLLM:
     """A `StructuredLLM` over a ``BaseChatModel`` (or what ``.bind()`` or ``.with_retry()`` made).
 
     Structured output is used where the model has it; else, or if its endpoint refuses it, the
-    form is spelled out in the prompt. Retries and timeouts are the model's own, but for this: a
-    timeout of ``ChatOpenAI`` is for each whole request, and another model's call ends after its
-    timeout (a number of seconds) times its attempts, ``1 + max_retries``. The one call repeated
-    here is that of a prompt whose form was refused (400 or 422).
+    form is spelled out in the prompt. Retries and timeouts are the model's own; the whole of a
+    call ends with `LLMJudge`'s ``timeout``. The one call repeated here is that of a prompt whose
+    form was refused (400 or 422).
 
     Args:
         model: the chat model. A sync-only one is called in threads.
@@ -110,8 +108,10 @@ class LangChainLLM:
                 where="model",
                 hint="langchain.chat_models.init_chat_model(name) makes one of a name",
             )
-        self._model, self._config = _with_deadlines(model), config
+        self._model, self._config = model, config
         self._in_words = False
+        inner = innermost(model)
+        self._short = bool(inner) and all("root_async_client" in vars(each) for each in inner)
         self.name = " or ".join(dict.fromkeys(map(_named, innermost(model) or [model])))
         choices = (config or {}).get("configurable")
         self.identity = identity(model=model, configurable=choices)
@@ -132,28 +132,52 @@ class LangChainLLM:
         return await call_model(reply, self.name)
 
     async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
-        """See `noisesense.WordLLM`. The reply's length is the model's own affair."""
-        return await call_model(self._choice(prompt, words), self.name)
+        """See `noisesense.WordLLM`. Of a model that is not of OpenAI's kind the reply's length
+        is left to the model, and it tells no probability."""
+        if self._short:
+            try:
+                work = self._choice(self._model.bind(**_SHORT), prompt, words)
+                return await call_model(work, self.name, has_other_form=True)
+            except RequestRefusedError:
+                pass
+        choice = await call_model(self._choice(self._model, prompt, words), self.name)
+        self._short = False
+        return choice
 
-    async def _choice(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
-        message = await ask_either(
-            partial(self._model.ainvoke, prompt, config=self._config),
-            partial(self._model.invoke, prompt, config=self._config),
+    async def _choice(
+        self, model: Runnable[Any, Any], prompt: str, words: Sequence[str]
+    ) -> tuple[Choice, Usage]:
+        message = await self._ask(model, prompt)
+        usage, reasons, refusal = _facts(message)
+        logprobs = getattr(message, "response_metadata", {}).get("logprobs") or {}
+        try:
+            return choice_in(
+                _text_of(message),
+                words,
+                usage,
+                *reasons,
+                refusal=refusal,
+                tokens=logprobs.get("content"),
+            )
+        except ReplyError as error:
+            self._short = self._short and str(error) != CUT_SHORT  # it thinks first
+            raise
+
+    async def _ask(self, model: Runnable[Any, Any], prompt: str) -> object:
+        return await ask_either(
+            partial(model.ainvoke, prompt, config=self._config),
+            partial(model.invoke, prompt, config=self._config),
         )
-        text, usage = _complete(message)
-        return Choice(read_word(text, words, usage)), usage
 
     async def _reply(
         self, model: Runnable[Any, Any], prompt: str, schema: type[S], *, in_words: bool = False
     ) -> tuple[S, Usage]:
-        result = await ask_either(
-            partial(model.ainvoke, prompt, config=self._config),
-            partial(model.invoke, prompt, config=self._config),
-        )
+        result = await self._ask(model, prompt)
         self._in_words = self._in_words or in_words
         whole = cast("dict[str, object]", result) if isinstance(result, dict) else {"raw": result}
-        text, usage = _complete(whole.get("raw"))
-        return read_reply(text, schema, usage), usage
+        usage, reasons, refusal = _facts(whole.get("raw"))
+        check_complete(usage, *reasons, refusal=refusal)
+        return read_reply(_text_of(whole.get("raw")), schema, usage), usage
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
@@ -178,44 +202,6 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, 
     # LangChain's idiom is RunnableParallel(raw=model) | parser; another one is run whole.
     steps = getattr(getattr(bound, "first", None), "steps__", {})
     return cast("Runnable[Any, Any]", steps.get("raw", bound))
-
-
-def _with_deadlines(model: Any) -> Any:
-    """The model with a timeout that is for each whole request or, where only its maker's client
-    knows the requests, for all of them together."""
-    # Not by getattr: wrappers answer for what they wrap.
-    fields: dict[str, Any] = getattr(model, "__dict__", {})
-    changed: dict[str, Any] = {}
-    for name in ("bound", "runnable"):
-        if name in fields:
-            changed[name] = _with_deadlines(fields[name])
-    if "fallbacks" in fields:
-        changed["fallbacks"] = [_with_deadlines(each) for each in fields["fallbacks"]]
-    for root, name in (("root_client", "client"), ("root_async_client", "async_client")):
-        if fields.get(root) is not None and fields.get(name) is not None:
-            changed[root] = with_deadline(fields[root])
-            changed[name] = changed[root].chat.completions
-    return model.model_copy(update=changed) if changed else _limited(model, fields)
-
-
-_TIMEOUTS = ("timeout", "request_timeout", "default_request_timeout")
-
-
-def _limited(model: Any, fields: Mapping[str, Any]) -> Any:
-    """A chat model of another maker, whose calls end after its timeout times its attempts."""
-    limits = [value for name in _TIMEOUTS if isinstance(value := fields.get(name), int | float)]
-    if not limits or not callable(getattr(model, "_agenerate", None)):
-        return model
-    retries = fields.get("max_retries")
-    seconds = limits[0] * (1 + max(retries if isinstance(retries, int) else 0, 0))
-    limited = model.model_copy()
-    # An async one may call a blocking one of the same object, in a thread that is waited for. The
-    # last is the one that streams, if the model does; models that complete a text have none.
-    for name in ("_generate", "_agenerate", "_agenerate_with_cache"):
-        if callable(call := getattr(limited, name, None)):
-            vars(limited)[name] = within(call, lambda *_, **__: seconds)
-    vars(limited)["_stream"] = all_within(limited._stream, seconds)
-    return limited
 
 
 def innermost(model: object) -> list[object]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from noisesense import StructuredLLM
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, made
 from noisesense_adapters.toolbox.identity import identity
-from noisesense_adapters.toolbox.replies import read, spelled_out
+from noisesense_adapters.toolbox.replies import choice_in, read_reply, spelled_out
 from noisesense_adapters.toolbox.running import in_thread
 
 S = TypeVar("S", bound=BaseModel)
@@ -47,20 +48,21 @@ class MLflowLLM:
         """
         if not self._in_words:
             try:
-                return await self._call(prompt, schema), Usage(calls=1)
+                text = await self._call(prompt, response_format=schema)
+                return read_reply(text, schema, Usage(calls=1)), Usage(calls=1)
             except RequestRefusedError:
                 self._in_words = True
-        reply = await self._call(spelled_out(prompt, schema), schema, in_words=True)
-        return reply, Usage(calls=1)
+        usage = Usage(calls=1)
+        return read_reply(await self._call(spelled_out(prompt, schema)), schema, usage), usage
 
-    async def _call(self, prompt: str, schema: type[S], *, in_words: bool = False) -> S:
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The length of the reply is left to the model."""
+        return choice_in(await self._call(prompt), words, Usage(calls=1))
+
+    async def _call(self, prompt: str, **form: Any) -> str:
         messages = [{"role": "user", "content": prompt}]
-        options: dict[str, Any] = {"temperature": 0}
-        if not in_words:
-            options["response_format"] = schema
-        call = in_thread(lambda: self._client.complete(messages, **options))
-        text = await call_model(call, self.name, has_other_form=not in_words)
-        return await read(str(text or ""), schema, Usage(calls=1))
+        call = in_thread(lambda: self._client.complete(messages, temperature=0, **form))
+        return str(await call_model(call, self.name, has_other_form=bool(form)) or "")
 
 
 def bridge(model: object) -> StructuredLLM:

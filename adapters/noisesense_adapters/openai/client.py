@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from noisesense.errors import JudgeError
 from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.running import in_thread
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _OPENAI = "https://api.openai.com/v1"
 _FIRST_DELAY, _LONGEST_DELAY, _LONGEST_ASKED_FOR = 0.5, 8.0, 120.0
+MOST_BYTES = 8_000_000
+"""Of a reply's body, four for each character that is read of it."""
+TOO_LARGE = f"the endpoint's reply is larger than {MOST_BYTES:,} bytes"
 _AGAIN = (408, 409, 429)  # and what is above 499
 
 
@@ -94,13 +98,15 @@ class ChatClient:
         request = Request(self._url, body, self._headers, method="POST")
         try:
             with opener.open(request, timeout=self._timeout) as response:
-                reply: bytes = response.read()
+                reply: bytes = response.read(MOST_BYTES + 1)
         except HTTPError as error:  # a redirect that is not followed
             raise _StatusError(error.code, error.headers, b"") from None
         except (HTTPException, OSError) as error:
             if isinstance(getattr(error, "reason", error), TimeoutError):
                 raise
             raise ConnectionError from error
+        if len(reply) > MOST_BYTES:
+            raise JudgeError(TOO_LARGE)
         if response.status >= 300:
             raise _StatusError(response.status, response.headers, reply)
         return reply

@@ -5,22 +5,32 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Hashable,
+    Mapping,
+    Sequence,
+)
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.protocol import Choice, Usage
-from noisesense_adapters.openai.client import ChatClient
+from noisesense_adapters.openai.client import MOST_BYTES, TOO_LARGE, ChatClient
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.identity import check_address, endpoint, identity
-from noisesense_adapters.toolbox.running import in_thread, limit_requests, with_deadline
+from noisesense_adapters.toolbox.running import in_thread
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
+
+    from noisesense_adapters.toolbox.failures import RequestRefusedError
 
 Send = Callable[[dict[str, Any]], Awaitable[object]]
 _Key = tuple[asyncio.AbstractEventLoop, Hashable]
@@ -41,16 +51,13 @@ def sender(client: AsyncOpenAI | OpenAI | ChatClient | None, **settings: Any) ->
     if isinstance(client, ChatClient):
         return lambda request: client.create(**request)
     with needs_extra("openai"):
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+        from openai import AsyncOpenAI
     if not isinstance(client, AsyncOpenAI):
-        create: Callable[..., object] = with_deadline(client).chat.completions.create
+        create: Callable[..., object] = client.chat.completions.create
         return lambda request: in_thread(partial(create, **request))
     if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
-        return _through_one(with_deadline(client))
-    return _through(
-        lambda: client,
-        lambda: client.copy(http_client=limit_requests(DefaultAsyncHttpxClient())),
-    )
+        return _through_one(client)
+    return _through(lambda: client, lambda: client.copy(http_client=_http_client()))
 
 
 def _through(what: Callable[[], Hashable], make: Callable[[], AsyncOpenAI]) -> Send:
@@ -115,10 +122,10 @@ def _settled(settings: dict[str, Any]) -> Hashable:
 
 def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
     with needs_extra("openai"):
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
+        from openai import AsyncOpenAI, OpenAIError
     try:
         # The client's own, once collected, would close itself in whichever loop runs by then.
-        return AsyncOpenAI(**settings, http_client=limit_requests(DefaultAsyncHttpxClient()))
+        return AsyncOpenAI(**settings, http_client=_http_client())
     except OpenAIError:
         pass
     raise JudgeError(
@@ -127,16 +134,70 @@ def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
     )
 
 
+def _http_client() -> Any:
+    """The openai package's own, but a small reply does not expand to more than memory holds."""
+    from openai import DefaultAsyncHttpxClient
+
+    async def bound(response: Any) -> None:
+        encoding = response.headers.get("content-encoding", "identity")
+        # Of httpx or its successor, as the package has it.
+        kinds: tuple[type[Any], ...] = type(response.stream).__mro__
+        kind = next(each for each in kinds if each.__name__ == "AsyncByteStream")
+        members = {"__aiter__": _Bounded.__aiter__, "aclose": _Bounded.aclose}
+        bounded = type("Bounded", (kind,), members)()
+        bounded.stream, bounded.most = response.stream, _MOST_BYTES.get(encoding, 0)
+        response.stream = bounded
+
+    asks = {"Accept-Encoding": "identity"}  # which an endpoint may ignore
+    return DefaultAsyncHttpxClient(headers=asks, event_hooks={"response": [bound]})
+
+
+class _Bounded:
+    """A reply's body, of at most so many bytes."""
+
+    stream: Any
+    most: int
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self.stream:
+            self.most -= len(piece)
+            if self.most < 0:
+                raise JudgeError(TOO_LARGE)
+            yield piece
+
+    async def aclose(self) -> None:
+        await self.stream.aclose()
+
+
 S = TypeVar("S", bound=BaseModel)
 
+# Zipped, a byte stands for at most 1,032.
+_MOST_BYTES = {"identity": MOST_BYTES, "gzip": MOST_BYTES // 128, "deflate": MOST_BYTES // 128}
 _FORMS = ("json_schema", "json_object", "text")  # from the strictest to what all endpoints know
-# To ask for a word: with probabilities, without, and for models that know no such limit (those
-# that think first would reach it before they reply).
-_WAYS: tuple[dict[str, Any], ...] = (
-    {"max_tokens": 8, "logprobs": True, "top_logprobs": 10},
-    {"max_tokens": 8},
-    {},
-)
+_LIMITS = ("max_tokens", "max_completion_tokens", "")  # OpenAI's newer models refuse the first
+_WORD, _THOUGHTS = 8, 8_000  # tokens of a word, and of what some models think before a reply
+
+
+class _Way(NamedTuple):
+    """How an endpoint is asked: positions in `_FORMS` and `_LIMITS`, and for probabilities?"""
+
+    form: int = 0
+    limit: int = 0
+    logprobs: int = 1
+
+    def narrowed(
+        self, error: RequestRefusedError | None, limited: bool, word: bool
+    ) -> _Way | None:
+        """What to try when this is refused; None if nothing is left."""
+        if limited and error is not None and error.names(_LIMITS[self.limit]):
+            return self._replace(limit=self.limit + 1)
+        if self.logprobs and word:
+            return self._replace(logprobs=0)
+        if self.form + 1 < len(_FORMS) and not word:
+            return self._replace(form=self.form + 1)
+        return self._replace(limit=len(_LIMITS) - 1) if limited else None
+
+
 _TIMEOUT, _MAX_RETRIES = 60.0, 2
 
 
@@ -154,8 +215,8 @@ class OpenAILLM:
             `ChatClient` needs no openai package.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: default ``OPENAI_API_KEY``.
-        timeout: seconds a whole request may take, default 60; of a client of your own, its
-            read timeout.
+        timeout: seconds without a byte after which a request is given up, default 60. The whole
+            of it ends with `LLMJudge`'s ``timeout``.
         max_retries: further requests after a 408, 409, 429, 5xx, a timeout or a lost
             connection, default 2.
         params: sent with every request: ``{"temperature": 0}``, ``{"extra_body": …}``.
@@ -199,7 +260,8 @@ class OpenAILLM:
             timeout=_TIMEOUT if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
-        self._form = self._way = 0
+        self._way = _Way()
+        self._thinks = False
 
     def __repr__(self) -> str:
         return f"OpenAILLM({self.name!r})"
@@ -224,57 +286,63 @@ class OpenAILLM:
 
     def request(self, prompt: str, schema: type[BaseModel]) -> dict[str, Any]:
         """The body of a chat completion that asks for the form, as `generate` sends it first."""
-        return self._request(prompt, schema, _FORMS[0])
+        return self._structured(prompt, schema, _FORMS[0])
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         # Here and below: loaded only where something is asked. A store may have all the replies.
-        from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
+        from noisesense_adapters.toolbox.replies import read_completion
 
-        for form in range(self._form, len(_FORMS)):
-            request = self._request(prompt, schema, _FORMS[form])
-            has_other_form = form + 1 < len(_FORMS)
-            try:
-                reply = self._reply(request, form, schema)
-                return await call_model(reply, self.name, has_other_form=has_other_form)
-            except RequestRefusedError:
-                continue
-        raise AssertionError("the last form returns or raises")
+        most: int | None = getattr(schema, "max_tokens", None)
+        completion = await self._completion(
+            lambda way: self._structured(prompt, schema, _FORMS[way.form]), most
+        )
+        return await read_completion(completion, schema)
 
     async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
         """See `noisesense.WordLLM`: with the words' probabilities, where the endpoint has them."""
-        from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
-
-        for way in range(self._way, len(_WAYS)):
-            request = {"model": self.model, **_WAYS[way], **self._params}
-            request["messages"] = [{"role": "user", "content": prompt}]
-            try:
-                return await call_model(
-                    self._choice(request, way, words),
-                    self.name,
-                    has_other_form=way + 1 < len(_WAYS),
-                )
-            except RequestRefusedError:
-                continue
-        raise AssertionError("the last way returns or raises")
-
-    async def _choice(
-        self, request: dict[str, Any], way: int, words: Sequence[str]
-    ) -> tuple[Choice, Usage]:
         from noisesense_adapters.toolbox.replies import read_choice
 
-        completion = await self._send(request)
-        self._way = max(self._way, way)
-        return read_choice(completion, words)
+        def request(way: _Way) -> dict[str, Any]:
+            probabilities = {"logprobs": True, "top_logprobs": 20} if way.logprobs else {}
+            messages = [{"role": "user", "content": prompt}]
+            return {"model": self.model, "messages": messages, **probabilities, **self._params}
 
-    async def _reply(self, request: dict[str, Any], form: int, schema: type[S]) -> tuple[S, Usage]:
-        from noisesense_adapters.toolbox.replies import read_completion
+        return read_choice(await self._completion(request, _WORD, word=True), words)
 
-        completion = await self._send(request)
-        self._form = max(self._form, form)
-        return await read_completion(completion, schema)
+    async def _completion(
+        self, request: Callable[[_Way], dict[str, Any]], most: int | None, *, word: bool = False
+    ) -> object:
+        """What the endpoint replies. What it refuses is left out of the request, for good."""
+        from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
+        from noisesense_adapters.toolbox.replies import broke_off_thinking
 
-    def _request(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
+        way: _Way | None = self._way
+        while way is not None:
+            body, limit = request(way), _LIMITS[way.limit]
+            limited = most is not None and limit != "" and not set(_LIMITS) & body.keys()
+            if limited and most is not None:
+                body[limit] = most + (_THOUGHTS if self._thinks else 0)
+            try:
+                completion = await call_model(
+                    self._send(body),
+                    self.name,
+                    has_other_form=way.narrowed(None, limited, word) is not None,
+                )
+            except RequestRefusedError as error:
+                way = way.narrowed(error, limited, word)
+                continue
+            known = self._way
+            self._way = _Way(
+                max(known.form, way.form),
+                max(known.limit, way.limit),
+                min(known.logprobs, way.logprobs),
+            )
+            self._thinks = self._thinks or broke_off_thinking(completion)
+            return completion
+        raise AssertionError("the last way returns or raises")
+
+    def _structured(self, prompt: str, schema: type[BaseModel], form: str) -> dict[str, Any]:
         from noisesense_adapters.toolbox.replies import json_form, spelled_out
 
         request: dict[str, Any] = {"model": self.model, **self._params}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, made
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     check_complete,
+    choice_in,
     json_form,
-    read,
+    read_reply,
     spelled_out,
     usage_of,
 )
@@ -72,6 +74,11 @@ class PydanticAILLM:
                 self._in_words = True
         return await self._read(await self._call(spelled_out(prompt, schema), None), schema)
 
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The length of the reply is left to the model."""
+        response = await self._call(prompt, None)
+        return choice_in(response.text or "", words, usage_of(response), response.finish_reason)
+
     async def _call(self, prompt: str, form: OutputObjectDefinition | None) -> ModelResponse:
         call = model_request(
             self._model,
@@ -85,7 +92,7 @@ class PydanticAILLM:
     async def _read(self, response: ModelResponse, schema: type[S]) -> tuple[S, Usage]:
         usage = usage_of(response)
         check_complete(usage, response.finish_reason)
-        return await read(response.text or "", schema, usage), usage
+        return read_reply(response.text or "", schema, usage), usage
 
 
 def _takes_forms(profile: Any) -> bool:

@@ -227,7 +227,7 @@ def _table(title: str, results: list[Result]) -> ReportAnalysis:
         if figures is None:
             continue
         mean = mean_of(summary, figures.mode)
-        low, high = figures.bounds or (None, None)
+        low, high = figures.mean or (None, None)
         interval = figures.interval
         ends = (None, None) if interval is None else (interval.low, interval.high)
         counts = (figures.determined, figures.undetermined, figures.undefined, summary.failed)

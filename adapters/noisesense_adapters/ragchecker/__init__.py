@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from noisesense_adapters.ragchecker.aggregates import ragchecker_aggregates
 from noisesense_adapters.ragchecker.outputs import (
     CheckedResult,
     CheckingOutputs,
@@ -16,4 +17,10 @@ from noisesense_adapters.ragchecker.outputs import (
     read_result,
 )
 
-__all__ = ["CheckedResult", "CheckingOutputs", "read_checking_outputs", "read_result"]
+__all__ = [
+    "CheckedResult",
+    "CheckingOutputs",
+    "ragchecker_aggregates",
+    "read_checking_outputs",
+    "read_result",
+]

@@ -72,7 +72,7 @@ def _figure(summary: Summary, title: str | None) -> Figure:
     axes = top.subplots(1, len(modes), squeeze=False)[0]
     for ax, mode in zip(axes, modes, strict=True):
         plots.histogram(ax, mode, plots.PAPER)
-        about = f"mean {extent(mode.bounds)}" if mode.bounds else "no mean"
+        about = f"mean {extent(mode.mean)}" if mode.mean else "no mean"
         if mode.interval:
             low, high, level, *_ = mode.interval
             about += f", {level:.0%} interval {low:.3f} to {high:.3f}"

@@ -75,10 +75,10 @@ _CHANGE = {
 def since(name: str, modes: list[ModeComparison]) -> str:
     """What changed since an earlier run."""
     parts = [
-        f"{mode.mode} {extent(mode.bounds_a)} → {extent(mode.bounds_b)} "
-        f"({extent(mode.difference_bounds, sign='+')}{_CHANGE[mode.decision]})"
+        f"{mode.mode} {extent(mode.mean_a)} → {extent(mode.mean_b)} "
+        f"({extent(mode.difference, sign='+')}{_CHANGE[mode.decision]})"
         for mode in modes
-        if mode.bounds_a and mode.bounds_b and mode.difference_bounds
+        if mode.mean_a and mode.mean_b and mode.difference
     ]
     return f"Since {name}: {', '.join(parts) or 'nothing to compare'}."
 
@@ -114,7 +114,7 @@ def box_words(modes: list[ModeSummary]) -> str:
 
 def _box(mode: ModeSummary) -> str:
     at = partial(quantile_of_counts, mode.distribution)
-    mean = "" if mode.mean is None else f"mean {mode.mean:.2f}, "
+    mean = f"mean {extent(mode.mean, 2)}, " if mode.mean else ""
     missing = left_out(mode)
     excluded = f", without {missing} undetermined" if missing else ""
     return (

@@ -1,4 +1,4 @@
-"""Scores of whole tables, without an object a row, and each as exact as one by one.
+"""Scores of whole tables, each as exact as one by one.
 
 Needs the extra ``table``.
 """

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
 
-from noisesense import Score, Tally
+from noisesense import NoiseSenseError, Score, Tally, score
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
-from noisesense.scoring.outcomes import Partition
+from noisesense.scoring.outcomes import Counts, Partition
 from noisesense.scoring.scoring import Empty, Undetermined
-from noisesense.stats.tally import cells_of, undetermined_cells
+from noisesense.stats.tally import cells_of
+from noisesense.verdicts.light import light_recorded
+from noisesense_adapters.datasets.files import jsonl_row
 from noisesense_adapters.datasets.read import read_result_line, row_of
-from noisesense_adapters.datasets.results import choices, result_of
-from noisesense_adapters.datasets.rows import Raw
-from noisesense_adapters.table.kernel import (
-    FALSE,
-    OPEN,
-    TRUE,
-    Array,
-    Cells,
-    Columns,
-    ScoreColumns,
-    faulty,
-    score_columns,
-    tally_of,
-)
-from noisesense_adapters.table.lines import Lines
+from noisesense_adapters.datasets.results import Choices, choices, result_of
+from noisesense_adapters.datasets.rows import Raw, without_nulls
 from noisesense_adapters.toolbox.extras import needs_extra
 
-with needs_extra("table", "numpy", "pyarrow", "narwhals"):
-    np: Any = import_module("numpy")
+with needs_extra("table", "pyarrow", "narwhals"):
     pa: Any = import_module("pyarrow")
-    pc: Any = import_module("pyarrow.compute")
     nw: Any = import_module("narwhals")
 
 T = TypeVar("T")
@@ -42,21 +31,22 @@ _LINES = ("value", "line", "text")
 """What readers of text files call the one column that they give."""
 
 _KINDS = tuple(f"{kind}_claims" for kind in Partition._fields)
-_CELLS = ("undetermined_cells", "needed_cells", "open_cells")
 _COUNTS = (
     *("claims", *_KINDS),
     *(f"{mode}_{counted}" for mode in MODES for counted in ("noisy", "determined")),
-    *(*_CELLS, "unanswered"),
+    *("needed_cells", "open_cells", "unanswered"),
 )
+_DEFINITION = b"noisesense_definition"
 
 
-def score_schema() -> Any:
-    """The Arrow schema of what `score_table` gives."""
+def score_schema(definition: DefinitionName | None = None) -> Any:
+    """The Arrow schema of what `score_table` gives; its metadata name the definition."""
     text, whole, real = pa.string(), pa.int64(), pa.float64()
-    columns: dict[str, Any] = {"id": text, "cluster": text}
+    columns: dict[str, Any] = {"id": text, "cluster": text, "definition": text}
     for mode in MODES:
         columns |= {mode: real, f"{mode}_low": real, f"{mode}_high": real, f"{mode}_status": text}
-    return pa.schema({**columns, **dict.fromkeys(_COUNTS, whole), "error": text})
+    schema = pa.schema({**columns, **dict.fromkeys(_COUNTS, whole), "error": text})
+    return schema if definition is None else schema.with_metadata({_DEFINITION: definition})
 
 
 def score_table(
@@ -82,7 +72,8 @@ def score_table(
             column ``verdicts``.
 
     Returns:
-        A table of the same kind with a row for each row, by `score_schema`. ``relevant`` and
+        A table of the same kind with a row for each row, by `score_schema`, whose metadata names
+        the definition, too: not every kind of dataframe keeps those. ``relevant`` and
         ``irrelevant`` are the values, 0 to 1, lower is better; beside them ``_low`` and ``_high``
         (the bounds), ``_status``, ``_noisy`` and ``_determined`` (claims). ``claims`` are those of
         the response, followed by how many are of each kind, and by the verdicts that were needed
@@ -91,7 +82,7 @@ def score_table(
     Raises:
         InputError: no dataframe, no such columns, or an argument.
     """
-    choices(definition, empty, undetermined)
+    chosen = choices(definition, empty, undetermined)
     table, back = _as_table(data)
     names = table.column_names
     if lines is None and "verdicts" not in names:
@@ -100,16 +91,106 @@ def score_table(
         got = f"only {', '.join(map(describe, names)) or 'none'}"
         expected = f"a column {lines!r}" if lines else "a column 'verdicts', or one of lines"
         raise InputError(expected, got, where="score_table")
-    parts = [score_schema().empty_table()]
-    number = 0
-    for batch in table.to_batches(max_chunksize=_AT_ONCE):
-        source = _Structs(batch, number) if lines is None else Lines(batch.column(lines), number)
-        parts.append(_scored(source, definition, empty, undetermined))
-        number += len(batch)
+    schema = score_schema(definition)
+    parts = [schema.empty_table()]
+    rows = _lines(table, lines) if lines else _structs(table)
+    for batch in _batches(_scored(raw, chosen) for raw in rows):
+        parts.append(pa.Table.from_pylist(batch, schema=schema))
     return cast("T", back(pa.concat_tables(parts).combine_chunks()))
 
 
 _AT_ONCE = 5_000
+_PARTS = ("sample", "verdicts", "id", "cluster", "unanswered", "error")
+
+
+def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == _AT_ONCE:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _lines(table: Any, name: str) -> Iterator[Raw]:
+    """A column of text, a line of a recording or of results in each row."""
+    number = 0
+    for batch in table.select([name]).to_batches(max_chunksize=_AT_ONCE):
+        for text in batch.column(0).to_pylist():
+            line = (text or "").encode("utf-8", "surrogatepass")
+            yield Raw(f"row {number}", jsonl_row(Path("table"), number + 1, line).data)
+            number += 1
+
+
+def _structs(table: Any) -> Iterator[Raw]:
+    """Columns as a Parquet file of results has them."""
+    number = 0
+    names = [name for name in _PARTS if name in table.column_names]
+    for batch in table.select(names).to_batches(max_chunksize=_AT_ONCE):
+        for row in batch.to_pylist():
+            yield Raw(f"row {number}", without_nulls(row))
+            number += 1
+
+
+def _scored(raw: Raw, chosen: Choices) -> dict[str, Any]:
+    """A row's scores. What is not plainly valid is scored, or refused, by the models."""
+    found = _plainly(raw.data, chosen)
+    if found is None:
+        result = result_of(row_of(raw, read_result_line, {}, verdicts=True), chosen)
+        found = _Row(result.id, result.cluster, result.unanswered, result.score, result.error)
+    row: dict[str, Any] = {"id": found.id, "cluster": found.cluster, "error": found.error}
+    if (scored := found.score) is None:
+        return row
+    row["unanswered"] = found.unanswered
+    needed, missing = cells_of(scored)
+    row |= {"definition": scored.definition, "needed_cells": needed, "open_cells": missing}
+    row |= {"claims": scored.partition.total, **dict(zip(_KINDS, scored.partition, strict=True))}
+    for mode in MODES:
+        low, high = scored.bounds(mode) or (None, None)
+        counts = scored.counts(mode) or Counts(0, 0, 0)
+        row |= {
+            mode: scored.value(mode),
+            f"{mode}_low": low,
+            f"{mode}_high": high,
+            f"{mode}_status": scored.status(mode),
+            f"{mode}_noisy": counts.noisy,
+            f"{mode}_determined": counts.determined,
+        }
+    return row
+
+
+class _Row(NamedTuple):
+    id: str | None
+    cluster: str | None
+    unanswered: int
+    score: Score | None
+    error: str | None = None
+
+
+_PLAIN = {"sample", "verdicts", "id", "cluster"}
+
+
+def _plainly(data: Any, chosen: Choices) -> _Row | None:
+    if type(data) is not dict or not data.keys() <= _PLAIN:
+        return None
+    fields = cast("dict[str, Any]", data)
+    name, cluster = fields.get("id"), fields.get("cluster")
+    if not all(each is None or type(each) is str for each in (name, cluster)):
+        return None
+    found = light_recorded(fields)
+    if found is None or (found[0] is None and name is None):
+        return None
+    try:
+        scored = score(
+            found[1],
+            definition=chosen["definition"] or "ragas",
+            empty=chosen["empty"] or "undefined",
+            undetermined=chosen["undetermined"] or "none",
+        )
+    except NoiseSenseError:
+        return None  # the models' way says where
+    return _Row(name, cluster, 0, scored)
 
 
 def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -134,263 +215,7 @@ def _as_batch(table: Any) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=table.schema)
 
 
-def _scored(
-    source: _Structs | Lines, definition: DefinitionName, empty: Empty, undetermined: Undetermined
-) -> Any:
-    """One batch's scores. What is not plainly valid is scored, or refused, by the models."""
-    size = source.size
-    which, columns = source.columns(np.arange(size))
-    bad = faulty(columns) | ((columns.responses == 0) & (empty == "error"))
-    if bad.any():
-        which, columns = source.columns(which[~bad])
-    counts = {name: np.zeros(size, np.int64) for name in _COUNTS}
-    names, clusters, unanswered = source.named()
-    counts["unanswered"][:] = unanswered
-    for name, values in _counted(score_columns(columns, definition)).items():
-        counts[name][which] = values
-    known = np.zeros(size, bool)
-    known[which] = True
-    errors: list[str | None] = [None] * size
-    for i in np.flatnonzero(~known).tolist():
-        chosen = choices(definition, empty, undetermined)
-        result = result_of(source.row(i), chosen)
-        names[i], clusters[i], errors[i] = result.id, result.cluster, result.error
-        counts["unanswered"][i] = result.unanswered
-        if result.score is not None:
-            known[i] = True
-            for name, value in _counts_of(result.score).items():
-                counts[name][i] = value
-    columns_out: dict[str, Any] = {"id": names, "cluster": clusters}
-    total = counts["claims"]
-    for mode in MODES:
-        noisy, determined = counts[f"{mode}_noisy"], counts[f"{mode}_determined"]
-        defined = known & ((total > 0) | (empty == "zero")) & (mode in modes_of(definition))
-        claims = np.maximum(total, 1)
-        low, high = noisy / claims, (noisy + total - determined) / claims
-        same = low == high
-        value = high if undetermined == "high" else low
-        has_value = defined & (same | (undetermined != "none"))
-        status = np.where(defined, np.where(same, "determined", "undetermined"), "undefined")
-        columns_out |= {
-            mode: pa.array(value, mask=~has_value),
-            f"{mode}_low": pa.array(low, mask=~defined),
-            f"{mode}_high": pa.array(high, mask=~defined),
-            f"{mode}_status": pa.array(status.astype(object), pa.string(), mask=~known),
-        }
-    columns_out |= {name: pa.array(values, mask=~known) for name, values in counts.items()}
-    return pa.table({**columns_out, "error": errors}, schema=score_schema())
-
-
-def _counted(scores: ScoreColumns) -> dict[str, Any]:
-    """By the names of `_COUNTS`; a mode that the definition has not is not among them."""
-    counted = {name: getattr(scores, name) for name in _CELLS}
-    for mode, noisy, determined in zip(MODES, scores.noisy, scores.determined, strict=True):
-        if noisy is not None:
-            counted |= {f"{mode}_noisy": noisy, f"{mode}_determined": determined}
-    kinds = dict(zip(_KINDS, scores.partition.T, strict=True))
-    return {"claims": scores.total, **kinds, **counted}
-
-
-def _counts_of(score: Score) -> dict[str, int]:
-    """The same of one score."""
-    needed, missing = cells_of(score)
-    partition = score.partition
-    behind = undetermined_cells(score) if partition.undetermined else 0
-    counted: dict[str, int] = dict(zip(_CELLS, (behind, needed, missing), strict=True))
-    for mode in MODES:
-        if (counts := score.counts(mode)) is not None:
-            counted |= {f"{mode}_noisy": counts.noisy, f"{mode}_determined": counts.determined}
-    return {"claims": partition.total, **dict(zip(_KINDS, partition, strict=True)), **counted}
-
-
-_PARTS = ("sample", "verdicts", "id", "cluster", "unanswered", "error")
-_CHUNK = {"text", "relevant", "id"}
-_CLAIM = {"text", "entailed_by", "undetermined"}
-_SAMPLE = {"user_input", "response", "reference", "retrieved_contexts"}
-
-
-class _Structs:
-    """Columns as a Parquet file of results has them."""
-
-    def __init__(self, batch: Any, first: int) -> None:
-        self.size, self._first = len(batch), first
-        self._batch = batch.select([name for name in _PARTS if name in batch.schema.names])
-
-    def _column(self, name: str, rows: Any = None) -> Any:
-        known = name in self._batch.schema.names
-        column = self._batch.column(name) if known else pa.nulls(self.size)
-        return column if rows is None else column.take(rows)
-
-    def named(self) -> tuple[list[Any], list[Any], list[int]]:
-        """See `Lines`."""
-        ids, clusters, unanswered = (
-            self._column(name).to_pylist() for name in ("id", "cluster", "unanswered")
-        )
-        return ids, clusters, [each or 0 for each in unanswered]
-
-    def row(self, i: int) -> Any:
-        (data,) = self._batch.slice(i, 1).to_pylist()
-        return row_of(Raw(f"row {self._first + i}", data), read_result_line, {}, verdicts=True)
-
-    def columns(self, which: Array) -> tuple[Array, Columns]:
-        which = which[_plain(self._batch, which)]
-        rows = pa.array(which)
-        verdicts, sample = self._column("verdicts", rows), self._column("sample", rows)
-        bad = np.zeros(len(which), bool)
-        response = _Claims(_child(verdicts, "response_claims"), bad)
-        reference = _Claims(_child(verdicts, "reference_claims"), bad)
-        own, contexts = _child(verdicts, "chunks"), _child(sample, "retrieved_contexts")
-        bad |= _nulls(_child(verdicts, "response_claims"))
-        bad |= ~_nulls(own) & ~_nulls(sample)  # the models compare the two
-        bad |= ~_nulls(sample) & (_lengths(contexts) == 0)
-        for name in ("response", "reference"):
-            text = _child(sample, name)
-            if pa.types.is_string(text.type) or pa.types.is_large_string(text.type):
-                blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(text), ""), True)
-                bad |= ~_nulls(sample) & blank.to_numpy(zero_copy_only=False)
-        labels_of = [_Chunks(each, bad) for each in (own, contexts)]
-        if bad.any():
-            return self.columns(which[~bad])
-        listed = np.where(~_nulls(own), _lengths(own), _lengths(contexts))
-        unlisted = _nulls(own) & _nulls(contexts)
-        places = np.concatenate([each.of for each in labels_of])
-        labels = np.concatenate([each.labels for each in labels_of])
-        return which, Columns(
-            responses=_lengths(_child(verdicts, "response_claims")),
-            correct=response.correct,
-            entailed=response.entailed,
-            undetermined=response.undetermined,
-            references=_lengths(_child(verdicts, "reference_claims")),
-            reference_entailed=reference.entailed,
-            reference_undetermined=reference.undetermined,
-            chunks=np.where(unlisted, -1, listed),
-            labels=labels[np.argsort(places, kind="stable")],
-        )
-
-
-class _Claims:
-    """A column of lists of claims; rows that the models must read are marked."""
-
-    def __init__(self, listed: Any, bad: Array) -> None:
-        of = np.repeat(np.arange(len(listed)), _lengths(listed))
-        claims = _items(listed)
-        for name in (None, "text", "entailed_by"):
-            each = claims if name is None else _child(claims, name)
-            bad[of[_nulls(each)]] = True
-        correct = _child(claims, "correct")
-        self.correct = _codes(correct)
-        self.entailed = _cells(_child(claims, "entailed_by"), of, bad)
-        self.undetermined = _cells(_child(claims, "undetermined"), of, bad)
-
-
-class _Chunks:
-    """A column of lists of chunks: the row of each chunk, and its label."""
-
-    def __init__(self, listed: Any, bad: Array) -> None:
-        self.of = np.repeat(np.arange(len(listed)), _lengths(listed))
-        chunks = _items(listed)
-        is_struct = pa.types.is_struct(chunks.type)
-        bad[self.of[_nulls(chunks)]] = True
-        if is_struct:
-            bad[self.of[_nulls(_child(chunks, "text"))]] = True
-        self.labels = _codes(_child(chunks, "relevant"))
-
-
-def _child(array: Any, name: str) -> Any:
-    """A field of structs, null where the struct is; all null where there is no such field."""
-    at = array.type.get_field_index(name) if pa.types.is_struct(array.type) else -1
-    return array.flatten()[at] if at >= 0 else pa.nulls(len(array))
-
-
-def _nulls(array: Any) -> Array:
-    return array.is_null().to_numpy(zero_copy_only=False)
-
-
-def _is_list(kind: Any) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
-
-
-def _lengths(listed: Any) -> Array:
-    if not _is_list(listed.type):
-        return np.zeros(len(listed), np.int64)
-    return pc.fill_null(pc.list_value_length(listed), 0).to_numpy().astype(np.int64)
-
-
-def _items(listed: Any) -> Any:
-    return listed.flatten() if _is_list(listed.type) else pa.nulls(0)
-
-
-def _codes(verdicts: Any) -> Array:
-    if not pa.types.is_boolean(verdicts.type):
-        return np.full(len(verdicts), OPEN, np.int8)
-    true = pc.fill_null(verdicts, False).to_numpy(zero_copy_only=False)
-    return np.where(_nulls(verdicts), OPEN, np.where(true, TRUE, FALSE)).astype(np.int8)
-
-
-def _cells(positions: Any, of: Array, bad: Array) -> Cells:
-    claim = np.repeat(np.arange(len(positions)), _lengths(positions))
-    chunk = _items(positions)
-    bad[of[claim[_nulls(chunk)]]] = True
-    if not len(chunk):
-        return Cells(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    return Cells(claim, pc.fill_null(chunk, 0).to_numpy(zero_copy_only=False).astype(np.int64))
-
-
-def _plain(batch: Any, which: Array) -> Array:
-    """Which of the rows may be read here: of a form that is known, and not failed."""
-    types = {name: batch.schema.field(name).type for name in batch.schema.names}
-    if not all(_is_known(name, kind) for name, kind in types.items()):
-        return np.zeros(len(which), bool)
-    null = pa.nulls(len(batch))
-    nulls = {name: _nulls(batch.column(name) if name in types else null)[which] for name in _PARTS}
-    counted = np.ones(len(which), bool)
-    if "unanswered" in types:
-        counted = (
-            pc.fill_null(batch.column("unanswered"), 0).to_numpy(zero_copy_only=False)[which] >= 0
-        )
-    named = ~nulls["sample"] | ~nulls["id"]
-    return ~nulls["verdicts"] & nulls["error"] & named & counted
-
-
-def _is_known(name: str, kind: Any) -> bool:
-    types = pa.types
-    if types.is_null(kind):
-        return True
-    if name in ("retrieved_contexts", "chunks"):
-        item = kind.value_type if _is_list(kind) else None
-        return item is not None and (_is_text(item) or _has_only(item, _CHUNK))
-    if name in ("response_claims", "reference_claims"):
-        known = _CLAIM | {"correct"} if name == "response_claims" else _CLAIM
-        return _is_list(kind) and _has_only(kind.value_type, known)
-    if name in ("sample", "verdicts"):
-        known = {"response_claims", "reference_claims", "chunks"}
-        return _has_only(kind, _SAMPLE if name == "sample" else known)
-    if name in ("entailed_by", "undetermined"):
-        return _is_list(kind) and bool(types.is_integer(kind.value_type))
-    if name in ("correct", "relevant"):
-        return bool(types.is_boolean(kind))
-    return bool(types.is_integer(kind)) if name == "unanswered" else _is_text(kind)
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _has_only(kind: Any, names: set[str]) -> bool:
-    """A struct with none but these fields, each of them of a form that is known."""
-    if not pa.types.is_struct(kind):
-        return False
-    every = [kind.field(i) for i in range(kind.num_fields)]
-    return all(each.name in names and _is_known(each.name, each.type) for each in every)
-
-
-def tally_table(
-    scores: Any,
-    *,
-    definition: DefinitionName = "ragas",
-    empty: Empty = "undefined",
-    undetermined: Undetermined = "none",
-) -> Tally:
+def tally_table(scores: Any, *, definition: DefinitionName | None = None) -> Tally:
     """What a summary keeps of a table of scores; tallies of parts add up with ``+``.
 
     ``tally_table(score_table(data)).summary()`` is the summary of the rows, to the last bit, but
@@ -398,50 +223,78 @@ def tally_table(
 
     Args:
         scores: as `score_table` gives them, or any part of them.
-        definition: as they were scored; ``empty`` and ``undetermined`` likewise.
-        empty: likewise.
-        undetermined: likewise.
+        definition: under which they were scored; by default as the table says.
 
     Raises:
-        InputError: no dataframe, or not such a table.
+        InputError: no dataframe, not such a table, or scores of several definitions or of another
+            than ``definition``.
     """
-    choices(definition, empty, undetermined)
+    choices(definition)
     table, _ = _as_table(scores)
     missing = [name for name in score_schema().names if name not in table.column_names]
     if missing:
         hint = "score_table(data) makes them"
         got = f"none called {missing[0]!r}"
         raise InputError("the columns of scores", got, where="tally_table", hint=hint)
-    # By `claims`, not by `error`: dataframes have several kinds of nothing.
-    known = table.filter(pc.is_valid(table["claims"]))
-    arrays = {name: pc.fill_null(known[name], 0).to_numpy().astype(np.int64) for name in _COUNTS}
-    has = [mode in modes_of(definition) for mode in MODES]
-    noisy, determined = (
-        tuple(
-            arrays[f"{mode}_{counted}"] if there else None
-            for mode, there in zip(MODES, has, strict=True)
-        )
-        for counted in ("noisy", "determined")
-    )
-    counted = tally_of(
-        ScoreColumns(
-            noisy=cast("Any", noisy),
-            determined=cast("Any", determined),
-            total=arrays["claims"],
-            partition=np.stack([arrays[name] for name in _KINDS], axis=1),
-            **{name: arrays[name] for name in _CELLS},
-        ),
-        definition,
-        undetermined,
-        zero=[empty == "zero"] * len(known),
-        clusters=known["cluster"].to_pylist(),
-        samples=len(table),
-        failed=len(table) - len(known),
-        unanswered=int(arrays["unanswered"].sum()),
-    )
-    # A part without a score has no definition, as a tally of failures alone has none.
-    return (
-        counted
-        if len(known)
-        else Tally.from_dict({"noisesense_tally": 1, "samples": len(table), "failed": len(table)})
-    )
+    named = {name for name in table["definition"].unique().to_pylist() if name}
+    named |= {said.decode() for said in [(table.schema.metadata or {}).get(_DEFINITION)] if said}
+    wanted = ({definition} if definition else named) or {"ragas"}
+    if len(named | wanted) != 1:
+        got = " and ".join(sorted(map(repr, named | wanted)))
+        raise InputError("scores of one definition", got, where="tally_table")
+    (name,) = wanted
+    whole = {"samples": len(table), "failed": 0, "empty": 0, "in_clusters": 0}
+    whole |= dict.fromkeys(("needed_cells", "open_cells", "unanswered"), 0)
+    partition = [0] * len(_KINDS)
+    modes = {mode: _Mode(Counter(), {}, []) for mode in modes_of(cast(DefinitionName, name))}
+    for batch in table.to_batches(max_chunksize=_AT_ONCE):
+        for row in batch.to_pylist():
+            whole["unanswered"] += _whole(row["unanswered"])
+            claims = _whole(row["claims"])
+            if not row["definition"]:
+                whole["failed"] += 1
+                continue
+            whole["empty"] += not claims
+            whole["in_clusters"] += row["cluster"] is not None
+            for each in ("needed_cells", "open_cells"):
+                whole[each] += int(row[each])
+            partition = [n + int(row[kind]) for n, kind in zip(partition, _KINDS, strict=True)]
+            for mode, tally in modes.items():
+                if row[f"{mode}_status"] == "undefined":
+                    tally.undefined.append(1)
+                    continue
+                counts = Counts(int(row[f"{mode}_noisy"]), int(row[f"{mode}_determined"]), claims)
+                tally.times[counts] += 1
+                if row["cluster"] is not None:
+                    tally.clusters.setdefault(row["cluster"], Counter())[counts] += 1
+    scored = whole["samples"] - whole["failed"]
+    data: dict[str, Any] = {"noisesense_tally": 1, **whole, "scored": scored}
+    if scored:  # a part without a score has no definition, as a tally of failures has none
+        data |= {
+            "definition": name,
+            "partition": tuple(partition),
+            "modes": {mode: tally.to_dict() for mode, tally in modes.items()},
+        }
+    return Tally.from_dict(data)
+
+
+def _whole(count: float | None) -> int:
+    """pandas has no whole numbers beside missing ones."""
+    return int(count) if count is not None and count == count else 0
+
+
+class _Mode(NamedTuple):
+    times: Counter[Counts]
+    clusters: dict[str, Counter[Counts]]
+    undefined: list[int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a tally's JSON has it."""
+        return {
+            "undefined": len(self.undefined),
+            "times": tuple((*counts, n) for counts, n in self.times.items()),
+            "clusters": {
+                name: tuple((*counts, n) for counts, n in times.items())
+                for name, times in self.clusters.items()
+            },
+        }

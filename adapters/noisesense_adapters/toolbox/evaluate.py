@@ -327,14 +327,15 @@ def mean_of(summary: Summary, mode: Mode) -> Mean:
         if count:
             parts.append(f"{count} {what}")
     status, mean = "undefined", "undefined"
-    if figures.mean is not None:
-        status, mean = "determined", f"{figures.mean:.4g}"
-    elif figures.bounds is not None:
-        status, mean = "undetermined", "between {:.4g} and {:.4g}".format(*figures.bounds)
+    value = figures.mean.value if figures.mean else None
+    if value is not None:
+        status, mean = "determined", f"{value:.4g}"
+    elif figures.mean is not None:
+        status, mean = "undetermined", "between {:.4g} and {:.4g}".format(*figures.mean)
     interval = ""
     if figures.interval is not None:
         low, high = figures.interval.low, figures.interval.high
         interval = f" ({summary.confidence:.0%} interval {low:.4g} to {high:.4g})"
     counts = ", ".join(parts)
     sentence = f"Mean noise sensitivity ({mode}): {mean}{interval}; {counts}. Lower is better."
-    return Mean(mode, figures.mean, status, sentence)
+    return Mean(mode, value, status, sentence)

@@ -106,6 +106,14 @@ _UNFIT_REPLY = "json_validate_failed"  # Groq's 400 for a reply that does not fi
 class RequestRefusedError(Exception):
     """HTTP 400 or 422, perhaps because of the form the request asks for. For bridges only."""
 
+    def __init__(self, texts: str) -> None:
+        super().__init__()
+        self._texts = texts  # never shown: it may hold the prompt or a key
+
+    def names(self, option: str) -> bool:
+        """Does the endpoint say that it is about this option?"""
+        return option in self._texts
+
 
 async def call_model(
     call: Awaitable[T],
@@ -135,7 +143,7 @@ async def call_model(
         failure: Exception | None = _reply_error(error)
         refused = _status(error) in (400, 422) and not _cause(error, in_any_form=True)
         if failure is None and has_other_form and refused:
-            failure = RequestRefusedError()
+            failure = RequestRefusedError(_texts(error))
         if failure is None and explain:
             failure = explain(next(_chain(error)))
         failure = failure or judge_error(error, model)
@@ -160,6 +168,9 @@ def made(make: Callable[[], T], model: str) -> T:
 def judge_error(error: BaseException, model: str) -> JudgeError:
     """Why the model could not be called, without a word of the exception's own text."""
     links, status = list(_chain(error)), _status(error)
+    for link in links:
+        if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
+            return link
     if status is not None:
         codes = [code for link in links for code in _codes_of(link)]
         cause = _cause(error)
@@ -245,12 +256,15 @@ def _cause(error: BaseException, *, in_any_form: bool = False) -> _Cause | None:
     """What the provider's code, or else its wording, says is wrong."""
     links = list(_chain(error))
     words = " ".join(code for link in links for code in _codes_of(link))
-    texts = " ".join(str(getattr(link, "message", link))[:2_000] for link in links)
-    for where in (words, texts):
+    for where in (words, _texts(error)):
         for cause in _CAUSES:
             if cause.pattern.search(where) and (cause.in_any_form or not in_any_form):
                 return cause
     return None
+
+
+def _texts(error: BaseException) -> str:
+    return " ".join(str(getattr(link, "message", link))[:2_000] for link in _chain(error))
 
 
 def _place(error: BaseException) -> str:

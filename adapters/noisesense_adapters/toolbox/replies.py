@@ -53,6 +53,7 @@ _THOUGHTS = (
     ("<|channel|>analysis<|message|>", "<|end|>"),  # gpt-oss: OpenAI's Harmony format
     ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>"),
 )
+_OPENINGS = tuple(start for start, _ in _THOUGHTS)
 _WRAPPERS = (
     ("```json\n", "```"),
     ("```\n", "```"),
@@ -73,6 +74,8 @@ _ANNOUNCED = re.compile(
     r" (?:the|your)(?: requested| final)? (?:json|answer|reply|response|output|result|verdicts"
     r"|claims)(?: object| list)?(?: in json(?: format)?)?):\s+(?=[`{<])"
 )
+_WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)(?=[\s*_\"'`)]*(?:[.,:;!]|\Z|\n))")
+_TAKEN_BACK = {"wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"}
 # A comma before a closing bracket; whole strings are matched so that it is looked for outside.
 _TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 
@@ -167,9 +170,13 @@ async def read_completion(completion: object, schema: type[S]) -> tuple[S, Usage
     return read_reply(text_of(message), schema, usage), usage
 
 
-def _first_choice(completion: object, usage: Usage) -> Any:
+def _choices(completion: object) -> list[object]:
     choices: object = getattr(completion, "choices", None)
-    listed = cast("list[object]", choices) if isinstance(choices, list) else []
+    return cast("list[object]", choices) if isinstance(choices, list) else []
+
+
+def _first_choice(completion: object, usage: Usage) -> Any:
+    listed = _choices(completion)
     if not listed or getattr(listed[0], "message", None) is None:
         raise ReplyError("the reply is not a chat completion", usage)
     return listed[0]
@@ -182,11 +189,6 @@ def text_of(message: object) -> str:
     texts = [getattr(each, "arguments", None) for each in functions]
     said = texts or [getattr(message, "content", None)]
     return "\n".join(text for text in said if isinstance(text, str))
-
-
-async def read(text: str, schema: type[S], usage: Usage) -> S:
-    """As `read_reply`."""
-    return read_reply(text, schema, usage)
 
 
 def read_reply(text: str, schema: type[S], usage: Usage) -> S:
@@ -208,23 +210,6 @@ def read_reply(text: str, schema: type[S], usage: Usage) -> S:
     raise ReplyError(f"the reply is no {schema.__name__}: {problem}", usage)
 
 
-def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
-    """Which of the words a plain reply is: it begins with one, and names no other.
-
-    Raises:
-        ReplyError: it is none of them, or not one of them alone.
-    """
-    problem = f"it is none of {', '.join(words)}"
-    try:
-        said = re.findall(r"\w+", _answer(text).casefold())
-        named = {word for word in words if word.casefold() in said}
-        if len(named) == 1 and said[0] == min(named).casefold():
-            return min(named)
-    except _NoReplyError as error:
-        problem = str(error)
-    raise ReplyError(f"the reply is no answer: {problem}", usage)
-
-
 def read_choice(completion: object, words: Sequence[str]) -> tuple[Choice, Usage]:
     """A chat completion of an OpenAI-compatible endpoint as one of the words.
 
@@ -233,20 +218,103 @@ def read_choice(completion: object, words: Sequence[str]) -> tuple[Choice, Usage
     """
     usage = usage_of(completion)
     choice = _first_choice(completion, usage)
-    message: Any = choice.message
+    return choice_in(
+        text_of(choice.message),
+        words,
+        usage,
+        getattr(choice, "finish_reason", None),
+        refusal=getattr(choice.message, "refusal", None),
+        tokens=_part(getattr(choice, "logprobs", None), "content"),
+    )
+
+
+def choice_in(
+    text: str,
+    words: Sequence[str],
+    usage: Usage,
+    *reasons: object,
+    refusal: object = None,
+    tokens: object = None,
+) -> tuple[Choice, Usage]:
+    """A plain reply as one of the words, with its probability if its tokens are told.
+
+    Raises:
+        ReplyError: it is none of them; `CUT_SHORT` if it broke off before it said any.
+    """
     # A word is there before a short limit is reached.
-    if str(getattr(choice, "finish_reason", None)).lower() not in ("length", "max_tokens"):
-        check_complete(usage, getattr(choice, "finish_reason", None))
-    check_complete(usage, refusal=getattr(message, "refusal", None))
-    word = read_word(text_of(message), words, usage)
-    tokens: Any = getattr(getattr(choice, "logprobs", None), "content", None) or []
-    said = {token.casefold().strip(): 0.0 for token in words}
-    for token in getattr(tokens[0], "top_logprobs", None) or [] if tokens else []:
-        name = token.token.casefold().strip()
-        if name in said:
-            said[name] += math.exp(min(token.logprob, 0.0))
-    whole = sum(said.values())
-    return Choice(word, said[words[0].casefold()] / whole if whole else None), usage
+    cut = [reason for reason in reasons if _STOPS.get(str(reason).lower()) == CUT_SHORT]
+    check_complete(usage, *(each for each in reasons if each not in cut), refusal=refusal)
+    if cut and _is_thinking(text):
+        raise ReplyError(CUT_SHORT, usage)
+    return Choice(read_word(text, words, usage), share_of_first(tokens, words)), usage
+
+
+def _is_thinking(text: str) -> bool:
+    return not text.strip() or text.lstrip().startswith(_OPENINGS)
+
+
+def broke_off_thinking(completion: object) -> bool:
+    """Did the model reach its limit before it began to reply?"""
+    choice = next(iter(_choices(completion)), None)
+    reason = str(getattr(choice, "finish_reason", None)).lower()
+    message = getattr(choice, "message", None)
+    return _STOPS.get(reason) == CUT_SHORT and _is_thinking(text_of(message))
+
+
+def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
+    """Which of the words a plain reply is: the word alone, or a sentence that begins with it.
+
+    A reply of a few tokens often breaks off in the sentence behind the word ("No. The text does
+    not say"). One that names two of the words, or takes the first back, is none.
+
+    Raises:
+        ReplyError: it is none of the words.
+    """
+    problem = f"it is none of {', '.join(words)}"
+    try:
+        answer = _answer(text).casefold()
+        said = re.findall(r"\w+", answer)
+        named = [word for word in words if word.casefold() in said]
+        sentence = _WORD_FIRST.match(answer)
+        alone = sentence and [sentence[1]] == [word.casefold() for word in named]
+        if alone and _TAKEN_BACK.isdisjoint(said):
+            return named[0]
+    except _NoReplyError as error:
+        problem = str(error)
+    raise ReplyError(f"the reply is no answer: {problem}", usage)
+
+
+def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
+    """The probability of the first word among the words, where a plain reply begins with one.
+
+    Args:
+        tokens: of the reply, each with its ``top_logprobs``, as a chat completion tells them.
+
+    Returns:
+        p(first) / (p(first) + p(others)), 0 to 1, over all spellings of a word that are tokens;
+        None where the endpoint does not tell, or the reply's first word is another.
+    """
+    listed = cast("list[object]", tokens) if isinstance(tokens, list) else []
+    spoken = next((each for each in listed if _bare(_part(each, "token"))), None)
+    if _bare(_part(spoken, "token")) not in [word.casefold() for word in words]:
+        return None
+    shares = dict.fromkeys((word.casefold() for word in words), 0.0)
+    for each in cast("list[object]", _part(spoken, "top_logprobs") or []):
+        word, logprob = _bare(_part(each, "token")), _part(each, "logprob")
+        if word in shares and isinstance(logprob, (int, float)) and logprob <= 0:
+            shares[word] += math.exp(logprob)
+    total = sum(shares.values())
+    return shares[words[0].casefold()] / total if total > 0 else None
+
+
+def _part(whole: object, name: str) -> object:
+    if isinstance(whole, Mapping):
+        return cast("Mapping[str, object]", whole).get(name)
+    return getattr(whole, name, None)
+
+
+def _bare(token: object) -> str:
+    return token.strip(" \t\r\n.,:;!*_\"'`Ġ▁").casefold() if isinstance(token, str) else ""
 
 
 def fitted(value: object, schema: type[S], usage: Usage) -> S:
@@ -277,12 +345,14 @@ def _answer(text: str) -> str:
             text = text.removesuffix(end).rstrip()
         for start, end in _THOUGHTS:
             if text.startswith(start):
-                _, end, text = text.partition(end)
-                if not end:
+                thought, end, text = text.partition(end)
+                if not end or start in thought[1:]:  # one within another: which one has ended?
                     raise _NoReplyError("it breaks off within the model's thoughts")
             elif not text.startswith(("{", "`")):  # a claim may quote such a token
                 text = text.rpartition(end)[2]  # the prompt's template has opened it
-        text = _ANNOUNCED.sub("", text.lstrip(), count=1) if text else text
+        text = text.lstrip()
+        announced = _ANNOUNCED.match(text)
+        text = text[announced.end() :] if announced else text
         for start, end in _WRAPPERS:
             if text.startswith(start):
                 if not text.endswith(end) or len(text) < len(start) + len(end):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import inspect
 import threading
-import time
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from functools import partial, wraps
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -69,69 +67,6 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         raise
     finally:
         thread.join()
-
-
-def with_deadline(client: Any) -> Any:
-    """A client of the openai package, over the same connections, whose timeout is for each whole
-    request: its own is for each piece of a reply, and a slow one comes in many."""
-    inner: Any = getattr(client, "_client", None)
-    kinds: list[type[Any]] = [
-        each for each in type(inner).__mro__ if each.__module__.startswith("httpx")
-    ]
-    if not kinds:
-        return client
-    # Not the package's subclass, which closes the connections when it is collected.
-    limited: Any = object.__new__(kinds[0])
-    limited.__dict__.update(inner.__dict__)
-    return client.copy(http_client=limit_requests(limited))
-
-
-def limit_requests(http_client: Any) -> Any:
-    """The HTTP client, which from now on ends a request when its read timeout is over."""
-    http_client.send = within(http_client.send, _seconds)
-    return http_client
-
-
-def within(call: Callable[..., Any], seconds: Callable[..., float | None]) -> Callable[..., Any]:
-    """The function or coroutine function, which ends with `TimeoutError` after ``seconds`` of its
-    arguments. What a blocking one does goes on in its thread, and holds nobody."""
-
-    @wraps(call)
-    async def asynchronous(*args: Any, **options: Any) -> Any:
-        return await asyncio.wait_for(call(*args, **options), seconds(*args, **options))
-
-    @wraps(call)
-    def blocking(*args: Any, **options: Any) -> Any:
-        done: Future[Any] = Future()
-        work = partial(contextvars.copy_context().run, call, *args, **options)
-        threading.Thread(target=_finish, args=(done, work), daemon=True).start()
-        return done.result(seconds(*args, **options))
-
-    return asynchronous if inspect.iscoroutinefunction(call) else blocking
-
-
-def all_within(
-    call: Callable[..., Iterable[T]], seconds: float
-) -> Callable[..., Generator[T, None, None]]:
-    """The generator function, whose items all come within ``seconds``, or else `TimeoutError`."""
-
-    @wraps(call)
-    def items(*args: Any, **options: Any) -> Generator[T, None, None]:
-        end = time.monotonic() + seconds
-        following = partial(next, iter(call(*args, **options)), _END)
-        limited = within(following, lambda: end - time.monotonic())
-        while (item := limited()) is not _END:
-            yield item
-
-    return items
-
-
-_END = object()
-
-
-def _seconds(request: Any, **_: object) -> float | None:
-    timeouts: dict[str, float | None] = request.extensions.get("timeout") or {}
-    return timeouts.get("read")
 
 
 # What asyncio says of another loop's connection. "no running event loop" is not one of them: as

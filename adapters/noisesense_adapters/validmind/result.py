@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from noisesense import ModeSummary, Result, Summary
+from noisesense import ModeSummary, Result, Summary, Undetermined
 from noisesense.scoring.definitions import MODES
+from noisesense_adapters.validmind.risk import RiskThresholds, risk_signs
 
 # None of them has types. ValidMind brings the other two.
 vm: Any = import_module("validmind")
@@ -24,12 +25,12 @@ def tables(summary: Summary, modes: Sequence[ModeSummary]) -> dict[str, list[dic
                 "Mode": mode.mode,
                 "Sign": sign.name,
                 "Present": {True: "yes", False: "no", None: _missing(mode)}[sign.present],
-                "Figure": _figure(sign.figure, mode),
+                "Figure": _figure(sign.figure and sign.figure.value, mode),
                 "Threshold": sign.threshold,
                 "In Words": sign.sentence,
             }
             for mode in modes
-            for sign in mode.signs
+            for sign in risk_signs(mode, RiskThresholds())
         ],
     }
 
@@ -39,14 +40,14 @@ def _aggregates(summary: Summary, mode: ModeSummary) -> dict[str, Any]:
         "Mode": mode.mode,
         "Definition": summary.definition,
         # Names and order as in ValidMind's test. Count is of all samples there, too.
-        "Mean Score": _figure(mode.mean, mode),
-        "Median Score": _figure(mode.median, mode),
-        "Max Score": _figure(mode.maximum, mode),
-        "Min Score": _figure(mode.minimum, mode),
+        "Mean Score": _figure(mode.mean and mode.mean.value, mode),
+        "Median Score": _figure(mode.median and mode.median.value, mode),
+        "Max Score": _figure(mode.maximum and mode.maximum.value, mode),
+        "Min Score": _figure(mode.minimum and mode.minimum.value, mode),
         "Standard Deviation": _figure(mode.stdev, mode),
         "Count": summary.samples,
-        "Mean Low": "undefined" if mode.bounds is None else mode.bounds[0],
-        "Mean High": "undefined" if mode.bounds is None else mode.bounds[1],
+        "Mean Low": "undefined" if mode.mean is None else mode.mean.low,
+        "Mean High": "undefined" if mode.mean is None else mode.mean.high,
         "Undetermined": mode.undetermined,
         "Undefined": mode.undefined,
         "Failed": summary.failed,
@@ -64,7 +65,7 @@ def _missing(mode: ModeSummary) -> str:
 
 
 def plots(
-    results: Sequence[Result], summary: Summary, modes: Sequence[ModeSummary]
+    results: Sequence[Result], modes: Sequence[ModeSummary], undetermined: Undetermined
 ) -> tuple[Any, Any]:
     """Histogram and box plot, a trace for each mode; the titles count undetermined samples."""
     points = [
@@ -77,7 +78,7 @@ def plots(
     axes = {"x": "Score", "color": "Mode", "range_x": [-0.05, 1.05]}
     names = " and ".join(mode.mode for mode in modes)
     left_open = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
-    place = {"none": "left out", "low": "as no noise", "high": "as noise"}[summary.undetermined]
+    place = {"none": "left out", "low": "as no noise", "high": "as noise"}[undetermined]
     note = f", undetermined {place}: {', '.join(left_open)}" if left_open else ""
     histogram = express.histogram(
         data, nbins=10, barmode="group", title=f"Noise Sensitivity ({names}){note}", **axes

@@ -67,7 +67,7 @@ class LLMJudge(PlannedJudge):
         check: ``"list"`` asks a text about all its claims in one call: the fewest calls, for
             strong models. ``"each"`` asks about one claim a call, for one word: for small and
             local models, which err less so; where the endpoint tells probabilities, that of
-            "yes" is kept. ``"auto"`` asks a few statements of known answer first, in at most 14
+            "yes" is kept. ``"auto"`` asks a few statements of known answer first, in at most 21
             calls, takes the first of the two that the model can do, and raises `JudgeError` if
             it can do neither; `form` and `form_reason` say what came of it.
         plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to

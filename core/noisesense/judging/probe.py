@@ -5,33 +5,46 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
+# Plain and short, in lists as long as real ones, in an order that tells nothing. 7 are true and 11
+# are not: no constant answer passes.
 _TEXTS: tuple[tuple[str, dict[str, bool]], ...] = (
     (
-        "The Lindholm bridge was opened in May 1932. It is 410 meters long and carries trains, "
-        "but no cars. Two of its piers were renewed after the flood of 1954.",
+        "The Lindholm bridge was opened in 1932. It carries trains.",
         {
-            "The bridge is 410 meters long.": True,
-            "Cars may cross the bridge.": False,
-            "The bridge was opened in 1923.": False,
-            "Some of the piers were replaced after a flood.": True,
-            "The bridge was designed by a woman.": False,
-            "Trains cross the bridge.": True,
+            "The Lindholm bridge was designed by a woman.": False,
+            "The Lindholm bridge was opened in 1932.": True,
+            "The Lindholm bridge carries cars.": False,
+            "The Lindholm bridge was opened in 1950.": False,
+            "The Lindholm bridge carries trains.": True,
+            "The Lindholm bridge is painted green.": False,
         },
     ),
     (
-        "Dr. Amara Osei studies how octopuses sleep. In her trial with twelve animals, nine "
-        "changed color while they slept. She has not found out why.",
+        "Octopuses have three hearts and blue blood.",
         {
-            "Osei knows why octopuses change color in their sleep.": False,
-            "Twelve octopuses took part in the trial.": True,
-            "Most of the animals in the trial changed color.": True,
-            "Osei studies how dolphins sleep.": False,
-            "The trial took place in Ghana.": False,
-            "Amara Osei does research on octopuses.": True,
+            "Octopuses have blue blood.": True,
+            "Octopuses live in warm seas.": False,
+            "Octopuses have two hearts.": False,
+            "Octopuses have three hearts.": True,
+            "Octopuses have red blood.": False,
+            "Octopuses are intelligent.": False,
+        },
+    ),
+    (
+        "Amara Osei was born in Ghana and teaches music in Lisbon.",
+        {
+            "Amara Osei has two children.": False,
+            "Amara Osei teaches music.": True,
+            "Amara Osei was born in Portugal.": False,
+            "Amara Osei was born in Ghana.": True,
+            "Amara Osei plays the violin.": False,
+            "Amara Osei teaches in Lisbon.": True,
         },
     ),
 )
-_MOST_WRONG = 1
+# Real lists are longer still, and every claim more costs a small model accuracy: one mistake at
+# most. One by one three may be wrong; who guesses passes in 4 of 1,000 tries.
+_MOST_WRONG = {"list": 1, "each": 3}
 
 Ask = Callable[[str, str, Sequence[str]], Awaitable["Sequence[bool | None]"]]
 
@@ -40,8 +53,8 @@ class Probe(NamedTuple):
     """What came of asking.
 
     Attributes:
-        form: the first of the two in which at most one of the twelve answers was wrong or
-            missing; None if there was none.
+        form: the first of the two in which few enough of the answers were wrong or missing: one in
+            lists, three one by one; None if there was none.
         reason: a sentence about it.
     """
 
@@ -62,7 +75,7 @@ async def probe(ask: Ask) -> Probe:
         for text, truth in _TEXTS:
             said = await ask(form, text, list(truth))
             answers += zip(truth, truth.values(), said, strict=True)
-        failure = _failure(answers)
+        failure = _failure(answers, _MOST_WRONG[form])
         if not failure:
             passed = "answered known statements well"
             if not failures:
@@ -78,10 +91,10 @@ async def probe(ask: Ask) -> Probe:
     )
 
 
-def _failure(answers: Sequence[tuple[str, bool, bool | None]]) -> str:
-    """In words, if more than one answer is wrong or missing."""
+def _failure(answers: Sequence[tuple[str, bool, bool | None]], most: int) -> str:
+    """In words, if more than so many answers are wrong or missing."""
     wrong = [(statement, truth, said) for statement, truth, said in answers if said is not truth]
-    if len(wrong) <= _MOST_WRONG:
+    if len(wrong) <= most:
         return ""
     kinds = (
         (False, True, "said yes to {} of {} statements that the text does not support"),

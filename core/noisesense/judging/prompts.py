@@ -60,7 +60,7 @@ class Prompts:
         'Reply in JSON: an object with the number of each statement and "yes" or "no".'
     )
     verify_one: str = (
-        "Does the text say that the statement is true? Answer yes if the text says so."
+        "According to the text, is the statement true? Answer yes if the text says so."
         " Answer no if the text says something else or does not say."
     )
     as_form: str = 'Reply in JSON: an object with "answer", "yes" or "no".'
@@ -154,6 +154,8 @@ class _Form(BaseModel):
 
 
 class Claims(_Form):
+    max_tokens: ClassVar[int] = 4096  # of a text of 16,000 characters; a runaway list ends there
+
     # Half of a surrogate pair, as a broken tokenizer leaves it, could not be stored.
     claims: list[Annotated[StrictStr, BeforeValidator(_as_text)]]
 

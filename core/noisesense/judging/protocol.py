@@ -133,6 +133,9 @@ class StructuredLLM(Protocol):
       host and path, the temperature and other options. Never a key: with a new key nothing is
       asked again. Without it the class stands for it, so that two objects of one class and name
       with different options answer for each other.
+
+    A schema may have an attribute ``max_tokens``: what its form takes at most, without any
+    thinking aloud. An implementation may bound the reply by it, generously.
     """
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:

@@ -49,8 +49,13 @@ class Facts(NamedTuple):
 
 
 Rule = Callable[[Facts], Truth]
-Outcomes = dict[tuple[Truth, Truth, Truth, Truth], tuple[Truth, Truth]]
-"""By `Facts`: does the relevant mode count the claim, and does the irrelevant mode?"""
+Known = tuple[Truth, Truth, Truth, Truth]
+"""The fields of `Facts`, which would double the time to make."""
+
+Category = Literal["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
+
+Outcomes = dict[Known, tuple[Truth, Truth, Category]]
+"""By `Facts`: does the relevant mode count the claim, does the irrelevant mode, and its kind."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,11 @@ def outcomes(name: DefinitionName) -> Outcomes:
     """Does each mode count a claim? For all 81 possible facts: scoring looks them up."""
     rules = DEFINITIONS[name]
     return {
-        facts: (rules.relevant(facts), rules.irrelevant(facts) if rules.irrelevant else None)
+        facts: (
+            rules.relevant(facts),
+            rules.irrelevant(facts) if rules.irrelevant else None,
+            _category(facts),
+        )
         for facts in map(Facts._make, product((True, False, None), repeat=4))
     }
 
@@ -139,7 +148,7 @@ def outcomes(name: DefinitionName) -> Outcomes:
 @cache
 def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
     """The modes that count only what comes from a chunk: no wrong claim that no chunk entails."""
-    counted = outcomes(name)[True, False, False, False]
+    counted = outcomes(name)[True, False, False, False][:2]
     return tuple(
         mode for mode, is_counted in zip(MODES, counted, strict=True) if is_counted is False
     )
@@ -150,9 +159,7 @@ def check_mode(mode: str) -> Mode:
     return check_choice(mode, MODES, "mode")
 
 
-Category = Literal["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
-
-_CORRECT = Facts(False, None, None, None)
+CORRECT: Known = (False, None, None, None)
 
 
 class Relevance(NamedTuple):
@@ -183,16 +190,11 @@ def relevance(verdicts: VerdictsForm) -> Relevance:
     return Relevance(yes, yes | unknown if unknown else yes)
 
 
-def claim_facts(
-    claim: ResponseClaimForm, relevant: Relevance
-) -> tuple[Truth, Truth, Truth, Truth]:
-    """What is known of a claim: the fields of `Facts`, which would double the time to make.
-
-    A correct claim cannot count, however its cells fall.
-    """
+def claim_facts(claim: ResponseClaimForm, relevant: Relevance) -> Known:
+    """What is known of a claim. A correct one cannot count, however its cells fall."""
     correct = claim.correct
     if correct:
-        return _CORRECT
+        return CORRECT
     sure, maybe = claim.entailed_by, claim.undetermined
     possible = sure + maybe if maybe else sure
     yes, perhaps = relevant
@@ -224,7 +226,7 @@ def _source_irrelevant(
     return True if sure and relevant.perhaps.isdisjoint(candidates) else None
 
 
-def facts_category(facts: tuple[Truth, Truth, Truth, Truth]) -> Category:
+def _category(facts: Facts) -> Category:
     """The part of the partition a claim is in; undetermined if more than one is possible."""
     incorrect, noise_rel, noise_irr, _ = facts
     if incorrect is False:

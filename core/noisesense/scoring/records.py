@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from noisesense.scoring.definitions import Mode
 
 M = TypeVar("M")
+
+
+class Range(NamedTuple):
+    """A figure that open verdicts may leave open: whichever way they fall, it lies between.
+
+    Attributes:
+        low: the lowest value that it can have.
+        high: the highest.
+    """
+
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float | None:
+        """The figure, where the two ends meet; None where they do not."""
+        return self.low if self.low == self.high else None
+
+    def minus(self, other: Range) -> Range:
+        """Between what the difference lies."""
+        return Range(self.low - other.high, self.high - other.low)
+
+    @property
+    def absolute(self) -> Range:
+        """Between what the absolute value lies."""
+        return Range(max(0.0, self.low, -self.high), max(self.high, -self.low))
 
 
 class Record:
@@ -31,6 +57,8 @@ def as_data(value: Any) -> Any:
     if isinstance(value, dict):
         entries = cast("dict[object, object]", value)
         return {f"{k:g}" if isinstance(k, float) else k: as_data(v) for k, v in entries.items()}
+    if isinstance(value, Range):
+        return {"value": value.value, "low": value.low, "high": value.high}
     if isinstance(value, tuple):
         items = tuple(map(as_data, cast("tuple[object, ...]", value)))
         names: Any = getattr(cast(object, value), "_fields", None)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from noisesense.errors import InputError, UndefinedScoreError, check_choice
 from noisesense.scoring.definitions import (
+    CORRECT,
     MODES,
     Category,
     DefinitionName,
+    Known,
     Mode,
     Outcomes,
     Relevance,
@@ -19,14 +22,13 @@ from noisesense.scoring.definitions import (
     check_mode,
     chunk_modes,
     claim_facts,
-    facts_category,
     modes_of,
     outcomes,
     relevance,
 )
 from noisesense.scoring.gate import GateOutcome, gate
 from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
-from noisesense.scoring.records import as_data
+from noisesense.scoring.records import Range, as_data
 from noisesense.verdicts.form import nothing_retrieved
 
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ or there is nothing to measure (no response claims, nothing retrieved, no such m
 
 _EMPTY: tuple[Empty, ...] = get_args(Empty)
 _UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
-_CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 def check_empty(empty: str) -> Empty:
@@ -68,8 +69,11 @@ class Score:
     definition: DefinitionName
     empty: Empty
     undetermined: Undetermined
+    partition: Partition
+    """The response claims by kind. Does not depend on the definition."""
     _counts: tuple[Counts | None, Counts | None]
     _relevance: Relevance
+    _facts: tuple[Known, ...]
 
     def __repr__(self) -> str:
         return (
@@ -123,7 +127,7 @@ class Score:
         counted = counts.highest if self.undetermined == "high" else counts.noisy
         return (counts.total - counted) / counts.total
 
-    def bounds(self, mode: Mode) -> tuple[float, float] | None:
+    def bounds(self, mode: Mode) -> Range | None:
         """The lowest and the highest value any completion of the undetermined verdicts gives.
 
         Both are reached by some completion, and equal the value if nothing is undetermined.
@@ -134,8 +138,8 @@ class Score:
         if counts is None:
             return None
         if self.lacks(mode):
-            return (0.0, 0.0) if self.empty == "zero" else None
-        return counts.noisy / counts.total, counts.highest / counts.total
+            return Range(0.0, 0.0) if self.empty == "zero" else None
+        return Range(counts.noisy / counts.total, counts.highest / counts.total)
 
     def lacks(self, mode: Mode) -> str:
         """Why the mode has nothing to measure, in words; empty if it has something."""
@@ -161,25 +165,17 @@ class Score:
         return self._counts[MODES.index(check_mode(mode))]
 
     @cached_property
-    def partition(self) -> Partition:
-        """The response claims by kind. Does not depend on the definition."""
-        claims = self.verdicts.response_claims
-        categories = [facts_category(claim_facts(claim, self._relevance)) for claim in claims]
-        return Partition(*map(categories.count, _CATEGORIES))
-
-    @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
         """Every response claim with its outcome and the chunks that explain it."""
         return tuple(self._outcome(i) for i in range(len(self.verdicts.response_claims)))
 
     def _outcome(self, i: int) -> ClaimOutcome:
         claim, (yes, perhaps) = self.verdicts.response_claims[i], self._relevance
-        facts = claim_facts(claim, self._relevance)
-        relevant, irrelevant = outcomes(self.definition)[facts]
+        relevant, irrelevant, category = outcomes(self.definition)[self._facts[i]]
         return ClaimOutcome(
             index=i,
             text=claim.text,
-            category=facts_category(facts),
+            category=category,
             correct=claim.correct,
             relevant=relevant,
             irrelevant=irrelevant,
@@ -255,22 +251,24 @@ def score(
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     known = relevance(verdicts)
-    relevant, irrelevant = _count(verdicts, known, outcomes(rules.name))
+    facts = tuple([claim_facts(claim, known) for claim in verdicts.response_claims])
+    partition, relevant, irrelevant = _count(facts, outcomes(rules.name))
     counts = (relevant, irrelevant if rules.irrelevant else None)
-    made = Score(verdicts, rules.name, empty, undetermined, counts, known)
+    made = Score(verdicts, rules.name, empty, undetermined, partition, counts, known, facts)
     if empty == "error" and all(lacks := [made.lacks(mode) for mode in modes_of(rules.name)]):
         raise UndefinedScoreError(f"noise sensitivity is undefined: {lacks[0]}")
     return made
 
 
-def _count(verdicts: VerdictsForm, known: Relevance, counted: Outcomes) -> tuple[Counts, Counts]:
-    """Both modes' counts in one pass over the claims."""
-    claims = verdicts.response_claims
-    total = len(claims)
+def _count(facts: Sequence[Known], counted: Outcomes) -> tuple[Partition, Counts, Counts]:
+    """The kinds, and both modes' counts, in one pass over the claims."""
+    total = len(facts)
     noisy_rel = noisy_irr = open_rel = open_irr = 0
-    for claim in claims:
-        if not claim.correct:  # no definition counts a correct claim
-            relevant, irrelevant = counted[claim_facts(claim, known)]
+    kinds: dict[Category, int] = {}
+    for known in facts:
+        if known is not CORRECT:  # no definition counts a correct claim
+            relevant, irrelevant, kind = counted[known]
+            kinds[kind] = kinds.get(kind, 0) + 1
             if relevant:
                 noisy_rel += 1
             elif relevant is None:
@@ -279,7 +277,19 @@ def _count(verdicts: VerdictsForm, known: Relevance, counted: Outcomes) -> tuple
                 noisy_irr += 1
             elif irrelevant is None:
                 open_irr += 1
-    return Counts(noisy_rel, total - open_rel, total), Counts(noisy_irr, total - open_irr, total)
+    get = kinds.get
+    partition = Partition(
+        total - sum(kinds.values()),
+        get("relevant", 0),
+        get("irrelevant", 0),
+        get("hallucination", 0),
+        get("undetermined", 0),
+    )
+    return (
+        partition,
+        Counts(noisy_rel, total - open_rel, total),
+        Counts(noisy_irr, total - open_irr, total),
+    )
 
 
 _MAX_CLAIMS = 5

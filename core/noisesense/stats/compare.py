@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import fsum
 from typing import Any, Literal, NamedTuple, cast
 
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode
+from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode, modes_of
 from noisesense.scoring.gate import check_limit
-from noisesense.scoring.records import BothModes, Record
+from noisesense.scoring.records import BothModes, Range, Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import (
-    Bounds,
+    MIN_PAIRS,
     Interval,
     Resampling,
-    absolute_bounds,
     covering,
-    difference_bounds,
-    mean_bounds,
-    sign_flip_interval,
+    difference_interval,
+    mean_interval,
+    mean_range,
 )
 from noisesense.stats.pairing import (
     MIN_PAIRED,
@@ -40,41 +38,40 @@ Decision = Literal["better", "worse", "same", "undecided"]
 
 @dataclass(frozen=True)
 class ModeComparison(Record):
-    """One mode, over the pairs in which both responses have claims.
-
-    The headline is the range of differences that the verdicts decide, ``difference_bounds``.
+    """One mode, over the pairs in which both responses have something to measure.
 
     Attributes:
         mode: ``"relevant"`` or ``"irrelevant"``.
         pairs: how many there are.
         undetermined: of them, those in which the judge left open one version's value or both.
         undefined: scored pairs in which one version or both have nothing to measure.
-        bounds_a: of A's mean over the pairs: the mean of the lowest values and of the highest.
-        bounds_b: of B's mean.
-        mean_a: the mean of A over the pairs; None where its bounds differ, unless the scores were
-            made with ``undetermined="low"`` or ``"high"``.
-        mean_b: the mean of B over the pairs; likewise.
-        difference: ``mean_b − mean_a``; positive: B is noisier. None unless both are given.
-        difference_bounds: the mean of (B's lowest − A's highest) and that of (B's highest − A's
-            lowest): whichever way the open verdicts fall, the difference lies between.
-        interval: of the difference; where its bounds differ, it covers the whole range.
+        mean_a: the mean of A over the pairs.
+        mean_b: the mean of B over the pairs.
+        difference: the mean of ``b − a``; positive: B is noisier. Whichever way the open verdicts
+            fall, it lies in this range.
+        interval: of the difference; where that is a range, it covers all of it.
+        bounded: the interval of a difference that a rare sample may move by up to 1, for "the
+            same"; None without a margin.
         decision: ``"worse"`` or ``"better"``: B, if the interval lies above the margin or below
-            its negative; ``"same"``: it lies within both; ``"undecided"``: the pairs are too few
-            to say. What open verdicts could undo is never decided.
+            its negative; ``"same"``: both intervals lie within it; ``"undecided"``: the pairs do
+            not say, as fewer than 6 never do. What open verdicts could undo is never decided.
     """
 
     mode: Mode
     pairs: int
     undetermined: int
     undefined: int
-    bounds_a: Bounds | None
-    bounds_b: Bounds | None
-    mean_a: float | None
-    mean_b: float | None
-    difference: float | None
-    difference_bounds: Bounds | None
+    mean_a: Range | None
+    mean_b: Range | None
+    difference: Range | None
     interval: Interval | None
+    bounded: Interval | None
     decision: Decision
+
+    @property
+    def too_few(self) -> bool:
+        """Are there too few pairs (or clusters of them) to decide anything?"""
+        return self.interval is None or self.interval.units < MIN_PAIRS
 
 
 class ClaimChange(NamedTuple):
@@ -91,43 +88,34 @@ class SampleChange(Record):
 
     Attributes:
         id: A's name for it.
-        a: A's value in each mode; None where it has none.
+        a: A's value in each mode; None where it is undefined.
         b: B's.
-        bounds_a: between what A's value lies, in each mode; None where it is undefined.
-        bounds_b: B's.
         claims: the claims that changed, those in both versions first. A claim whose verdicts
             went missing is among them, as undetermined.
     """
 
     id: str
-    a: dict[Mode, float | None]
-    b: dict[Mode, float | None]
-    bounds_a: dict[Mode, Bounds | None]
-    bounds_b: dict[Mode, Bounds | None]
+    a: dict[Mode, Range | None]
+    b: dict[Mode, Range | None]
     claims: tuple[ClaimChange, ...]
 
-    def difference(self, mode: Mode) -> float | None:
-        """``b − a``; None unless both have a value."""
-        a, b = self.a[mode], self.b[mode]
-        return None if a is None or b is None else b - a
-
-    def difference_bounds(self, mode: Mode) -> Bounds | None:
+    def difference(self, mode: Mode) -> Range | None:
         """Between what ``b − a`` lies; None unless both have something to measure."""
-        a, b = self.bounds_a[mode], self.bounds_b[mode]
-        return a and b and difference_bounds(a, b)
+        a, b = self.a[mode], self.b[mode]
+        return a and b and b.minus(a)
 
     def changed(self, mode: Mode) -> bool:
         """Did the value change, whichever way the open verdicts fall?"""
-        bounds = self.difference_bounds(mode)
-        if bounds is None:
-            return (self.bounds_a[mode] is None) != (self.bounds_b[mode] is None)
-        return not bounds[0] <= 0 <= bounds[1]
+        difference = self.difference(mode)
+        if difference is None:
+            return (self.a[mode] is None) != (self.b[mode] is None)
+        return not difference.low <= 0 <= difference.high
 
     @property
     def largest(self) -> float:
         """The larger of the two modes' absolute differences, as far as they are certain."""
-        differences = map(self.difference_bounds, self.bounds_a)
-        return max((absolute_bounds(each)[0] for each in differences if each), default=0.0)
+        differences = map(self.difference, self.a)
+        return max((each.absolute.low for each in differences if each), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -165,6 +153,12 @@ class Comparison(Record, BothModes[ModeComparison]):
     warnings: tuple[str, ...]
 
     @property
+    def too_few(self) -> bool:
+        """Is some mode undecided because the pairs are too few? Then nothing has passed."""
+        both = (self.relevant, self.irrelevant)
+        return any(each.too_few for each in both if each)
+
+    @property
     def worse(self) -> tuple[Mode, ...]:
         """The modes in which B is worse, for a check that fails."""
         both = (self.relevant, self.irrelevant)
@@ -181,10 +175,9 @@ class Comparison(Record, BothModes[ModeComparison]):
 
 class _Figures(NamedTuple):
     name: Named
-    scored_as: tuple[str, str, str] | None
-    """Definition, convention for empty responses, choice for open verdicts; None if it failed."""
-    values: dict[Mode, float | None]
-    bounds: dict[Mode, Bounds | None]
+    scored_as: tuple[str, str] | None
+    """Definition, and convention for nothing to measure; None if it failed."""
+    values: dict[Mode, Range | None]
     modes: tuple[Mode, ...]
     claims: tuple[tuple[str, Category], ...]
     cluster: str | None
@@ -197,13 +190,12 @@ def _figures(result: Result) -> _Figures:
     score = result_in(result).score
     name, cluster = name_of(result), result.cluster
     if score is None:
-        return _Figures(name, None, dict.fromkeys(MODES), dict.fromkeys(MODES), (), (), cluster)
+        return _Figures(name, None, dict.fromkeys(MODES), (), (), cluster)
     return _Figures(
         name,
-        (score.definition, score.empty, score.undetermined),
-        {mode: score.value(mode) for mode in MODES},
+        (score.definition, score.empty),
         {mode: score.bounds(mode) for mode in MODES},
-        tuple(mode for mode in MODES if score.counts(mode) is not None),
+        modes_of(score.definition),
         tuple((claim.text, claim.category) for claim in score.claims),
         cluster,
     )
@@ -224,14 +216,13 @@ def compare(
     """Two versions over the same samples: paired differences and what changed.
 
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
-    leave of it, with an interval made by inverting a sign-flip test (see
-    `noisesense.stats.interval` for the other intervals): where the versions do not differ, each
-    mode is called better or worse at most ``1 − confidence`` of the time, and so one of the two up
-    to twice as often; either is called *worse* at most ``1 − confidence`` of the time. Where
-    verdicts are open, the interval reaches from the lower end of the one of (B's lowest − A's
-    highest) to the upper end of the one of (B's highest − A's lowest): a difference that the
-    missing verdicts could undo is never called one. Claims are matched by their text within a
-    sample.
+    leave of it, with Student's t interval: where the versions do not differ, each mode is called
+    better or worse at most ``1 − confidence`` of the time, and so one of the two up to twice as
+    often; either is called *worse* at most ``1 − confidence`` of the time. Fewer than 6 pairs
+    decide nothing. Where verdicts are open, the interval reaches from the lower end of the one of
+    (B's lowest − A's highest) to the upper end of the one of (B's highest − A's lowest): a
+    difference that the missing verdicts could undo is never called one. Claims are matched by
+    their text within a sample.
 
     Args:
         a: the results of the first version.
@@ -241,12 +232,13 @@ def compare(
             sample's content key was not supplied.
         min_paired: the least share of the smaller run that must have a partner in the other.
         margin: the difference that does not matter, 0 to 1. Above 0, B is worse only if it is by
-            more than this, and the same if the whole interval is within it: equivalence, by a
-            two-sided interval, which is stricter than the usual two one-sided tests.
+            more than this, and the same if the whole interval is within it, and that of a
+            difference in which one more pair, half of it, would differ by 1: what is rare and
+            large is not "the same" because it was not seen.
         confidence: of the intervals.
-        cluster: flip whole clusters? By default if every pair's A names its cluster.
+        cluster: pairs of one cluster count as one? By default if every pair's A names its cluster.
         seed: the same seed gives the same intervals.
-        resamples: how many random sign patterns.
+        resamples: how many, where intervals are drawn.
 
     Memory grows with the number of samples: the claims' texts of both versions are kept.
 
@@ -271,7 +263,7 @@ def compare(
         for mode in (scored[0][0].modes if scored else ())
     }
     changes, transitions = _changes(scored)
-    unit = "cluster" if clustered else "pair"
+    units = len(clusters) if clustered else None
     return Comparison(
         definition=definition,
         paired_by=paired.by,
@@ -283,9 +275,9 @@ def compare(
         irrelevant=modes.get("irrelevant"),
         changes=changes,
         transitions=transitions,
-        clusters=len(clusters) if clustered else None,
+        clusters=units,
         margin=margin,
-        warnings=tuple(_warnings(modes.values(), paired, failed=len(failed), unit=unit)),
+        warnings=tuple(_warnings(modes.values(), paired, failed=len(failed), clusters=units)),
     )
 
 
@@ -297,7 +289,7 @@ def _one_definition(scored: _Pairs) -> DefinitionName | None:
                 f"results scored alike, {first}",
                 str(figures.scored_as),
                 where=f"{run}, result {figures.name.id!r}",
-                hint="read both with one definition=…, empty=… and undetermined=…",
+                hint="read both with one definition=… and empty=…",
             )
     return cast(DefinitionName, first[0]) if first else None
 
@@ -305,63 +297,50 @@ def _one_definition(scored: _Pairs) -> DefinitionName | None:
 def _mode(
     mode: Mode, scored: _Pairs, resampling: Resampling, clustered: bool, margin: float
 ) -> ModeComparison:
-    rows = [(x, y, a, b) for x, y in scored if (a := x.bounds[mode]) and (b := y.bounds[mode])]
-    undetermined = sum(a[0] != a[1] or b[0] != b[1] for _, _, a, b in rows)
-    differences = [(difference_bounds(a, b), x.cluster) for x, _, a, b in rows]
-    interval = _interval(differences, 0, resampling, clustered)
+    rows = [(x, a, b) for x, y in scored if (a := x.values[mode]) and (b := y.values[mode])]
+    undetermined = sum(a.value is None or b.value is None for _, a, b in rows)
+    differences = [(b.minus(a), x.cluster) for x, a, b in rows]
+    ends = [_units(differences, end, clustered) for end in (0, 1)]
+    interval = difference_interval(ends[0], resampling)
     if undetermined:
-        above = _interval(differences, 1, resampling, clustered)
-        interval = covering(interval, above, "sign-flip-range")
-    bounds_a = mean_bounds([a for _, _, a, _ in rows]) if rows else None
-    bounds_b = mean_bounds([b for _, _, _, b in rows]) if rows else None
-    mean_a = _mean([x.values[mode] for x, *_ in rows])
-    mean_b = _mean([y.values[mode] for _, y, *_ in rows])
+        interval = covering(interval, difference_interval(ends[1], resampling))
+    bounded = mean_interval(ends, resampling, (-1.0, 1.0), few=True) if margin else None
+    mean_a, mean_b = mean_range([a for _, a, _ in rows]), mean_range([b for *_, b in rows])
     return ModeComparison(
         mode=mode,
         pairs=len(rows),
         undetermined=undetermined,
         undefined=len(scored) - len(rows),
-        bounds_a=bounds_a,
-        bounds_b=bounds_b,
         mean_a=mean_a,
         mean_b=mean_b,
-        difference=None if mean_a is None or mean_b is None else mean_b - mean_a,
-        difference_bounds=bounds_a and bounds_b and difference_bounds(bounds_a, bounds_b),
+        difference=mean_a and mean_b and mean_b.minus(mean_a),
         interval=interval,
-        decision=_decision(interval, margin),
+        bounded=bounded,
+        decision=_decision(interval, bounded, margin),
     )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    """None unless every sample has a value: those that have one are the easy ones."""
-    known = [value for value in values if value is not None]
-    return fsum(known) / len(known) if known and len(known) == len(values) else None
-
-
-def _interval(
-    differences: Sequence[tuple[Bounds, str | None]],
-    end: int,
-    resampling: Resampling,
-    clustered: bool,
-) -> Interval | None:
-    """Of the mean of that end of these, each with its cluster."""
+def _units(
+    differences: Sequence[tuple[Range, str | None]], end: int, clustered: bool
+) -> Counter[Unit]:
+    """What each pair, or cluster of pairs, adds to the mean of that end."""
     sums: dict[str | int | None, list[float]] = {}
-    for i, (bounds, cluster) in enumerate(differences):
+    for i, (difference, cluster) in enumerate(differences):
         unit = sums.setdefault(cluster if clustered else i, [0.0, 0.0])
-        unit[0] += bounds[end]
+        unit[0] += difference[end]
         unit[1] += 1
-    units: Counter[Unit] = Counter((round(total, 12), count) for total, count in sums.values())
-    return sign_flip_interval(units, resampling)
+    return Counter((round(total, 12), count) for total, count in sums.values())
 
 
-def _decision(interval: Interval | None, margin: float) -> Decision:
-    if interval is None:
+def _decision(interval: Interval | None, bounded: Interval | None, margin: float) -> Decision:
+    if interval is None or interval.units < MIN_PAIRS:
         return "undecided"
     if interval.low > margin:
         return "worse"
     if interval.high < -margin:
         return "better"
-    within = margin and -margin <= interval.low and interval.high <= margin
+    ends = [end for each in (interval, bounded) if each for end in each[:2]]
+    within = bounded and all(-margin <= end <= margin for end in ends)
     return "same" if within else "undecided"
 
 
@@ -379,7 +358,7 @@ def _changes(
         ]
         transitions.update((claim.before, claim.after) for claim in claims)
         changed = tuple(claim for claim in claims if claim.before != claim.after)
-        change = SampleChange(x.name.id, x.values, y.values, x.bounds, y.bounds, changed)
+        change = SampleChange(x.name.id, x.values, y.values, changed)
         if changed or any(change.changed(mode) for mode in MODES):
             changes.append(change)
     changes.sort(key=lambda change: (-change.largest, -len(change.claims), change.id))
@@ -387,7 +366,7 @@ def _changes(
 
 
 def _warnings(
-    modes: Iterable[ModeComparison], paired: Paired[_Figures], *, failed: int, unit: str
+    modes: Iterable[ModeComparison], paired: Paired[_Figures], *, failed: int, clusters: int | None
 ) -> list[str]:
     warnings = list(paired.warnings)
     only_a, only_b = len(paired.only_a), len(paired.only_b)
@@ -398,17 +377,21 @@ def _warnings(
     if failed:
         warnings.append(f"{counted(failed, 'sample')} failed in A or in B and enter no figure.")
     for each in modes:
-        if each.undetermined and each.difference_bounds:
-            low, high = each.difference_bounds
+        if each.undetermined and each.difference:
+            low, high = each.difference
             are = "is" if each.undetermined == 1 else "are"
             warnings.append(
                 f"{each.mode}: {each.undetermined:,} of {counted(each.pairs, 'pair')} {are} "
                 f"undetermined; the difference lies between {low:+.4g} and {high:+.4g}, and the "
                 "verdicts do not decide where."
             )
-        units = each.interval.units if each.interval else each.pairs
-        if units < FEW_UNITS:
+        units, unit = (each.pairs, "pair") if clusters is None else (clusters, "cluster")
+        if each.too_few:
             warnings.append(
-                f"{each.mode}: {counted(units, unit)}; below {FEW_UNITS} little can be decided."
+                f"{each.mode}: {counted(units, unit)}; fewer than {MIN_PAIRS} decide nothing."
+            )
+        elif units < FEW_UNITS:
+            warnings.append(
+                f"{each.mode}: {counted(units, unit)}; only large differences can be decided."
             )
     return warnings

@@ -1,4 +1,4 @@
-"""The same sample in two runs: one rule for `compare`, `agreement` and `prediction_powered`.
+"""The same sample in two runs: one rule for `compare`, `trust_results` and `prediction_powered`.
 
 All of a run is paired by one rule: by the ids that the user supplied, else by what does not change
 between versions of a system, the question and the reference. An id that was made from the
@@ -359,4 +359,4 @@ def _sample_and_verdicts(item: object) -> tuple[Sample, Verdicts]:
         case _:
             expected = "results, or each Sample and its Verdicts"
             hint = "read a file with read_recording(path) or read_results(path)"
-            raise InputError(expected, describe(item), where="agreement", hint=hint)
+            raise InputError(expected, describe(item), where="trust", hint=hint)

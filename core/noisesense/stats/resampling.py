@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, floor, lgamma, log, log1p, sqrt
 from operator import mul
 from random import Random
@@ -42,13 +42,6 @@ def resampled(
     tree = _Tree(counts)
     values = (statistic(_sums(tree.draw(random), columns)) for _ in range(resamples))
     return [value for value in values if value is not None]
-
-
-def flipped_subsets(units: Units, *, resamples: int, random: Random) -> Iterator[list[float]]:
-    """The sums over random subsets that each unit enters with probability one half."""
-    counts, columns = columns_of(units)
-    for _ in range(resamples):
-        yield _sums([random.getrandbits(count).bit_count() for count in counts], columns)
 
 
 def _sums(draws: Sequence[int], columns: Sequence[Sequence[float]]) -> list[float]:

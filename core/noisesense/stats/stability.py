@@ -14,9 +14,9 @@ from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.gate import check_limit
 from noisesense.scoring.records import BothModes, Record
 from noisesense.scoring.results import Result, result_in
+from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
 from noisesense.stats.pairing import MIN_PAIRED, Named, PairedBy, name_of, pair
-
-MOST_VOTES = 99
+from noisesense.stats.resampling import Statistic
 
 
 class SampleStability(NamedTuple):
@@ -26,16 +26,11 @@ class SampleStability(NamedTuple):
         id: its name in the first repeat.
         values: in each repeat.
         crosses: is it above the limit in some repeats and not in others?
-        votes: the least odd number of judgings whose majority is on the commoner side of the
-            limit (without a limit: has the commonest value) with 95% probability, if each is so
-            with probability ``(k + ½) / (K + 1)``, as ``k`` of the ``K`` repeats were. None: more
-            than 99.
     """
 
     id: str
     values: tuple[float, ...]
     crosses: bool
-    votes: int | None
 
 
 @dataclass(frozen=True)
@@ -53,6 +48,7 @@ class ModeStability(Record):
             0 at least.
         judge_share: ``within / (within + between)``: how much of the variance of a single value
             is the judge's own. None where nothing varies.
+        judge_share_interval: of it, over samples; None where it cannot be said.
         mean_error: ``√(within / samples)``: how far the judge alone scatters the mean of a run.
         changed: the samples with several values, those that cross the limit and scatter most
             first.
@@ -66,15 +62,10 @@ class ModeStability(Record):
     within: float | None
     between: float | None
     judge_share: float | None
+    judge_share_interval: Interval | None
     mean_error: float | None
     changed: tuple[SampleStability, ...]
     crossing: int | None
-
-    def settled_by(self, votes: int) -> int:
-        """How many of the changed samples so many votes would settle (of those that cross the
-        limit, if there is one)."""
-        asked = [each for each in self.changed if each.crosses or self.crossing is None]
-        return sum(each.votes is not None and each.votes <= votes for each in asked)
 
 
 @dataclass(frozen=True)
@@ -167,7 +158,7 @@ def _mode(
     left_out, count = len(judged) - len(values), len(values)
     if not count:
         crossing = None if limit is None else 0
-        return ModeStability(mode, 0, left_out, (), None, None, None, None, (), crossing)
+        return ModeStability(mode, 0, left_out, (), None, None, None, None, None, (), crossing)
     within = fsum(map(_variance, values)) / count
     averages = [fsum(each) / len(each) for each in values]
     repeats = len(values[0])
@@ -188,6 +179,14 @@ def _mode(
         within=within,
         between=between,
         judge_share=within / total if total and between is not None else None,
+        judge_share_interval=bootstrap_interval(
+            Counter(
+                (_variance(each), mean, mean * mean, 1.0)
+                for each, mean in zip(values, averages, strict=True)
+            ),
+            _share(repeats),
+            Resampling(),
+        ),
         mean_error=math.sqrt(within / count),
         changed=tuple(changed),
         crossing=None if limit is None else sum(each.crosses for each in changed),
@@ -199,21 +198,21 @@ def _variance(values: Sequence[float]) -> float:
     return fsum((each - mean) ** 2 for each in values) / (len(values) - 1)
 
 
+def _share(repeats: int) -> Statistic:
+    """The judge's share, of the sums over samples of: variance, mean, mean squared, 1."""
+
+    def share(sums: Sequence[float]) -> float | None:
+        variances, means, squares, count = sums
+        if count < 2:
+            return None
+        within = variances / count
+        spread = max(squares - means * means / count, 0.0) / (count - 1)
+        whole = within + max(spread - within / repeats, 0.0)
+        return within / whole if whole > 1e-12 else None
+
+    return share
+
+
 def _changed(name: str, values: tuple[float, ...], limit: float | None) -> SampleStability:
-    sides: Counter[object] = Counter(value if limit is None else value > limit for value in values)
-    share = (max(sides.values()) + 0.5) / (len(values) + 1)
-    votes = 1 if len(sides) == 1 else _votes(share)
-    return SampleStability(name, values, limit is not None and len(sides) > 1, votes)
-
-
-def _votes(share: float) -> int | None:
-    """The least odd number of votes of which most agree in 95% of cases, if each does with
-    probability ``share``."""
-    for votes in range(1, MOST_VOTES + 1, 2):
-        against = range(votes // 2 + 1)
-        if (
-            fsum(math.comb(votes, k) * share ** (votes - k) * (1 - share) ** k for k in against)
-            >= 0.95
-        ):
-            return votes
-    return None
+    sides = {value > limit for value in values} if limit is not None else ()
+    return SampleStability(name, values, len(sides) > 1)

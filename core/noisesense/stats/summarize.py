@@ -14,18 +14,11 @@ from noisesense.jsonl import parse_line, to_json
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Partition
+from noisesense.scoring.records import Range
 from noisesense.scoring.results import Result, result_in
-from noisesense.scoring.scoring import Score, Undetermined
-from noisesense.stats.interval import (
-    Interval,
-    Resampling,
-    bootstrap_interval,
-    covering,
-    ratio,
-)
+from noisesense.scoring.scoring import Score
+from noisesense.stats.interval import Resampling, mean_interval
 from noisesense.stats.quantiles import quantile_of_counts
-from noisesense.stats.resampling import Units
-from noisesense.stats.risk import Figure, RiskThresholds, risk_signs
 from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
 from noisesense.stats.tally import (
     SPENT,
@@ -33,7 +26,7 @@ from noisesense.stats.tally import (
     ModeTally,
     TallyForm,
     cells_of,
-    undetermined_cells,
+    range_of,
 )
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -53,19 +46,17 @@ class Tally:
     >>> clean, noisy = Tally(), Tally()
     >>> clean.add(score(Verdicts.from_matrices([True], [[True]], [[True]])))
     >>> noisy.add(score(Verdicts.from_matrices([False], [[True]], [[True]])))
-    >>> (clean + noisy).summary().relevant.mean
+    >>> (clean + noisy).summary().relevant.mean.value
     0.5
     """
 
     definition: DefinitionName | None = field(default=None, init=False)
-    undetermined: Undetermined = field(default="none", init=False)
     samples: int = field(default=0, init=False)
     scored: int = field(default=0, init=False)
     failed: int = field(default=0, init=False)
     empty: int = field(default=0, init=False)
     unanswered: int = field(default=0, init=False)
     in_clusters: int = field(default=0, init=False)
-    undetermined_cells: int = field(default=0, init=False)
     needed_cells: int = field(default=0, init=False)
     open_cells: int = field(default=0, init=False)
     partition: Partition = field(default=Partition(0, 0, 0, 0, 0), init=False)
@@ -77,15 +68,14 @@ class Tally:
         """Count one result.
 
         Raises:
-            InputError: it is no result, or was scored under another definition than those before,
-                or with another choice of what open verdicts give.
+            InputError: it is no result, or was scored under another definition than those before.
         """
         if isinstance(result, Score):
             result = Result(str(self.samples), result)
         result = result_in(result)
         score = result.score
         if score is not None:
-            self._settle(score.definition, score.undetermined, f"result {result.id!r}")
+            self._settle(score.definition, f"result {result.id!r}")
         self.samples += 1
         self.unanswered += result.unanswered
         if result.usage != _NO_USAGE:
@@ -101,8 +91,6 @@ class Tally:
         partition = score.partition
         self.empty += not partition.total
         self.partition = _added(self.partition, partition)
-        if partition.undetermined:
-            self.undetermined_cells += undetermined_cells(score)
         needed, missing = cells_of(score)
         self.needed_cells += needed
         self.open_cells += missing
@@ -114,11 +102,11 @@ class Tally:
         if cost is not None:
             self._cost = cost if self._cost is None else self._cost + cost
 
-    def _settle(self, definition: DefinitionName, undetermined: Undetermined, where: str) -> None:
+    def _settle(self, definition: DefinitionName, where: str) -> None:
         """All that is scored is scored alike: as the first is. Raises `InputError`."""
         if self.definition is None:
-            self.definition, self.undetermined = definition, undetermined
-            self._modes = {mode: ModeTally(mode, undetermined) for mode in modes_of(definition)}
+            self.definition = definition
+            self._modes = {mode: ModeTally(mode) for mode in modes_of(definition)}
         if definition != self.definition:
             raise InputError(
                 f"results of one definition, {self.definition!r}",
@@ -126,25 +114,17 @@ class Tally:
                 where=where,
                 hint="read the results with definition=… to score all of them alike",
             )
-        if undetermined != self.undetermined:
-            raise InputError(
-                f"results of one choice for open verdicts, undetermined={self.undetermined!r}",
-                repr(undetermined),
-                where=where,
-                hint="read the results with undetermined=… to score all of them alike",
-            )
 
     def merge(self, other: Tally) -> None:
         """Count all that the other has counted.
 
         Raises:
-            InputError: no tally, or one of another definition or choice for open verdicts;
-                nothing was counted.
+            InputError: no tally, or one of another definition; nothing was counted.
         """
         if not isinstance(other, Tally):
             raise InputError("a Tally", describe(other), where="merge")
         if other.definition is not None:
-            self._settle(other.definition, other.undetermined, "merge")
+            self._settle(other.definition, "merge")
         for name in _WHOLE:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.partition = _added(self.partition, other.partition)
@@ -167,7 +147,6 @@ class Tally:
         return {
             "noisesense_tally": 1,
             "definition": self.definition,
-            "undetermined": self.undetermined,
             **{name: getattr(self, name) for name in _WHOLE},
             "partition": self.partition,
             "usage": {name: getattr(self._usage, name) for name in SPENT},
@@ -189,9 +168,9 @@ class Tally:
         tally.partition = Partition(*form.partition)
         tally._spend(Usage(**form.usage), None if form.cost is None else Fraction(*form.cost))
         if form.definition is not None:
-            tally._settle(form.definition, form.undetermined, "")
+            tally._settle(form.definition, "")
         for mode, counted in form.modes.items():
-            tally._modes[mode] = counted.tally(mode, form.undetermined)
+            tally._modes[mode] = counted.tally(mode)
         return tally
 
     @classmethod
@@ -208,7 +187,6 @@ class Tally:
         seed: int = 0,
         resamples: int = 2000,
         quantiles: Sequence[float] = QUANTILES,
-        risk: RiskThresholds | None = None,
     ) -> Summary:
         """The figures so far; see `summarize`."""
         resampling = Resampling(confidence, resamples, seed).check()
@@ -220,9 +198,8 @@ class Tally:
             got = f"{self.in_clusters} of {self.scored}"
             raise InputError("a cluster for every scored sample", got, where="cluster")
         clustered = everywhere if cluster is None else cluster and everywhere
-        risk = risk or RiskThresholds()
         modes = {
-            mode: _mode_summary(tally, resampling, quantiles, risk, clustered=clustered)
+            mode: _mode_summary(tally, resampling, quantiles, clustered=clustered)
             for mode, tally in self._modes.items()
         }
         warnings = run_warnings(
@@ -238,14 +215,12 @@ class Tally:
             warnings += mode_warnings(modes[mode], count, unit, differing=_differing(tally))
         return Summary(
             definition=self.definition,
-            undetermined=self.undetermined,
             samples=self.samples,
             scored=self.scored,
             failed=self.failed,
             empty=self.empty,
             partition=self.partition,
             unanswered=self.unanswered,
-            undetermined_cells=self.undetermined_cells,
             needed_cells=self.needed_cells,
             open_cells=self.open_cells,
             usage=replace(self._usage, cost=None if self._cost is None else float(self._cost)),
@@ -260,7 +235,7 @@ class Tally:
 _NO_USAGE = Usage()
 _WHOLE = (
     *("samples", "scored", "failed", "empty", "unanswered", "in_clusters"),
-    *("undetermined_cells", "needed_cells", "open_cells"),
+    *("needed_cells", "open_cells"),
 )
 
 
@@ -281,15 +256,13 @@ def summarize(
     seed: int = 0,
     resamples: int = 2000,
     quantiles: Sequence[float] = QUANTILES,
-    risk: RiskThresholds | None = None,
 ) -> Summary:
     """A run in figures: per mode, over samples and over claims, with intervals.
 
-    Over all samples with response claims, ``bounds = (Σ lowest value, Σ highest value) /
-    samples`` (macro) and ``micro_bounds = (Σ noisy, Σ highest) / Σ claims``: whichever way the
-    open verdicts fall, the figure lies between. ``mean`` and ``micro`` are given where the two
-    ends meet. No figure is over the determined samples alone: those are the easy ones.
-    Intervals are bootstrap intervals (see `noisesense.stats.interval`) over samples, or over
+    Over all samples with something to measure, ``mean = (Σ lowest value, Σ highest value) /
+    samples`` (macro) and ``micro = (Σ noisy, Σ highest) / Σ claims``: whichever way the open
+    verdicts fall, the figure lies between. No figure is over the determined samples alone: those
+    are the easy ones. Intervals (see `noisesense.stats.interval`) are over samples, or over
     clusters where samples that share something are not independent; they cover the range.
 
     The results are read once. Memory does not grow with their number: kept are only how often
@@ -303,16 +276,15 @@ def summarize(
         seed: the same seed gives the same intervals, in every Python version.
         resamples: how many bootstrap resamples.
         quantiles: which to give.
-        risk: thresholds of ValidMind's signs of high risk.
 
     Raises:
-        InputError: results of several definitions or choices for open verdicts, a number out of
-            range, or ``cluster=True`` and a result without one.
+        InputError: results of several definitions, a number out of range, or ``cluster=True`` and
+            a result without one.
 
     >>> from noisesense import Verdicts, score
     >>> clean = Verdicts.from_matrices([True], [[True]], [[True]])
     >>> noisy = Verdicts.from_matrices([False], [[True]], [[True]])
-    >>> summarize([score(clean), score(noisy)]).relevant.mean
+    >>> summarize([score(clean), score(noisy)]).relevant.mean.value
     0.5
     """
     tally = Tally()
@@ -324,112 +296,57 @@ def summarize(
         seed=seed,
         resamples=resamples,
         quantiles=quantiles,
-        risk=risk,
     )
 
 
 def _mode_summary(
-    tally: ModeTally,
-    resampling: Resampling,
-    quantiles: Sequence[float],
-    risk: RiskThresholds,
-    *,
-    clustered: bool,
+    tally: ModeTally, resampling: Resampling, quantiles: Sequence[float], *, clustered: bool
 ) -> ModeSummary:
     undetermined, count = tally.open, tally.samples
     lows, highs = tally.ends(0), tally.ends(1)
-    # The values whose figures are given as single ones; None where open verdicts decide.
-    chosen = tally.distribution() if tally.undetermined != "none" or not undetermined else None
-    bounds = tally.mean_bounds()
     claims = tally.sums()
-    mean, stdev = _mean_and_stdev(chosen)
 
-    def at(p: float) -> tuple[float, float]:
-        return quantile_of_counts(lows, p), quantile_of_counts(highs, p)
+    def at(p: float) -> Range | None:
+        if not count:
+            return None
+        return Range(quantile_of_counts(lows, p), quantile_of_counts(highs, p))
 
-    def point(p: float) -> float | None:
-        low, high = at(p)
-        if chosen is not None:
-            return quantile_of_counts(chosen, p)
-        return low if low == high else None
-
-    median = point(0.5) if count else None
-    noisy, _, total = claims
-    counted = claims.highest if tally.undetermined == "high" else noisy
-    decided = total and (tally.undetermined != "none" or not claims.undetermined)
     return ModeSummary(
         mode=tally.mode,
         determined=count - undetermined,
         undetermined=undetermined,
         undefined=tally.undefined,
-        bounds=bounds,
-        mean=mean,
-        interval=_interval(
-            [tally.mean_units(end, clustered=clustered) for end in (0, 1)],
-            resampling,
-            is_open=bool(undetermined),
+        mean=tally.mean(),
+        interval=mean_interval(
+            [tally.mean_units(end, clustered=clustered) for end in (0, 1)], resampling
         ),
-        median=median,
-        minimum=point(0) if count else None,
-        maximum=point(1) if count else None,
-        stdev=stdev,
-        quantiles={p: point(p) for p in quantiles} if count else {},
-        quantile_bounds={p: at(p) for p in quantiles} if count else {},
+        median=at(0.5),
+        minimum=at(0),
+        maximum=at(1),
+        stdev=None if undetermined else _stdev(lows, count),
+        quantiles={p: each for p in quantiles if (each := at(p))},
         claims=claims,
-        micro=counted / total if decided else None,
-        micro_bounds=(noisy / total, claims.highest / total) if total else None,
-        micro_interval=_interval(
-            [tally.claim_units(end, clustered=clustered) for end in (0, 1)],
-            resampling,
-            is_open=bool(claims.undetermined),
+        micro=range_of(claims) if claims.total else None,
+        micro_interval=mean_interval(
+            [tally.claim_units(end, clustered=clustered) for end in (0, 1)], resampling
         ),
-        distribution=tally.distribution(),
-        signs=risk_signs(
-            chosen,
-            (lows, highs),
-            mean=Figure(mean, bounds),
-            median=Figure(median, at(0.5) if count else None),
-            stdev=Figure(stdev, _stdev_bounds(tally)),
-            thresholds=risk,
-        ),
+        ranges=tally.ranges(),
     )
-
-
-def _interval(ends: Sequence[Units], resampling: Resampling, *, is_open: bool) -> Interval | None:
-    """Of a mean, or of the range between two."""
-    low = bootstrap_interval(ends[0], ratio, resampling)
-    if not is_open:
-        return low
-    return covering(low, bootstrap_interval(ends[1], ratio, resampling), "bca-range")
 
 
 def _differing(tally: ModeTally) -> int:
     """How many samples differ from the commonest value, at the end where they are fewest.
 
-    An end at which none does has an exact interval, which does not depend on single samples.
+    An end at which none does has an interval that does not depend on single samples.
     """
     commonest = (max((times for _, times in tally.ends(end)), default=0) for end in (0, 1))
     differing = (tally.samples - times for times in commonest)
     return min((count for count in differing if count), default=tally.samples)
 
 
-def _mean_and_stdev(distribution: Distribution | None) -> tuple[float | None, float | None]:
-    if not distribution:
-        return None, None
-    count = sum(times for _, times in distribution)
+def _stdev(distribution: Distribution, count: int) -> float | None:
+    if count < 2:
+        return None
     mean = math.fsum(value * times for value, times in distribution) / count
     squares = math.fsum(times * (value - mean) ** 2 for value, times in distribution)
-    return mean, math.sqrt(squares / (count - 1)) if count > 1 else None
-
-
-def _stdev_bounds(tally: ModeTally) -> tuple[float, float] | None:
-    """Between which ends the standard deviation lies.
-
-    It is a norm of the centered values: moving each sample from the middle of its range by at
-    most half of it changes the deviation by at most that of the moves, ``√(Σ move² / (n − 1))``.
-    """
-    _, around = _mean_and_stdev(tally.middles())
-    if around is None:
-        return None
-    reach = math.sqrt(tally.distance_from_middles() / (tally.samples - 1))
-    return max(around - reach, 0.0), around + reach
+    return math.sqrt(squares / (count - 1))

@@ -7,71 +7,61 @@ from dataclasses import dataclass
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Counts, Partition
-from noisesense.scoring.records import BothModes, Record
-from noisesense.scoring.scoring import Undetermined
-from noisesense.stats.interval import Bounds, Interval
-from noisesense.stats.risk import RiskSign
+from noisesense.scoring.records import BothModes, Range, Record
+from noisesense.stats.interval import Interval
 
 
 @dataclass(frozen=True)
 class ModeSummary(Record):
-    """One mode over all samples with response claims. Figures are None where there are none.
+    """One mode over all samples with something to measure. Figures are None where there are none.
 
-    The headline is the range that the verdicts decide, ``bounds``. A single figure is given only
-    where every completion of the open verdicts gives it, and is None otherwise; scores made with
-    ``undetermined="low"`` or ``"high"`` have the figures of that choice beside the same bounds.
+    Each figure is a `Range`: whichever way the open verdicts fall, it lies between. Its ``value``
+    is a number only where every completion of the verdicts gives it.
 
     Attributes:
         mode: ``"relevant"`` or ``"irrelevant"``.
         determined: samples of which every completion of the verdicts gives the same value.
         undetermined: samples whose value the judge left open; they are in every range.
-        undefined: scored samples with nothing to measure (no response claims); in no figure.
-        bounds: ``(mean of the lowest values, mean of the highest)`` over all samples with claims:
-            the lowest and the highest mean that any completion of the verdicts gives.
-        mean: macro average, every sample counts the same; None where the two bounds differ.
-        interval: of the mean; where the bounds differ, it covers the whole range. None below two
-            units.
-        median: the middle value; None where open verdicts leave it open, as the next four.
+        undefined: scored samples with nothing to measure; in no figure.
+        mean: macro average, every sample counts the same: the headline.
+        interval: of the mean; where that is a range, it covers all of it. None below two units.
+        median: the middle value.
         minimum: the lowest value.
         maximum: the highest value.
         stdev: sample standard deviation, divisor ``n − 1``; None below two samples and where a
             sample is undetermined.
-        quantiles: ``{p: value}``, between two values by interpolation (numpy's default).
-        quantile_bounds: ``{p: (lowest, highest)}``: the quantile of the lowest values and that of
-            the highest.
+        quantiles: ``{p: range}``, between two values by interpolation (numpy's default).
         claims: noisy, determined and all response claims over all samples.
-        micro: ``noisy / total`` claims, every claim counts the same; None where a claim is open.
-        micro_bounds: that share if all undetermined claims counted not, or did.
-        micro_interval: of that share or, where claims are open, of its range.
-        distribution: the distinct values, ascending, and how many samples have each; of the
-            samples with a value.
-        signs: ValidMind's signs of high risk.
+        micro: ``noisy / total`` claims, every claim counts the same.
+        micro_interval: of that share.
+        ranges: the distinct ranges of single samples, ascending, and how many have each.
     """
 
     mode: Mode
     determined: int
     undetermined: int
     undefined: int
-    bounds: Bounds | None
-    mean: float | None
+    mean: Range | None
     interval: Interval | None
-    median: float | None
-    minimum: float | None
-    maximum: float | None
+    median: Range | None
+    minimum: Range | None
+    maximum: Range | None
     stdev: float | None
-    quantiles: dict[float, float | None]
-    quantile_bounds: dict[float, Bounds]
+    quantiles: dict[float, Range]
     claims: Counts
-    micro: float | None
-    micro_bounds: Bounds | None
+    micro: Range | None
     micro_interval: Interval | None
-    distribution: tuple[tuple[float, int], ...]
-    signs: tuple[RiskSign, ...]
+    ranges: tuple[tuple[Range, int], ...]
 
     @property
     def undetermined_claims(self) -> int:
         """Claims of which it is not known whether this mode counts them."""
         return self.claims.undetermined
+
+    @property
+    def distribution(self) -> tuple[tuple[float, int], ...]:
+        """The distinct values, and how many samples have each; of the samples with a value."""
+        return tuple((low, times) for (low, high), times in self.ranges if low == high)
 
 
 @dataclass(frozen=True)
@@ -80,14 +70,12 @@ class Summary(Record, BothModes[ModeSummary]):
 
     Attributes:
         definition: under which all samples were scored; None if none was.
-        undetermined: what open verdicts gave in all of them, as passed to `score`.
         samples: how many results there are.
         scored: of them, those with a score.
         failed: of them, those that could not be judged or scored; they are in no figure.
         empty: scored samples whose response has no claims.
         partition: all response claims by kind.
         unanswered: verdicts the judge was asked for and did not give.
-        undetermined_cells: verdicts that are missing behind claims of undetermined kind.
         needed_cells: verdicts that the scores needed, as a lazy plan asks for them: of each claim
             whether the reference entails it; of each that is not known to be correct, whether
             each chunk entails it; and then, of each chunk without a label, whether it entails
@@ -104,14 +92,12 @@ class Summary(Record, BothModes[ModeSummary]):
     _derived = ("unanswered_share",)
 
     definition: DefinitionName | None
-    undetermined: Undetermined
     samples: int
     scored: int
     failed: int
     empty: int
     partition: Partition
     unanswered: int
-    undetermined_cells: int
     needed_cells: int
     open_cells: int
     usage: Usage
@@ -128,7 +114,7 @@ class Summary(Record, BothModes[ModeSummary]):
 
 
 FEW_UNITS = 30
-"""Below this an interval means little: its measured coverage begins here."""
+"""Fewer say little: their interval covers, and is wide."""
 
 FEW_NOISY = 5
 """With fewer samples that differ from the commonest value, an interval depends on single ones."""
@@ -170,11 +156,11 @@ def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -
     """Of one mode; its interval is over ``count`` of ``unit``, ``"sample"`` or ``"cluster"``."""
     samples = mode.determined + mode.undetermined
     if not samples:
-        words = "no sample has response claims: there is nothing to measure."
+        words = "no sample has anything to measure."
         return [f"{mode.mode}: {words}"] if mode.undefined else []
     warnings: list[str] = []
-    if mode.undetermined and mode.bounds:
-        low, high = mode.bounds
+    if mode.undetermined and mode.mean:
+        low, high = mode.mean
         are = "is" if mode.undetermined == 1 else "are"
         warnings.append(
             f"{mode.mode}: {mode.undetermined:,} of {counted(samples, 'sample')} {are} "
@@ -183,10 +169,9 @@ def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -
         )
     if count < FEW_UNITS:
         warnings.append(
-            f"{mode.mode}: {counted(count, unit)}; below {FEW_UNITS} an interval means little."
+            f"{mode.mode}: {counted(count, unit)} only; read the interval, not the mean."
         )
-    same = mode.minimum is not None and mode.minimum == mode.maximum
-    if mode.interval and (same or mode.interval.method == "exact"):
+    if mode.interval and len(mode.ranges) == 1:
         warnings.append(
             f"{mode.mode}: all {count} {unit}s have the same value; the interval says only what "
             "this number can have missed."

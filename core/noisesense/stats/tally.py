@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import fsum
 from typing import Annotated, Any, Literal, NamedTuple, get_args
@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field, StrictInt, model_validator
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Counts
-from noisesense.scoring.scoring import Score, Undetermined
-from noisesense.stats.interval import Bounds
+from noisesense.scoring.records import Range
+from noisesense.scoring.scoring import Score
 from noisesense.stats.resampling import Unit
 from noisesense.verdicts.model import Model
 
@@ -36,54 +36,30 @@ def cells_of(score: Score) -> Cells:
     """What a lazy plan asks of this sample; see `noisesense.Summary`."""
     verdicts = score.verdicts
     claims = verdicts.response_claims
-    needed = len(claims)
     suspects = [claim for claim in claims if not claim.correct]
     if not suspects:
-        return Cells(needed, 0)
-    missing = sum((claim.correct is None) + len(claim.undetermined) for claim in suspects)
+        return Cells(len(claims), 0)
+    missing = sum([(claim.correct is None) + len(claim.undetermined) for claim in suspects])
     chunks = verdicts.chunk_count
-    needed += chunks * len(suspects)
-    labeled = {j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None}
+    needed = len(claims) + chunks * len(suspects)
+    labeled = [j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None]
     unlabeled = chunks - len(labeled)
     reference = verdicts.reference_claims
     if not reference:
         return Cells(needed + unlabeled, missing + unlabeled)
-    needed += unlabeled * len(reference)
-    missing += sum(j not in labeled for claim in reference for j in claim.undetermined)
-    return Cells(needed, missing)
-
-
-def undetermined_cells(score: Score) -> int:
-    """How many verdicts are missing behind the claims whose kind is undetermined.
-
-    For each such claim: whether the reference entails it, and each chunk of which it is unknown
-    whether it entails the claim; once for the sample: each pair of reference claim and chunk that
-    leaves the relevance of a chunk open.
-    """
-    relevant = score.chunk_relevance
-    both = zip(score.verdicts.response_claims, score.claims, strict=True)
-    claims = [claim for claim, outcome in both if outcome.category == "undetermined"]
-    own = sum((claim.correct is None) + len(claim.undetermined) for claim in claims)
-    matters = {
-        j
-        for claim in claims
-        for j in (*claim.entailed_by, *claim.undetermined)
-        if relevant[j] is None
-    }
-    return own + sum(
-        j in matters for claim in score.verdicts.reference_claims for j in claim.undetermined
-    )
+    missing += sum([j not in labeled for claim in reference for j in claim.undetermined])
+    return Cells(needed + unlabeled * len(reference), missing)
 
 
 Times = Counter[Counts]
 """How many samples have each triple of counts."""
 
 
-def bounds_of(counts: Counts) -> Bounds:
-    """Of a sample that has bounds; without claims it has them by the convention ``"zero"``."""
+def range_of(counts: Counts) -> Range:
+    """Of a sample that has one; without claims it has it by the convention ``"zero"``."""
     if not counts.total:
-        return 0.0, 0.0
-    return counts.noisy / counts.total, counts.highest / counts.total
+        return Range(0.0, 0.0)
+    return Range(counts.noisy / counts.total, counts.highest / counts.total)
 
 
 @dataclass
@@ -95,7 +71,6 @@ class ModeTally:
     """
 
     mode: Mode
-    undetermined: Undetermined
     times: Times = field(default_factory=Counter[Counts])
     """Samples with bounds."""
     undefined: int = 0
@@ -135,44 +110,32 @@ class ModeTally:
         """How many are undetermined."""
         return sum(times for counts, times in self.times.items() if counts.undetermined)
 
-    def distribution(self) -> Distribution:
-        """Of the samples with a value."""
-        if self.undetermined != "none":
-            return self.ends(int(self.undetermined == "high"))
-        return self._distinct(lambda bounds: bounds[0] if bounds[0] == bounds[1] else None)
-
     def ends(self, end: End) -> Distribution:
         """Of all samples, their lowest or their highest values."""
-        return self._distinct(lambda bounds: bounds[end])
-
-    def middles(self) -> Distribution:
-        """Of all samples, the middle of their range."""
-        return self._distinct(lambda bounds: sum(bounds) / 2)
-
-    def _distinct(self, value_of: Callable[[Bounds], float | None]) -> Distribution:
         values: Counter[float] = Counter()
         for counts, times in self.times.items():
-            if (value := value_of(bounds_of(counts))) is not None:
-                values[value] += times
+            values[range_of(counts)[end]] += times
         return tuple(sorted(values.items()))
+
+    def ranges(self) -> tuple[tuple[Range, int], ...]:
+        """The distinct ranges, ascending, and how many samples have each."""
+        ranges: Counter[Range] = Counter()
+        for counts, times in self.times.items():
+            ranges[range_of(counts)] += times
+        return tuple(sorted(ranges.items()))
 
     def sums(self) -> Counts:
         """All claims of all samples."""
         return sums(self.times)
 
-    def mean_bounds(self) -> Bounds | None:
+    def mean(self) -> Range | None:
         """The means of the lows and of the highs, over the samples that have bounds."""
         if not self.times:
             return None
         low, high = (
             fsum(value * times for value, times in self.ends(end)) / self.samples for end in (0, 1)
         )
-        return low, high
-
-    def distance_from_middles(self) -> float:
-        """``Σ (half of a sample's range)²``: how far open verdicts move all values together."""
-        ranges = ((*bounds_of(counts), times) for counts, times in self.times.items())
-        return fsum(times * ((high - low) / 2) ** 2 for low, high, times in ranges)
+        return Range(low, high)
 
     def mean_units(self, end: End, *, clustered: bool) -> Counter[Unit]:
         """What each sample (or cluster) adds to that end's mean: ``(Σ value, how many)``."""
@@ -181,7 +144,7 @@ class ModeTally:
         # Rounded: a third and two thirds are one, however they were added.
         units: Counter[Unit] = Counter()
         for times in self.clusters.values():
-            value = fsum(bounds_of(counts)[end] * n for counts, n in times.items())
+            value = fsum(range_of(counts)[end] * n for counts, n in times.items())
             units[round(value, 12), float(times.total())] += 1
         return _ascending(units)
 
@@ -245,10 +208,10 @@ class _ModeForm(Model):
     times: _Rows = ()
     clusters: dict[str, _Rows] = Field(default_factory=dict[str, "_Rows"])
 
-    def tally(self, mode: Mode, undetermined: Undetermined) -> ModeTally:
+    def tally(self, mode: Mode) -> ModeTally:
         """The counts that it is the form of."""
         clusters = {name: _times(rows) for name, rows in self.clusters.items()}
-        return ModeTally(mode, undetermined, _times(self.times), self.undefined, clusters)
+        return ModeTally(mode, _times(self.times), self.undefined, clusters)
 
 
 class TallyForm(Model):
@@ -256,14 +219,12 @@ class TallyForm(Model):
 
     noisesense_tally: Literal[1]
     definition: DefinitionName | None = None
-    undetermined: Undetermined = "none"
     samples: _Count = 0
     scored: _Count = 0
     failed: _Count = 0
     empty: _Count = 0
     unanswered: _Count = 0
     in_clusters: _Count = 0
-    undetermined_cells: _Count = 0
     needed_cells: _Count = 0
     open_cells: _Count = 0
     partition: tuple[_Count, _Count, _Count, _Count, _Count] = (0, 0, 0, 0, 0)

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.records import Record
-from noisesense.stats.cells import kappa
+from noisesense.stats.labels_cells import kappa
 
 
 @dataclass(frozen=True)

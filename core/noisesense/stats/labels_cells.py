@@ -14,6 +14,7 @@ from noisesense.stats.interval import (
     Interval,
     Resampling,
     bootstrap_interval,
+    mean_interval,
     ratio,
 )
 from noisesense.stats.pairing import VerdictPair, match_texts
@@ -95,9 +96,7 @@ def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
         counts=counts,
         accuracy=ratio((yes + no, counts.compared)),
         kappa=value,
-        kappa_interval=(
-            None if value is None else bootstrap_interval(samples, kappa, resampling, limits=None)
-        ),
+        kappa_interval=(None if value is None else bootstrap_interval(samples, kappa, resampling)),
         false_yes_rate=ratio((false_yes, false_yes + no)),
         false_yes_interval=_rate_interval(samples, 2, 3, resampling),
         missed_rate=ratio((missed, missed + yes)),
@@ -113,7 +112,7 @@ def _rate_interval(
     for sums, times in samples.items():
         if cells := sums[wrong] + sums[right]:
             units[sums[wrong], cells] += times
-    return bootstrap_interval(units, ratio, resampling)
+    return mean_interval([units], resampling) if units else None
 
 
 def compare_cells(pair: VerdictPair) -> tuple[dict[CellKind, Confusion], int]:

@@ -1,0 +1,247 @@
+"""How far to trust a judge: its verdicts beside people's, on your own samples or on others'."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from noisesense.errors import InputError
+from noisesense.judging.protocol import Usage
+from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
+from noisesense.scoring.records import Record
+from noisesense.scoring.results import Result
+from noisesense.stats.interval import Interval, Resampling
+from noisesense.stats.labels_cells import CellAgreement, CellKind, cell_agreement, compare_cells
+from noisesense.stats.labels_mean import PoweredMean, prediction_powered
+from noisesense.stats.labels_threshold import Calibration, calibrate
+from noisesense.stats.pairing import PairedBy, VerdictPair, pair_verdicts
+from noisesense.stats.resampling import Unit
+from noisesense.verdicts.form import VerdictsForm
+
+
+@dataclass(frozen=True)
+class LabeledVerdicts:
+    """One labeled sample, and what a judge said of its claims.
+
+    Attributes:
+        labels: by people; what they left open is in no figure.
+        judge: on the same claims and chunks; None if it failed.
+        name: of the sample.
+        cluster: what the sample has in common with others; by default each is on its own.
+    """
+
+    labels: VerdictsForm
+    judge: VerdictsForm | None
+    name: str
+    cluster: str | None = None
+
+
+@dataclass(frozen=True)
+class Trust(Record):
+    """A judge beside people.
+
+    Attributes:
+        judge: its name.
+        means: by mode, the mean that people would find in your results, estimated from the judge's
+            and the labels; empty where the labels are on other samples.
+        samples: labeled samples that it judged.
+        failed: labeled samples that it could not judge; they are in no figure.
+        unmatched_claims: claims only one side has; their cells cannot be compared.
+        cells: by kind: ``"correct"`` (does the reference entail a response claim?),
+            ``"response"`` (does a chunk?), ``"reference"`` (does a chunk entail a reference
+            claim?). A judge errs differently in each.
+        usage: what judging the labels cost.
+        calibration: thresholds, of a judge with probabilities; None without any.
+        confidence: of every interval.
+        warnings: what a reader of the figures must know, in words.
+    """
+
+    _derived = ("sentence",)
+
+    judge: str
+    means: dict[Mode, PoweredMean]
+    samples: int
+    failed: int
+    unmatched_claims: int
+    cells: dict[CellKind, CellAgreement]
+    usage: Usage
+    calibration: Calibration | None
+    confidence: float
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def compared(self) -> int:
+        """Cells in which both gave a verdict."""
+        return sum(each.counts.compared for each in self.cells.values())
+
+    @property
+    def sentence(self) -> str:
+        """The means, if there are any, and the errors in each kind of cell, in words."""
+        means = [
+            f"people would find a {mode} mean of {mean.interval.low:.4f} to "
+            f"{mean.interval.high:.4f} where {self.judge} finds {_mean(mean)}"
+            for mode, mean in self.means.items()
+        ]
+        errors = [
+            f"{_rate(each.false_yes_rate, each.false_yes_interval)} false yes and "
+            f"{_rate(each.missed_rate, each.missed_interval)} false no {_WHERE[kind]}"
+            for kind, each in self.cells.items()
+            if each.counts.compared
+        ]
+        said = f"{self.judge} has {', '.join(errors)} ({self.compared:,} labeled verdicts)."
+        return "; ".join([*means, said]) if means else said
+
+
+_WHERE: dict[CellKind, str] = {
+    "correct": "in claims against the reference",
+    "response": "in response claims against chunks",
+    "reference": "in reference claims against chunks",
+}
+
+
+def _mean(mean: PoweredMean) -> str:
+    low, high = mean.judge_mean
+    return f"{low:.4f}" if low == high else f"{low:.4f} to {high:.4f}"
+
+
+def _rate(rate: float | None, interval: Interval | None) -> str:
+    if rate is None:
+        return "an unknown share of"
+    between = f" ({interval.low:.1%} to {interval.high:.1%})" if interval else ""
+    return f"{rate:.1%}{between}"
+
+
+def trust(
+    judge: str,
+    labeled: Iterable[LabeledVerdicts],
+    *,
+    means: Mapping[Mode, PoweredMean] | None = None,
+    usage: Usage | None = None,
+    probabilities: Iterable[tuple[bool, float]] = (),
+    warnings: Sequence[str] = (),
+    confidence: float = 0.95,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> Trust:
+    """How often a judge is wrong on labeled claims, for each kind of question that it is asked.
+
+    ``false_yes = false yes / labeled no`` and ``false_no = missed / labeled yes`` over the cells
+    that both sides decided, and Cohen's kappa. Intervals are over samples, or clusters of them,
+    whose cells are not independent. Claims are matched by their text; case and white space do not
+    matter.
+
+    Args:
+        judge: its name, for the sentence.
+        labeled: labels and the judge's verdicts on the same claims. Read once.
+        means: see `Trust`; `trust_results` makes them.
+        usage: what judging the labels cost.
+        probabilities: what people said, and how likely the judge has it, of a judge that gives
+            probabilities.
+        warnings: what a reader must know beside, in words.
+        confidence: of each interval.
+        seed: the same seed gives the same figures.
+        resamples: of the intervals.
+
+    Raises:
+        InputError: no labeled cells that the judge decided, another number of chunks, or a number
+            out of range.
+    """
+    resampling = Resampling(confidence, resamples, seed).check()
+    kinds: tuple[CellKind, ...] = get_args(CellKind)
+    sums: dict[tuple[bool, str], dict[CellKind, list[int]]] = {}
+    samples = failed = unmatched = 0
+    for number, sample in enumerate(labeled):
+        if sample.judge is None:
+            failed += 1
+            continue
+        samples += 1
+        cells, alone = compare_cells(VerdictPair(sample.name, sample.judge, sample.labels))
+        unmatched += alone
+        name = (sample.cluster is not None, sample.cluster or str(number))
+        unit = sums.setdefault(name, {kind: [0] * 6 for kind in kinds})
+        for kind, confusion in cells.items():
+            unit[kind] = [a + b for a, b in zip(unit[kind], confusion, strict=True)]
+    found: dict[CellKind, CellAgreement] = {}
+    for kind in kinds:
+        units = Counter[Unit](tuple(map(float, unit[kind])) for unit in sums.values())
+        found[kind] = cell_agreement(units, resampling)
+    trusted = Trust(
+        judge=judge,
+        means=dict(means or {}),
+        samples=samples,
+        failed=failed,
+        unmatched_claims=unmatched,
+        cells=found,
+        usage=usage or Usage(),
+        calibration=_calibration(list(probabilities)),
+        confidence=confidence,
+        warnings=tuple(warnings),
+    )
+    if not trusted.compared and not means:
+        raise InputError("labeled claims that the judge decided", "none", where=judge)
+    return trusted
+
+
+def trust_results(
+    results: Iterable[Result],
+    labels: Iterable[Result],
+    *,
+    judge: str = "the judge",
+    definition: DefinitionName = "ragas",
+    pair_by: PairedBy | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> Trust:
+    """How far to trust your own results, by labels on some of their samples.
+
+    First of all the mean of each mode that people would find, see `noisesense.prediction_powered`:
+    it is right whatever the judge's errors are, if the labeled samples were chosen at random. Then
+    the judge's errors, as `trust` gives them. Samples are paired as in `noisesense.compare`, and
+    their texts must be the same: labels belong to one answer.
+
+    Args:
+        results: of the judge, over all samples.
+        labels: people's, on some of them.
+        judge: its name, for the sentence.
+        definition: under which both were scored.
+        pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
+            question and reference.
+        confidence: of each interval.
+        seed: the same seed gives the same figures.
+        resamples: of the intervals.
+
+    Raises:
+        PairingError: no sample on both sides.
+        InputError: an id twice on one side, or another number of chunks.
+    """
+    check_definition(definition)
+    judged, labeled = list(results), list(labels)
+    paired = pair_verdicts(judged, labeled, pair_by)
+    warnings = list(paired.warnings)
+    means: dict[Mode, PoweredMean] = {}
+    for mode in modes_of(definition):
+        try:
+            found = prediction_powered(
+                judged, labeled, mode=mode, pair_by=pair_by, confidence=confidence, seed=seed
+            )
+        except InputError as error:
+            warnings.append(f"{mode}: no mean corrected by the labels: {error}")
+        else:
+            means[mode] = found
+            warnings += (f"{mode}: {each}" for each in found.warnings if each not in warnings)
+    return trust(
+        judge,
+        (LabeledVerdicts(each.human, each.judge, each.name) for each in paired.samples),
+        means=means,
+        warnings=warnings,
+        confidence=confidence,
+        seed=seed,
+        resamples=resamples,
+    )
+
+
+def _calibration(cells: list[tuple[bool, float]]) -> Calibration | None:
+    return calibrate(cells) if len({label for label, _ in cells}) == 2 else None

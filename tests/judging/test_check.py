@@ -1,0 +1,167 @@
+"""How claims are checked: in a list, one by one, or as the model can."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from noisesense import JudgeError, LLMJudge, Usage, VerdictStore, score
+from noisesense.judging.probe import _TEXTS
+from noisesense.judging.protocol import Choice
+from support.mind import Mind, data_of, reply_of
+from support.scripted_llm import ScriptedLLM
+from support.tables import Shape, random_pairs
+
+TRUTHS = list(random_pairs(4, shape=Shape(response_claims=(2, 4), chunks=(2, 3))))
+SAMPLE, TRUTH = TRUTHS[0]
+KNOWN = {(text, statement): so for text, truth in _TEXTS for statement, so in truth.items()}
+Way = Callable[[bool, bool], bool]
+
+
+class WordModel(ScriptedLLM):
+    """It chooses words, and tells how probable the first was."""
+
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        self.prompts.append(prompt)
+        await asyncio.sleep(0)
+        word = self.answer(prompt)
+        assert isinstance(word, str)
+        return Choice(word, {"yes": 0.9, "no": 0.2}[word]), Usage(calls=1)
+
+
+def model(way: Way, *, words: bool = True) -> ScriptedLLM:
+    """Of the built-in statements it says ``way(truth, in a list)``; all else it knows."""
+    mind = Mind(TRUTHS)
+
+    def answer(prompt: str) -> str:
+        data = data_of(prompt)
+        if (data.get("premise"), data.get("claims", {}).get("1")) not in KNOWN:
+            return mind.answer(prompt)
+        items = [
+            {"id": number, "entailed": way(KNOWN[data["premise"], text], "one" not in data)}
+            for number, text in data["claims"].items()
+        ]
+        if "one" in data:
+            word = "yes" if items[0]["entailed"] else "no"
+            return word if data["one"] == "word" else f'{{"answer": "{word}"}}'
+        return reply_of(items)
+
+    return (WordModel if words else ScriptedLLM)(answer)
+
+
+def right(found: LLMJudge) -> None:
+    judged, true = score(asyncio.run(found.judge(SAMPLE))), score(TRUTH)
+    assert (judged.relevant, judged.irrelevant) == (true.relevant, true.irrelevant)
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_each_asks_about_one_claim_for_a_word(words: bool) -> None:
+    llm = model(lambda truth, _: truth, words=words)
+    right(LLMJudge(llm, check="each"))
+    checks = [data for data in llm.data if "premise" in data]
+    assert checks
+    assert {data["one"] for data in checks} == {"word" if words else "form"}
+    assert all(len(data["claims"]) == 1 for data in checks)
+
+
+def test_probabilities_are_kept_where_the_endpoint_tells_them(tmp_path: Path) -> None:
+    (text, truth), *_ = _TEXTS
+    with VerdictStore(tmp_path / "s.db") as store:
+        for calls in (len(truth), 0):
+            judge = LLMJudge(model(lambda so, _: so), check="each", store=store)
+            found = asyncio.run(judge.entailment([text, " "], list(truth)))
+            assert [row[0] for row in found.cells] == list(truth.values())
+            assert found.probabilities == [[0.9 if so else 0.2, None] for so in truth.values()]
+            assert judge.usage.calls == calls
+    judge = LLMJudge(model(lambda so, _: so))
+    assert asyncio.run(judge.entailment([text], list(truth))).probabilities is None
+
+
+def test_a_word_that_was_not_asked_for() -> None:
+    class Other(WordModel):
+        async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+            return Choice("perhaps"), Usage(calls=1)
+
+    with pytest.raises(JudgeError, match="gave none of the words"):
+        asyncio.run(LLMJudge(Other(Mind(TRUTHS).answer), check="each").judge(SAMPLE))
+
+
+def test_auto_takes_the_list_where_the_model_can_do_it() -> None:
+    llm = model(lambda truth, _: truth)
+    judge = LLMJudge(llm, check="auto")
+    assert (judge.form, judge.form_reason) == (None, "")
+    right(judge)
+    assert judge.form == "list"
+    assert judge.form_reason.startswith('check="list": the model answered known statements well')
+    plain = LLMJudge(model(lambda truth, _: truth))
+    right(plain)
+    assert judge.usage.calls == plain.usage.calls + len(_TEXTS)  # counted, and cheap
+
+
+def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> None:
+    """A first list in which everything is a yes. What was asked is kept in the store."""
+
+    def small(truth: bool, in_list: bool) -> bool:
+        return True if in_list else truth
+
+    for calls in (True, False):
+        with VerdictStore(tmp_path / "s.db") as store:
+            judge = LLMJudge(model(small), check="auto", store=store)
+            right(judge)
+            assert judge.form == "each"
+            assert "said yes to 11 of 11 statements that the text does not support" in (
+                judge.form_reason
+            )
+            assert bool(judge.usage.calls) is calls
+
+
+@pytest.mark.parametrize("says", [True, False])
+def test_auto_refuses_a_model_that_cannot_judge_and_names_what_it_got_wrong(says: bool) -> None:
+    llm = model(lambda truth, _: says)
+    judge = LLMJudge(llm, check="auto")
+    words = "said yes to 11 of 11" if says else "said no to 7 of 7"
+    for _ in range(2):
+        with pytest.raises(
+            JudgeError, match=f"scripted cannot judge: .*{words}.*check="
+        ) as caught:
+            asyncio.run(judge.judge(SAMPLE))
+    assert "larger model" in str(caught.value)
+    asked = [data for data in llm.data if data.get("premise") in dict(_TEXTS)]
+    assert len(asked) == len(_TEXTS) + len(KNOWN)  # once, not for each sample
+    right(LLMJudge(model(lambda truth, _: says), check="list"))  # overruled
+
+
+def test_samples_in_tasks_and_threads_wait_for_one_asking() -> None:
+    llm = model(lambda truth, _: truth)
+    judge = LLMJudge(llm, check="auto")
+
+    async def twice() -> None:
+        await asyncio.gather(*(judge.judge(sample) for sample, _ in TRUTHS))
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: asyncio.run(twice()), range(3)))
+    assert sum(data.get("premise") in dict(_TEXTS) for data in llm.data) == len(_TEXTS)
+
+
+def test_whoever_is_cancelled_while_asking_leaves_it_to_the_next() -> None:
+    llm = model(lambda truth, _: truth)
+    judge = LLMJudge(llm, check="auto")
+
+    async def work() -> None:
+        first = asyncio.ensure_future(judge.judge(SAMPLE))
+        while not any(data.get("premise") in dict(_TEXTS) for data in llm.data):
+            await asyncio.sleep(0)
+        second = asyncio.ensure_future(judge.judge(SAMPLE))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        first.cancel()
+        found = await asyncio.gather(first, second, return_exceptions=True)
+        assert isinstance(found[0], asyncio.CancelledError)
+        assert not isinstance(found[1], BaseException)
+
+    asyncio.run(work())
+    assert judge.form == "list"

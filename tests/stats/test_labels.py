@@ -1,0 +1,200 @@
+"""A judge beside people's labels: its errors by kind of cell, and the mean they would find."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from noisesense import (
+    InputError,
+    LabeledVerdicts,
+    PairingError,
+    Result,
+    Usage,
+    Verdicts,
+    prediction_powered,
+    score,
+    trust,
+    trust_results,
+)
+from noisesense.stats.interval import Resampling
+from noisesense.stats.labels_cells import Confusion, cell_agreement, compare_cells, kappa
+from noisesense.stats.pairing import VerdictPair
+from noisesense.stats.resampling import Unit
+from support.tables import Shape, random_pairs
+
+
+def labeled(
+    name: str,
+    labels: list[bool | None],
+    said: list[bool | None] | None,
+    cluster: str | None = None,
+) -> LabeledVerdicts:
+    """One claim against so many chunks."""
+    people, judge = (
+        None if row is None else Verdicts.from_matrices([None], [row], response_claims=["a"])
+        for row in (labels, said)
+    )
+    assert people is not None
+    return LabeledVerdicts(people, judge, name, cluster)
+
+
+SAMPLES = [
+    labeled("1", [True, False, False, None], [True, True, False, True]),
+    labeled("2", [True, True, False, False], [False, True, False, None]),
+    labeled("3", [False] * 4, [False] * 4),
+    labeled("4", [True], None),
+]
+
+
+def test_rates_by_hand() -> None:
+    found = trust("m", SAMPLES, usage=Usage(calls=7))
+    cells = found.cells["response"]
+    # "no": 2 + 1 + 4 cells with both verdicts, one said "yes"; "yes": 1 + 2, one said "no".
+    assert cells.counts[:5] == (2, 1, 1, 6, 1)
+    assert (found.samples, found.failed, found.usage) == (3, 1, Usage(calls=7))
+    assert cells.false_yes_rate == pytest.approx(1 / 7)
+    assert cells.missed_rate == pytest.approx(1 / 3)
+    # Agreement 8 of 10; by chance (3·3 + 7·7) / 100.
+    assert cells.kappa == pytest.approx((0.8 - 0.58) / 0.42)
+    assert cells.false_yes_interval is not None
+    assert cells.false_yes_interval.low < 1 / 7 < cells.false_yes_interval.high
+    assert cells.false_yes_interval.units == 3
+    assert found.cells["reference"].counts.compared == 0
+    assert found.sentence.startswith("m has 14.3% (")
+    assert found.sentence.endswith(
+        " false no in response claims against chunks (10 labeled verdicts)."
+    )
+    assert json.loads(json.dumps(found.to_dict()))["sentence"] == found.sentence
+
+
+def test_each_kind_of_cell_has_its_own_rates() -> None:
+    people = Verdicts.from_matrices(
+        [True, False], [[True], [False]], [[False]], response_claims=["a", "b"]
+    )
+    judge = Verdicts.from_matrices(
+        [False, True], [[True], [False]], [[True]], response_claims=["b", "A "]
+    )
+    found = trust("m", [LabeledVerdicts(people, judge, "1")]).cells
+    # Claims are matched by text: "a" is correct for both, the chunk entails another one.
+    assert found["correct"].counts[:4] == (1, 0, 0, 1)
+    assert found["response"].counts[:4] == (0, 1, 1, 0)
+    assert found["reference"].false_yes_rate == 1.0
+
+
+def test_clusters_are_the_units() -> None:
+    rows = [labeled(str(i), [True, False], [True, False], "same") for i in range(5)]
+    assert trust("m", rows).cells["response"].false_yes_interval is None
+    alone = labeled("same", [True, False], [True, False])
+    mixed = trust("m", [alone, labeled("1", [True, False], [True, False], "same")])
+    interval = mixed.cells["response"].false_yes_interval
+    assert interval is not None
+    # A sample without a cluster is none of the cluster that has its name.
+    assert interval.units == 2
+
+
+def test_random_tables_against_scikit_learn() -> None:
+    rng = random.Random(4)
+    rows = [[rng.random() < 0.4 for _ in range(6)] for _ in range(40)]
+    said = [[cell != (rng.random() < 0.2) for cell in row] for row in rows]
+    found = trust("m", [labeled(str(i), a, b) for i, (a, b) in enumerate(zip(rows, said))])  # noqa: B905
+    flat = [[int(cell) for row in side for cell in row] for side in (rows, said)]
+    assert found.cells["response"].kappa == pytest.approx(cohen_kappa_score(*flat))
+
+
+def test_kappa_by_hand() -> None:
+    # p_o = 0.7, p_e = 0.5 · 0.6 + 0.5 · 0.4 = 0.5 (Cohen's own form).
+    assert kappa((45, 5, 25, 25)) == pytest.approx(0.4)
+    assert kappa((0, 0, 0, 0)) is None
+    assert kappa((7, 0, 0, 0)) is None
+
+
+def test_every_pair_of_verdicts_has_its_count() -> None:
+    answers = (True, False, None)
+    human, judge = zip(*((h, j) for h in answers for j in answers), strict=True)
+    pair = VerdictPair(
+        "x",
+        Verdicts.from_matrices([None], [list(judge)], response_claims=["a"]),
+        Verdicts.from_matrices([None], [list(human)], response_claims=["a"]),
+    )
+    found, alone = compare_cells(pair)
+    assert found["response"] == Confusion(1, 1, 1, 1, 2, 3)
+    assert alone == 0
+
+
+def test_rates_of_cells_by_hand() -> None:
+    units: Counter[Unit] = Counter({(3.0, 1.0, 2.0, 4.0, 0.0, 0.0): 1})
+    found = cell_agreement(units, Resampling())
+    assert (found.false_yes_rate, found.missed_rate, found.accuracy) == (2 / 6, 1 / 4, 7 / 10)
+    assert found.false_yes_interval is None
+    assert cell_agreement(Counter(), Resampling()).accuracy is None
+
+
+def _own() -> tuple[list[Result], list[Result]]:
+    """Judged samples, of every other of which people say another thing about one claim."""
+    judged = [
+        Result(f"{i}", score(verdicts), sample=sample, judge="m")
+        for i, (sample, verdicts) in enumerate(
+            random_pairs(60, seed=8, shape=Shape(response_claims=(1, 4)))
+        )
+    ]
+    labels: list[Result] = []
+    for result in judged[::2]:
+        assert result.score is not None
+        claims = result.score.verdicts.response_claims
+        data = [
+            {
+                "text": claim.text,
+                "correct": not claim.correct if i == 0 else claim.correct,
+                "entailed_by": claim.entailed_by,
+            }
+            for i, claim in enumerate(claims)
+        ]
+        verdicts = Verdicts.model_validate(
+            {
+                "response_claims": data,
+                "reference_claims": [
+                    {"text": claim.text, "entailed_by": claim.entailed_by}
+                    for claim in result.score.verdicts.reference_claims
+                ],
+            }
+        )
+        assert result.sample is not None
+        beside = verdicts.beside(result.sample)
+        labels.append(Result(result.id, score(beside), sample=result.sample))
+    return judged, labels
+
+
+def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
+    judged, labels = _own()
+    found = trust_results(judged, labels, judge="m")
+    for mode, mean in found.means.items():
+        assert mean == prediction_powered(judged, labels, mode=mode)
+    assert found.samples == 30
+    assert found.cells["response"].kappa == 1.0
+    correct = found.cells["correct"].counts
+    assert correct.missed + correct.false_yes == 30
+    assert found.sentence.startswith("people would find a relevant mean of ")
+    assert list(found.to_dict())[1] == "means"
+
+
+def test_what_cannot_be_measured() -> None:
+    judged, labels = _own()
+    with pytest.raises(PairingError):
+        trust_results(judged, [Result("other", labels[0].score)])
+    with pytest.raises(InputError, match="labeled claims that the judge decided"):
+        trust("m", [labeled("1", [None], [True])])
+    few = trust_results(judged, labels[:1])
+    assert not few.means
+    assert any("no mean corrected" in each for each in few.warnings)
+
+
+def test_thresholds_of_a_judge_with_probabilities() -> None:
+    found = trust("m", SAMPLES, probabilities=[(True, 0.9), (False, 0.2)]).calibration
+    assert found is not None
+    assert found.balanced.false_yes == found.balanced.false_no == 0.0
+    assert trust("m", SAMPLES, probabilities=[(True, 0.9)]).calibration is None
