@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from noisesense import (
-    LabeledVerdicts,
     Result,
     Verdicts,
     score,
-    trust,
+    trust_results,
     write_recording,
     write_results,
 )
@@ -67,80 +66,46 @@ def files(folder: Path) -> tuple[Path, Path]:
     return labels, results
 
 
-def test_one_judge(tmp_path: Path, capsys: Capsys, server: ScriptedServer) -> None:
-    labels, results = files(tmp_path)
-    arguments = ("--on", labels, "--for", results, "--base-url", server.base_url)
-    page = tmp_path / "report.html"
-    done = run_here(capsys, "trust", "--judge", "openai:scripted", *arguments, "--report", page)
-    assert (done.status, done.err) == (0, f"wrote {page}\n")
-    expected = trust(
-        "openai:scripted",
-        [
-            LabeledVerdicts(true, said, sample.key)
-            for (sample, true), (_, said) in zip(LABELS, SAID, strict=True)
-        ],
-        results=[Result(f"r{i}", score(said)) for i, (_, said) in enumerate(SAID)],
-    )
-    *_, last = done.out.splitlines()
-    assert last == expected.sentence
-    assert last.startswith("With openai:scripted, the relevant mean of ")
-    assert "assumed: the judge errs on the results as on the labels" in done.out
-    assert last in page.read_text(encoding="utf-8")
-
-    found = json.loads(
-        run_here(capsys, "trust", "--judge", "openai:scripted", *arguments, "--json").out
-    )
-    (judge,) = found["judges"]
-    assert found["sentence"] == judge["sentence"] == last
-    ours = json.loads(json.dumps(expected.to_dict()))
-    assert judge["usage"]["calls"] > len(LABELS)
-    assert judge["results_by"] == ["scripted, plan=full"]
-    for name in ("counts", "false_yes", "false_no", "false_yes_interval", "kappa", "band"):
-        assert judge[name] == ours[name]
+def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
+    labels = tmp_path / "labels.jsonl"
+    write_recording(labels, LABELS[::2])
+    results, page = tmp_path / "own.jsonl", tmp_path / "report.html"
+    own = [
+        Result(f"r{i}", score(said), sample=sample, judge="scripted, plan=full")
+        for i, (sample, said) in enumerate(SAID)
+    ]
+    write_results(results, own)
+    arguments = ("trust", "--for", results, "--on", labels)
+    done = run_here(capsys, *arguments, "--report", page)
+    assert done.status == 0
+    people = [Result(s.key, score(verdicts), sample=s) for s, verdicts in LABELS[::2]]
+    expected = trust_results(own, people, judge="scripted, plan=full")
+    assert "relevant mean of all samples: " in done.out
+    assert "claim in reference" in done.out
+    data = json.loads(run_here(capsys, *arguments, "--json").out)
+    (one,) = data["judges"]
+    assert one["cells"] == json.loads(json.dumps(expected.to_dict()["cells"]))
+    assert data["sentence"] == one["sentence"]
+    assert "people would find" in page.read_text(encoding="utf-8")
 
 
 def test_judges_side_by_side(tmp_path: Path, capsys: Capsys, server: ScriptedServer) -> None:
-    labels, results = files(tmp_path)
-    judges = ("--judge", "openai:another", "--judge", "openai:scripted")
-    arguments = ("--on", labels, "--base-url", server.base_url, "--store", tmp_path / "s.db")
-    done = run_here(capsys, "trust", *judges, *arguments, "--for", results)
+    labels, _ = files(tmp_path)
+    arguments = ("--on", labels, "--base-url", server.base_url, "--json")
+    judges = ("--judge", "openai:scripted", "--judge", "openai:other")
+    done = run_here(capsys, "trust", *judges, *arguments)
     assert done.status == 0
-    table = [line.split() for line in done.out.splitlines() if line.startswith("openai:")]
-    assert [row[0] for row in table] == ["openai:another", "openai:scripted"]
-    # The same mind, so the same rates; the last line is about the judge of the results.
-    assert table[0][4:] == table[1][4:]
-    assert done.out.splitlines()[-1].startswith("With openai:scripted, ")
-    # Nothing is paid for twice.
-    again = json.loads(run_here(capsys, "trust", *judges, *arguments, "--json").out)
-    assert [each["usage"]["calls"] for each in again["judges"]] == [0, 0]
-    assert again["judges"][0]["band"] is None
+    first, second = json.loads(done.out)["judges"]
+    assert (first["judge"], second["judge"]) == ("openai:scripted", "openai:other")
+    assert first["cells"] == second["cells"]
+    assert not first["means"]
+    assert first["usage"]["calls"] > 0
 
 
-def test_the_results_of_another_judge_are_named(
-    tmp_path: Path, capsys: Capsys, server: ScriptedServer
-) -> None:
-    labels, results = files(tmp_path)
-    done = run_here(
-        capsys, "trust", "--judge", "openai:another", "--on", labels, "--for", results,
-        "--base-url", server.base_url,
-    )  # fmt: skip
-    assert "note: the results were judged by scripted, plan=full" in done.err
-    assert "the rates are those of openai:another" in done.err
-
-
-def test_a_judge_that_fails(tmp_path: Path, capsys: Capsys) -> None:
+def test_what_is_asked_for_nothing(tmp_path: Path, capsys: Capsys) -> None:
     labels, _ = files(tmp_path)
-    with ScriptedServer(Mind(SAID), api_key="other") as refusing:
-        done = run_here(
-            capsys, "trust", "--judge", "openai:scripted", "--on", labels,
-            "--base-url", refusing.base_url,
-        )  # fmt: skip
+    done = run_here(capsys, "trust", "--on", labels)
     assert done.status == 2
-    assert "failed: " in done.err
-    assert "the judge failed on the first 20 samples, so the run ends" in done.err
-
-
-def test_report_without_results(tmp_path: Path, capsys: Capsys) -> None:
-    labels, _ = files(tmp_path)
-    done = run_here(capsys, "trust", "--judge", "openai:m", "--on", labels, "--report", "r.html")
-    assert (done.status, "--for as well" in done.err) == (2, True)
+    assert "--for RESULTS or --judge PROVIDER:MODEL" in done.err
+    done = run_here(capsys, "trust", "--on", labels, "--judge", "openai:x", "--report", "r.html")
+    assert "--for as well" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 import socket
 from pathlib import Path
@@ -64,4 +65,4 @@ def test_only_a_judge_goes_to_the_network(tmp_path: Path, monkeypatch: pytest.Mo
     score_dataset(recording, out=out)
     assert summarize(read_results(out)).samples == len(examples)
     with VerdictStore(tmp_path / "store.db") as store:
-        assert store.claim("a")
+        assert asyncio.run(store.claim("a"))

@@ -329,7 +329,11 @@ TARGETS: dict[str, Target] = {
 def corpus(name: str) -> list[bytes]:
     """Inputs to begin with: sound files, and what was found before."""
     folder = CORPUS / name
-    return [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else []
+    found = [path.read_bytes() for path in sorted(folder.iterdir())] if folder.is_dir() else []
+    if name == "reply":  # 200 that small real models gave, to old prompts and new
+        lines = (CORPUS / "model_replies.jsonl").read_text("utf-8").splitlines()
+        found += [json.loads(line).encode("utf-8", "surrogatepass") for line in lines]
+    return found
 
 
 def run(name: str, data: bytes) -> None:

@@ -88,11 +88,28 @@ def test_a_hostile_chunk_can_leave_open_but_not_hide() -> None:
     assert found.gate("relevant", 0.25) != "pass"
 
 
-def test_a_hostile_chunk_that_says_no_hides_itself() -> None:
-    """A limit, not a promise: were the source of claim 1 hostile, it would not be seen as one."""
-    source = SAMPLE.retrieved_contexts[0].text
-    found = score(judged(captured(source, lambda text: False)))
-    assert (found.relevant, found.irrelevant) == (0.0, 0.25)
+def test_a_hostile_chunk_can_hide_what_comes_from_it() -> None:
+    """It makes the model say no: this is a limit, not a promise."""
+    found = score(judged(captured("By Leonardo", lambda text: False)))
+    assert score(TRUTH).relevant == 0.25
+    assert found.relevant == 0.0
+    assert found.gate("relevant", 0.0) == "pass"
+    # The claim is still one that the reference does not support.
+    assert (found.partition.correct, found.partition.hallucination) == (2, 1)
+
+
+def test_a_hostile_question_can_shrink_a_response() -> None:
+    """To the one claim that is true: this is a limit, not a promise."""
+    mind = Mind([(SAMPLE, TRUTH)])
+    obeys = ScriptedLLM(
+        lambda prompt: (
+            '{"claims": ["Leonardo painted it"]}'
+            if "question" in data_of(prompt)
+            else mind.answer(prompt)
+        )
+    )
+    found = score(judged(obeys))
+    assert (found.relevant, found.irrelevant) == (0.0, 0.0)
 
 
 def test_a_hostile_response_can_pass_for_correct() -> None:

@@ -95,16 +95,6 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
     }
 
 
-def test_noisy_and_clean(run: Run) -> None:
-    """3 of 4 claims come from an irrelevant chunk, and none of 4 does."""
-    noisy, clean = run.evaluation.only("noisy"), run.evaluation.only("clean")
-
-    assert (noisy.result["pass"], noisy.result["score"]) == (False, 0.25)
-    assert noisy.figures == (0, 0.75)
-    assert (clean.result["pass"], clean.result["score"]) == (True, 1)
-    assert clean.figures == (0, 0)
-
-
 def test_shim_function_async_and_inline_give_the_same(run: Run) -> None:
     shim, *others = run.evaluation.assertions("forms")
 
@@ -150,17 +140,6 @@ def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
     assert graded.result["metadata"]["chunkRelevance"] == [True, False]
 
 
-def test_without_labels_or_reference_claims_relevance_is_undetermined(run: Run) -> None:
-    graded = run.evaluation.only("source: vars as JSON")
-
-    assert graded.figures == (None, None)
-    assert graded.result["pass"] is False
-    assert graded.result["metadata"]["status"] == "undetermined"
-    assert graded.result["metadata"]["bounds"]["irrelevant"] == [0, 0.5]
-    assert graded.result["metadata"]["chunkRelevance"] == [None, None]
-    assert "is undetermined: it lies between 0 and 0.5" in graded.reason
-
-
 def test_the_unmerged_assertions_configuration(run: Run) -> None:
     chunks, text = (run.evaluation.only(f"unmerged: {form}") for form in ("chunks", "text"))
 
@@ -170,24 +149,6 @@ def test_the_unmerged_assertions_configuration(run: Run) -> None:
     # One text is one chunk, the noise appended, all of it taken as relevant.
     assert (text.result["pass"], text.figures) == (False, (1, 0))
     assert text.result["metadata"]["chunkRelevance"] == [True]
-
-
-def test_no_claims_is_undefined_and_says_so(run: Run) -> None:
-    graded = run.evaluation.only("no claims")
-
-    assert (graded.result["pass"], graded.result["score"]) == (False, 0)
-    assert graded.result["namedScores"] == {}
-    assert graded.result["metadata"]["status"] == "undefined"
-    assert "is undefined: the response has no claims" in graded.reason
-    assert "says nothing of the answer" in graded.reason
-    assert run.evaluation.rows["no claims"]["namedScores"] == {}
-
-
-def test_no_claims_pass_where_the_interface_says_so(run: Run) -> None:
-    graded = run.evaluation.only("no claims, promptfoo")
-
-    assert (graded.result["pass"], graded.figures) == (True, (0, 0))
-    assert "0 by convention" in graded.reason
 
 
 @pytest.mark.parametrize("case", ERROR_CASES)

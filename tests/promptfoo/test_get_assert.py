@@ -137,15 +137,6 @@ def test_no_claims_pass_where_that_is_the_convention(config: Any) -> None:
     assert "0 by convention" in result["reason"]
 
 
-def test_no_claims_can_be_an_error_or_undefined_in_any_definition() -> None:
-    error = assess({"empty": "error"}, verdicts=claims(0, 0))
-    undefined = assess({"definition": "promptfoo", "empty": "undefined"}, verdicts=claims(0, 0))
-
-    assert error["metadata"] == {"status": "error"}
-    assert "the response has no claims" in error["reason"]
-    assert undefined["metadata"]["status"] == "undefined"
-
-
 def partly_open() -> dict[str, Any]:
     """Of four claims one certainly counts in the irrelevant mode, and another perhaps."""
     verdicts = claims(2, 2)
@@ -197,15 +188,6 @@ NOTHING_KNOWN = {
 }
 
 
-def test_nothing_known_is_undetermined_and_not_undefined() -> None:
-    result = assess(verdicts=NOTHING_KNOWN)
-
-    assert (result["pass"], result["score"]) == (False, 0.0)
-    assert result["namedScores"] == {"noise_sensitivity_irrelevant": 0.0}
-    assert result["metadata"]["status"] == "undetermined"
-    assert "is undetermined: it lies between 0 and 1" in result["reason"]
-
-
 CONFIG = {"maxNoise": 0.2}
 PYTHON = {"type": "python", "value": "file://noise.py", "config": CONFIG}
 INVERTED = {**PYTHON, "type": "not-python"}
@@ -240,18 +222,6 @@ def test_what_may_be_inverted_is_raised(case: str, verdicts: Any, word: str) -> 
         return
     with pytest.raises(NoiseSenseError, match=word):
         get_assert(RESPONSE, context)
-
-
-@pytest.mark.parametrize(("noisy", "passes"), [(0, True), (4, False)])
-def test_what_is_known_is_inverted_as_ever(noisy: int, passes: bool) -> None:
-    context = {
-        "vars": {"verdicts": claims(4, noisy)},
-        "test": {"assert": [{"type": "not-python"}]},
-    }
-    context["config"] = {"mode": "irrelevant"}
-    context["test"]["assert"][0]["config"] = {"mode": "irrelevant"}
-
-    assert get_assert(RESPONSE, context)["pass"] is passes
 
 
 def test_an_earlier_undetermined_chunk_leaves_the_source_open() -> None:
@@ -308,14 +278,6 @@ def test_a_recording_is_found_by_the_samples_texts(tmp_path: Path, name: str, pr
     assert result["score"] == 0.5
 
 
-def test_a_recording_may_be_named_in_vars_or_metadata(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
-    path.write_bytes(good_line())
-
-    assert assess(**GOOD, verdicts=str(path))["metadata"]["status"] == "scored"
-    assert assess(**GOOD, metadata={"recording": str(path)})["metadata"]["status"] == "scored"
-
-
 def test_a_recording_lies_beside_the_file_that_promptfoo_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -363,12 +325,6 @@ def test_a_text_of_a_list_that_promptfoo_has_split_is_not_all_there_was(place: s
     assert f"{place}.contextChunks: expected a list of chunks, got one text" in result["reason"]
     assert "`- text: …`" in result["reason"]
     assert result["metadata"]["status"] == "error"
-
-
-def test_chunks_are_left_as_they_are_by_noise_context() -> None:
-    config = {"noiseContext": "Noise."}
-
-    assert assess(config, **GOOD, verdicts=PLAIN)["metadata"]["chunkRelevance"] == [True, False]
 
 
 def test_half_a_surrogate_pair_does_not_break_the_reply() -> None:

@@ -1,13 +1,12 @@
 """What the judge did not say, in the real ``promptfoo eval``: never a pass, never a named score.
 
-Each test of the config has one assertion. A model answers the decompositions and withholds or
-spoils the rest; or verdicts with open cells are given.
+Each test of the config has one assertion, with open cells among its verdicts. Models that withhold
+are asked in this process; `tests/unknown` has them in Promptfoo.
 """
 
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +70,6 @@ WAYS: dict[str, tuple[Script, str, str]] = {
 """How a judge withholds: what its server does, the status, and what else the reason says."""
 
 
-RUN = (
-    "garbage about chunks", "refusals about chunks", "only yes", "garbage only",
-    "errors about chunks",
-)  # fmt: skip
-RUN_INVERTED = ("only yes", "garbage only", "errors about chunks")
-"""Run by the real Promptfoo, where each costs a process; all are run in this one."""
-
-
 def _open(correct: int, noisy: int, unknown: int) -> dict[str, Any]:
     """Verdicts: of the incorrect claims some come from irrelevant chunk 1, some perhaps."""
     kinds = ["correct"] * correct + ["noisy"] * noisy + ["unknown"] * unknown
@@ -108,7 +99,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 """By the irrelevant mode: 0, 1/4, [0, 1/10], [2/4, 3/4], [1/11, 3/11], [0, 1] and undefined."""
 
 
-def _test(name: str, kind: str, config: Any, *, given: Any = None, **keys: Any) -> dict[str, Any]:
+def _test(name: str, kind: str, config: Any, *, given: Any = None) -> dict[str, Any]:
     sample = EXAMPLE.sample
     chunks = [{"text": c.text, "relevant": c.relevant} for c in sample.retrieved_contexts]
     texts = {
@@ -116,7 +107,7 @@ def _test(name: str, kind: str, config: Any, *, given: Any = None, **keys: Any) 
         "reference": sample.reference,
         "contextChunks": chunks,
     }
-    assertion = {"type": kind, "value": "file://noise.py", "config": config, **keys}
+    assertion = {"type": kind, "value": "file://noise.py", "config": config}
     return {
         "description": f"{name}, {kind}",
         "vars": {"answer": sample.response, **(texts if given is None else {"verdicts": given})},
@@ -128,10 +119,9 @@ def _judge(server: ScriptedServer) -> dict[str, Any]:
     return {"model": "scripted", "baseUrl": server.base_url, "maxRetries": 0, "maxReasks": 0}
 
 
-def _tests(judges: dict[str, Any]) -> list[dict[str, Any]]:
+def _tests() -> list[dict[str, Any]]:
     tests: list[dict[str, Any]] = []
-    for kind, ways in (("python", RUN), ("not-python", RUN_INVERTED)):
-        tests += [_test(way, kind, {"judge": judges[way], "mode": "irrelevant"}) for way in ways]
+    for kind in ("python", "not-python"):
         tests += [
             _test(name, kind, {"mode": "irrelevant"}, given=given) for name, given in GIVEN.items()
         ]
@@ -160,15 +150,9 @@ def withheld(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Evalua
     folder = tmp_path_factory.mktemp("withheld")
     shim = "from noisesense_adapters.promptfoo import get_assert\n"
     (folder / "noise.py").write_text(shim, encoding="utf-8")
-    mind = Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])
-    with ExitStack() as servers:
-        judges = {
-            way: _judge(servers.enter_context(ScriptedServer(mind, script=WAYS[way][0])))
-            for way in {*RUN, *RUN_INVERTED}
-        }
-        config = {"prompts": ["{{answer}}"], "providers": ["echo"], "tests": _tests(judges)}
-        (folder / "promptfooconfig.json").write_text(json.dumps(config), encoding="utf-8")
-        return evaluate(commands, folder, env={"OPENAI_API_KEY": "any"})
+    config = {"prompts": ["{{answer}}"], "providers": ["echo"], "tests": _tests()}
+    (folder / "promptfooconfig.json").write_text(json.dumps(config), encoding="utf-8")
+    return evaluate(commands, folder)
 
 
 def _assess(way: str, kind: str) -> dict[str, Any]:
@@ -195,29 +179,6 @@ def test_a_judge_that_withholds_never_passes(way: str, monkeypatch: pytest.Monke
     with pytest.raises(NoiseSenseError, match="undetermined") as caught:
         _assess(way, "not-python")
     assert says in str(caught.value)
-
-
-@pytest.mark.parametrize("way", RUN)
-def test_promptfoo_shows_no_pass_and_no_named_score(withheld: Evaluation, way: str) -> None:
-    _, status, says = WAYS[way]
-    graded, row = withheld.only(f"{way}, python"), withheld.rows[f"{way}, python"]
-
-    assert (row["success"], graded.result["pass"], graded.result["score"]) == (False, False, 0)
-    assert graded.result["metadata"]["status"] == status
-    assert "undetermined" in graded.reason
-    assert says in graded.reason
-    assert row["namedScores"] in ({}, {"noise_sensitivity_relevant": 0})
-
-
-@pytest.mark.parametrize("way", RUN_INVERTED)
-def test_not_python_makes_no_pass_of_a_judge_that_withholds(
-    withheld: Evaluation, way: str
-) -> None:
-    row = withheld.rows[f"{way}, not-python"]
-
-    assert (row["success"], row["score"], row["namedScores"]) == (False, 0, {})
-    assert "undetermined" in row["error"]
-    assert WAYS[way][2] in row["error"]
 
 
 OUTCOMES: dict[str, tuple[Any, ...]] = {
@@ -296,39 +257,3 @@ def test_a_choice_gives_a_named_score_and_no_pass(
     assert graded.result["metadata"]["status"] == "undetermined"
     assert "it lies between 0.09091 and 0.2727" in graded.reason
     assert "is undecided" in graded.reason
-
-
-def test_what_metric_makes_of_an_outage(commands: Path, tmp_path: Path) -> None:
-    """Promptfoo averages a 0 under ``metric:``, whatever is returned or raised.
-
-    Our own named scores are means over the tests that have one, and say of how many.
-    """
-    (tmp_path / "noise.py").write_text(
-        "from noisesense_adapters.promptfoo import get_assert\n", encoding="utf-8"
-    )
-    config = {"mode": "irrelevant"}
-    tests = [
-        _test(name, kind, config, given=GIVEN[name], metric="noise_robustness")
-        for name, kind in (
-            ("determined, noisy", "python"),
-            ("nothing known", "python"),
-            ("nothing known", "not-python"),
-        )
-    ]
-    document = {"prompts": ["{{answer}}"], "providers": ["echo"], "tests": tests}
-    (tmp_path / "promptfooconfig.json").write_text(json.dumps(document), encoding="utf-8")
-    evaluation = evaluate(commands, tmp_path)
-
-    named = [row["namedScores"] for row in evaluation.rows.values()]
-    ours = {"noise_sensitivity_relevant": 0, "noise_sensitivity_irrelevant": 0.25}
-    assert named == [
-        {"noise_robustness": 0.75, **ours},
-        {"noise_robustness": 0, "noise_sensitivity_relevant": 0},
-        {"noise_robustness": 0},
-    ]
-    (prompt,) = json.loads(evaluation.written["out.json"])["results"]["prompts"]
-    metrics = prompt["metrics"]
-    assert metrics["namedScores"]["noise_robustness"] == 0.75
-    assert metrics["namedScoresCount"]["noise_robustness"] == 3
-    assert metrics["namedScores"]["noise_sensitivity_irrelevant"] == 0.25
-    assert metrics["namedScoresCount"]["noise_sensitivity_irrelevant"] == 1

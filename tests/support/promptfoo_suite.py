@@ -99,8 +99,6 @@ def _documented(whole: bool) -> list[Any]:
 def _forms() -> list[Any]:
     verdicts = claims(4, 1)
     return [
-        _case("noisy", _assertion(config={"mode": "irrelevant"}), verdicts=claims(1, 3)),
-        _case("clean", verdicts=claims(4, 0)),
         _case(
             "forms",
             _assertion(metric="noise_robustness"),
@@ -119,12 +117,6 @@ def _forms() -> list[Any]:
             _assertion(threshold=0.81, config={"mode": "irrelevant"}),
             verdicts=verdicts,
         ),
-        _case("no claims", verdicts=claims(0, 0)),
-        _case(
-            "no claims, promptfoo",
-            _assertion(threshold=0.8, config={"definition": "promptfoo"}),
-            verdicts=claims(0, 0),
-        ),
     ]
 
 
@@ -137,7 +129,6 @@ def _sources() -> list[Any]:
             "source: template", _assertion(config={"verdicts": "{{given}}"}), given=claims(1, 1)
         ),
         _case("source: vars", verdicts=verdicts, **both),
-        _case("source: vars as JSON", verdicts=json.dumps(verdicts), contexts=_CHUNKS),
         _case("source: metadata", metadata={"verdicts": verdicts, **both}),
         _case(
             "source: output",

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
+from collections.abc import Callable
 from typing import Literal
 
 import pytest
 from pydantic import BaseModel, Field, StrictBool
 
 from noisesense.errors import ReplyError
-from noisesense.judging.prompts import Claims
+from noisesense.judging.prompts import DEFAULT_PROMPTS, Claims, answers_form
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.toolbox.replies import (
     LONGEST,
     json_form,
     read_reply,
     read_word,
+    share_of_first,
     spelled_out,
 )
 from support.formats import KNOWN, UNCLEAR
@@ -157,6 +160,8 @@ def test_a_draft_is_never_the_answer_wherever_a_reply_is_cut() -> None:
         ("yes", "yes"), ("No", "no"), (" **Yes**.", "yes"), ("no, it does not say", "no"),
         ("<think>yes</think>no", "no"), ("```\nyes\n```", "yes"), ("Yes<|im_end|>", "yes"),
         ("yes or no", None), ("No. Yes", None), ("maybe", None), ("", None), ("not", None),
+        ("No. The text does not say that", "no"), ("No\n\nThe sentence", "no"),
+        ("No doubt it is", None), ("Yes. Wait, that is wrong", None), ("Yes? Hardly", None),
         ("It is: yes", None), ("<think>yes", None), ("yesterday", None), ("是", None),
     ],
 )  # fmt: skip
@@ -167,6 +172,65 @@ def test_a_word(text: str, word: str | None) -> None:
         assert caught.value.usage is USAGE
     else:
         assert read_word(text, ("yes", "no"), USAGE) == word
+
+
+@pytest.mark.parametrize(
+    "spell", [lambda prompt: prompt, lambda prompt: spelled_out(prompt, Claims)]
+)
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        DEFAULT_PROMPTS.decomposition('{"claims": ["a"]}', "Who?"),
+        DEFAULT_PROMPTS.verification('{"1": "yes"}', {1: '{"1": "yes"}', 2: "yes"}),
+        DEFAULT_PROMPTS.single("yes", "no", form=False),
+        DEFAULT_PROMPTS.single('{"answer": "yes"}', "no", form=True),
+    ],
+)
+def test_the_prompt_echoed_is_no_answer(prompt: str, spell: Callable[[str], str]) -> None:
+    """Whole, or any run of its lines, the data's own alone among them."""
+    lines = spell(prompt).splitlines()
+    for start in range(len(lines)):
+        for end in range(start + 1, len(lines) + 1):
+            echo = "\n".join(lines[start:end])
+            for form in (Claims, answers_form(2)):
+                with pytest.raises(ReplyError):
+                    read_reply(echo, form, USAGE)
+            with pytest.raises(ReplyError):
+                read_word(echo, ("yes", "no"), USAGE)
+
+
+def test_one_thought_in_another_has_not_ended() -> None:
+    with pytest.raises(ReplyError, match="thoughts"):
+        read_reply(f"<think>as <think>before</think>{DRAFT}", Words, USAGE)
+
+
+def test_a_line_that_announces_is_data_within_a_claim() -> None:
+    claims = ["He wrote: Here is the answer: {x}", "Here is the JSON:\n`"]
+    assert read_reply(json.dumps({"claims": claims}), Claims, USAGE).claims == claims
+
+
+def _token(said: str, **shares: float) -> dict[str, object]:
+    top = [{"token": t, "logprob": math.log(p)} for t, p in shares.items()]
+    return {"token": said, "top_logprobs": top}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "share"),
+    [
+        ([_token("Yes", Yes=0.5, yes=0.1, No=0.2, Maybe=0.2)], 0.75),
+        # What stands before the word is no word.
+        ([_token("**", yes=1.0), _token(" no", Yes=0.1, no=0.3)], 0.25),
+        # Another word stands first: thoughts, or a sentence.
+        ([_token("The", yes=0.5, no=0.5), _token("no", yes=0.5, no=0.5)], None),
+        ([{"token": "yes", "top_logprobs": [{"token": "yes", "logprob": math.nan}]}], None),
+        ([_token("yes")], None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_the_share_of_the_first_word(tokens: object, share: float | None) -> None:
+    found = share_of_first(tokens, ("yes", "no"))
+    assert found == (None if share is None else pytest.approx(share))
 
 
 def test_tags_and_tokens_that_a_claim_quotes_are_data() -> None:

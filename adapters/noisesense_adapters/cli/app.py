@@ -16,7 +16,7 @@ import typer.core
 
 import noisesense
 from noisesense.verdicts.schema import SchemaName, json_schema
-from noisesense_adapters.cli import batch, output, store
+from noisesense_adapters.cli import ablation, batch, output, store
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
 from noisesense_adapters.cli.labels import export_labels, import_labels
@@ -123,6 +123,7 @@ def _promptfoo_commands(folder: Path) -> list[str]:
 
 app.add_typer(store.app, name="store")
 app.add_typer(batch.app, name="batch")
+app.add_typer(ablation.app, name="ablation")
 for command in (
     demo,
     schema,

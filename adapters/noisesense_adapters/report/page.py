@@ -64,8 +64,8 @@ def write_report(
 ) -> Path:
     """Write the report: one HTML file with everything in it, which needs no network.
 
-    It shows both modes' figures with intervals, bounds, warnings and signs of high risk,
-    histograms, box plots, the partition, the documents that mislead, and a table of samples,
+    It shows both modes' figures with intervals, warnings, histograms,
+    box plots, the partition, the documents that mislead, and a table of samples,
     each of which opens to its claims and chunks. The same results give the same bytes (with the
     same matplotlib).
 

@@ -15,11 +15,12 @@ import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import islice, pairwise
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, describe, located
-from noisesense_adapters.toolbox.judges import read_verdicts
+
+if TYPE_CHECKING:  # chunks are read without the models, by what must start fast
+    from noisesense import Sample, Verdicts
 
 _TEXTS = ("page_content", "pageContent", "text", "content", "context")
 """Where objects keep a chunk's text; the first that is not blank is taken, never metadata."""
@@ -274,6 +275,8 @@ class Places:
         sample, verdicts = self.texts(row)
         if verdicts is None:
             return sample, None
+        from noisesense_adapters.toolbox.judges import read_verdicts
+
         return sample, read_verdicts(without_nulls(verdicts), sample, "verdicts")
 
     def texts(self, row: Mapping[str, Any]) -> tuple[Sample, Any]:
@@ -283,6 +286,8 @@ class Places:
         found = {field: self._value(field, data, row) for field in (*_PLACED, *_DATA)}
         with located("contexts"):
             chunks = chunks_of(found["contexts"], labels=found["chunk_labels"])
+        from noisesense import Sample
+
         sample = Sample.model_validate(
             {
                 "user_input": found["user_input"] or "",

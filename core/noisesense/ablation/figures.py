@@ -1,0 +1,234 @@
+"""What the answers say: an effect with its interval, noise by variant, and who causes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from noisesense.ablation.plan import CLAIMS, Case, distractors
+from noisesense.scoring.records import Range, Record
+from noisesense.stats.interval import Interval, Resampling, mean_interval, mean_range
+
+
+class Estimate(NamedTuple):
+    """A mean over samples or claims; a range where the judge left verdicts open.
+
+    Attributes:
+        low: with every open verdict one way.
+        high: with every open verdict the other way.
+        interval: of the whole range; None below two samples.
+        size: samples or claims it is the mean of.
+    """
+
+    low: float
+    high: float
+    interval: Interval | None
+    size: int
+
+    @property
+    def value(self) -> float | None:
+        """The number, where the two ends meet."""
+        return self.low if self.low == self.high else None
+
+    def text(self, form: str) -> str:
+        """The value, or from what to what it may be."""
+        ends = dict.fromkeys((format(self.low, form), format(self.high, form)))
+        return " to ".join(ends)
+
+
+class Change(NamedTuple):
+    """Noise before and after, over the same samples; ``change`` is ``after - before``."""
+
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+
+class Cause(NamedTuple):
+    """What a document causes.
+
+    Attributes:
+        document: its id, or its text where it has none.
+        claims: noisy claims that it entails and that have both answers.
+        low: at least so many of them go when it goes, net of those that go by chance.
+        high: at most so many; the same unless the judge left verdicts open.
+    """
+
+    document: str
+    claims: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Ablation(Record):
+    """What the chunks did.
+
+    Attributes:
+        claims: noisy claims of the results: not supported by the reference, entailed by a chunk.
+        samples: results that have such claims.
+        again: the share said again with the same chunks; None if nothing was answered.
+        without: the share said again without the chunks they come from.
+        effect: ``again - without``, paired by claim; from -1 to 1. None without the control.
+        noise: by variant, ``""`` for the results themselves: the mean noise of a response.
+        perfect_reranker: from the results to ``relevant-only``, paired by sample. Where all
+            chunks are relevant nothing changes; samples with none are left out.
+        growth: how much noise ``step`` distractors more add, from none to the most.
+        step: the smallest number of distractors.
+        causes: the documents, those that cause most first.
+        left_out: what could not be used, by reason, with how often.
+    """
+
+    claims: int
+    samples: int
+    again: Estimate | None
+    without: Estimate | None
+    effect: Estimate | None
+    noise: dict[str, Estimate]
+    perfect_reranker: Change | None
+    growth: Estimate | None
+    step: int | None
+    causes: tuple[Cause, ...]
+    left_out: dict[str, int]
+
+    _derived = ("sentences",)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, in words."""
+        return tuple(_sentences(self))
+
+
+def _estimate(values: Sequence[tuple[str, Range]], least: float = 0.0) -> Estimate | None:
+    """The mean of the values; those of one unit (sample or cluster) are not independent."""
+    mean = mean_range([value for _, value in values])
+    if mean is None:
+        return None
+    ends: list[Counter[tuple[float, ...]]] = []
+    for end in (0, 1):
+        sums: dict[str, tuple[float, float]] = {}
+        for unit, value in values:
+            part, whole = sums.get(unit, (0.0, 0.0))
+            sums[unit] = (part + value[end], whole + 1)
+        ends.append(Counter(sums.values()))
+    return Estimate(*mean, mean_interval(ends, Resampling(), (least, 1.0)), len(values))
+
+
+def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
+    answered = {variant for case in cases for variant in (*case.said, *case.noise)}
+    if "relevant-only" in answered:
+        for case in cases:
+            if "" in case.noise and all(case.score.chunk_relevance):
+                case.noise["relevant-only"] = case.noise[""]  # the very same chunks
+    # With both answers to compare, every figure is of the claims that have both.
+    needed = CLAIMS & answered
+    claims = [
+        (case, i, {variant: case.said[variant][at] for variant in needed})
+        for case in cases
+        if needed and needed <= case.said.keys()
+        for at, i in enumerate(case.noisy)
+    ]
+    said = {
+        variant: _estimate([(case.unit, each[variant]) for case, _, each in claims])
+        for variant in needed
+    }
+    effect = None
+    if needed == CLAIMS:
+        moved = [(c.unit, e["again"].minus(e["without"])) for c, _, e in claims]
+        effect = _estimate(moved, -1.0)
+    counts = sorted(filter(None, map(distractors, filter(None, answered - CLAIMS))))
+    noise = {
+        name: found
+        for name in ("", "relevant-only", *(f"plus-{count}" for count in counts))
+        if (found := _estimate([(c.unit, c.noise[name]) for c in cases if name in c.noise]))
+    }
+    growth = _change(cases, f"plus-{counts[-1]}", counts[0] / counts[-1]) if counts else None
+    return Ablation(
+        claims=sum(len(case.noisy) for case in cases),
+        samples=sum(bool(case.noisy) for case in cases),
+        again=said.get("again"),
+        without=said.get("without"),
+        effect=effect,
+        noise=noise,
+        perfect_reranker=_change(cases, "relevant-only"),
+        growth=growth and growth.change,
+        step=counts[0] if counts else None,
+        causes=_causes(claims) if effect else (),
+        left_out=dict(left_out),
+    )
+
+
+def _change(cases: Iterable[Case], variant: str, factor: float = 1.0) -> Change | None:
+    """From the results to the variant, over the samples that have both."""
+    pairs = [(c.unit, c.noise[""], c.noise[variant]) for c in cases if variant in c.noise]
+    was = _estimate([(unit, before) for unit, before, _ in pairs])
+    now = _estimate([(unit, after) for unit, _, after in pairs])
+    ends = ((unit, after.minus(before)) for unit, before, after in pairs)
+    change = _estimate(
+        [(unit, Range(factor * low, factor * high)) for unit, (low, high) in ends], -1.0
+    )
+    return Change(was, now, change) if was and now and change else None
+
+
+def _causes(claims: Iterable[tuple[Case, int, dict[str, Range]]]) -> tuple[Cause, ...]:
+    sums: dict[str, tuple[int, float, float]] = {}
+    for case, i, each in claims:
+        low, high = each["again"].minus(each["without"])
+        chunks = [
+            case.sample.retrieved_contexts[j]
+            for j in case.score.verdicts.response_claims[i].entailed_by
+        ]
+        for document in {chunk.id or chunk.text for chunk in chunks}:
+            count, least, most = sums.get(document, (0, 0.0, 0.0))
+            sums[document] = (count + 1, least + low, most + high)
+    causes = [
+        Cause(name, count, round(low), round(high)) for name, (count, low, high) in sums.items()
+    ]
+    return tuple(sorted(causes, key=lambda c: (-c.low - c.high, -c.claims, c.document)))
+
+
+def _span(estimate: Estimate, form: str) -> str:
+    if estimate.interval is None:
+        return "too few samples for an interval"
+    return f"{estimate.interval.low:{form}} to {estimate.interval.high:{form}}"
+
+
+def _number(share: Estimate) -> str:
+    low, high = round(share.low * share.size), round(share.high * share.size)
+    return " to ".join(dict.fromkeys((str(low), str(high))))
+
+
+def _sentences(found: Ablation) -> Iterator[str]:
+    again, without, effect = found.again, found.without, found.effect
+    of = "claims that came from a chunk and are not in the reference"
+    if not found.claims:
+        yield "No claim came from a chunk and is not in the reference: there is nothing to ablate."
+    elif again and without and effect:
+        yield (
+            f"Of {effect.size} {of}, {_number(again)} were said again with the same chunks and "
+            f"{_number(without)} without the chunks they came from: {effect.text('.0%')} "
+            f"({_span(effect, '.0%')}) of them go when the chunk goes."
+        )
+    elif without:
+        yield (
+            f"Of {without.size} {of}, {_number(without)} were said again without the chunks "
+            "they came from. How many the system would have dropped by chance is not known, so "
+            "this is no effect: answer the variant 'again', too."
+        )
+    elif again:
+        yield f"Of {again.size} {of}, {_number(again)} were said again with the same chunks."
+    if found.perfect_reranker:
+        before, after, change = found.perfect_reranker
+        way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
+        yield (
+            f"With relevant chunks alone, noise sensitivity {way} from {before.text('.2f')} to "
+            f"{after.text('.2f')} (difference {_span(change, '+.2f')})."
+        )
+    if found.growth and found.step:
+        yield (
+            f"Each {found.step} distractors more add {found.growth.text('.2f')} "
+            f"({_span(found.growth, '.2f')}) to noise sensitivity."
+        )
+    yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())

@@ -1,0 +1,192 @@
+"""A real generator, wrong chunks planted on purpose: what did they do?
+
+Thirty-two invented things, so that no model knows them: each has a right chunk and, unless
+``--clean`` says otherwise, a wrong one that names another year. A real model answers from both;
+`noisesense.ablation` then lets it answer again. The judge reads years, which are exact here: a
+response claims each year that it names, and a text entails a year that it names. So every figure
+is the generator's doing.
+
+    python tests/benchmarks/ablation_real.py --base-url http://127.0.0.1:8080/v1 [--answers FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+import urllib.request
+from pathlib import Path
+from random import Random
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
+
+# The two source roots are found above: a clean checkout runs without an install.
+from noisesense import Result, Sample, Verdicts, score  # noqa: E402
+from noisesense.ablation import Ablation, ablate  # noqa: E402
+from noisesense.judging.protocol import Entailment, Usage  # noqa: E402
+from noisesense.verdicts.sample import Chunk  # noqa: E402
+
+NAMES = [
+    start + end
+    for start in ("Adr", "Orv", "Tess", "Malb", "Quenn", "Harr", "Vint", "Ost")
+    for end in ("el", "ane", "ick", "ourne")
+]
+THINGS = ("bridge", "lighthouse", "museum", "observatory", "railway", "harbor", "library", "mill")
+PROMPT = (
+    "Answer the question in one short sentence, from the context alone.\n\n"
+    "Context:\n{contexts}\n\nQuestion: {question}\nAnswer:"
+)
+
+
+def years(text: str) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"\b1[89]\d\d\b", text)))
+
+
+class YearJudge:
+    """Exact verdicts: a claim is a year."""
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        texts = [years(chunk.text) for chunk in sample.retrieved_contexts]
+        right = years(sample.reference)
+        holding = {
+            year: [j for j, text in enumerate(texts) if year in text]
+            for text in texts
+            for year in text
+        }
+        said = years(sample.response)
+        # An answer that names no year claims something that no text here says.
+        return Verdicts.model_validate(
+            {
+                "response_claims": [
+                    {"text": year, "correct": year in right, "entailed_by": holding.get(year, [])}
+                    for year in said or ["no year"]
+                ],
+                "reference_claims": [
+                    {"text": y, "entailed_by": holding.get(y, [])} for y in right
+                ],
+            }
+        ).beside(sample)
+
+    async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
+        return Entailment(
+            [[claim in years(text) for text in texts] for claim in claims], Usage(), 0
+        )
+
+
+def samples(seed: int) -> list[dict[str, Any]]:
+    random, rows = Random(seed), []
+    for i, name in enumerate(NAMES):
+        thing = THINGS[i % len(THINGS)]
+        right, wrong = random.sample(range(1820, 1990), 2)
+        chunks = [
+            Chunk(
+                text=f"The {name} {thing} was opened to the public in {right}.",
+                id=f"{name}-register",
+            ),
+            Chunk(
+                text=f"According to the travel guide, the {name} {thing} opened in {wrong}.",
+                id="travel-guide",
+            ),
+        ]
+        random.shuffle(chunks)
+        rows.append(
+            {
+                "id": name,
+                "question": f"In which year was the {name} {thing} opened?",
+                "reference": f"The {name} {thing} was opened in {right}.",
+                "chunks": chunks,
+            }
+        )
+    return rows
+
+
+class Generator:
+    """The real model behind an OpenAI-compatible endpoint."""
+
+    def __init__(self, base_url: str, model: str, temperature: float) -> None:
+        self._url, self._model, self._temperature = (
+            f"{base_url}/chat/completions",
+            model,
+            temperature,
+        )
+        self.calls = 0
+
+    def __call__(self, question: str, contexts: list[str]) -> str:
+        self.calls += 1
+        listed = "\n".join(f"- {text}" for text in contexts)
+        prompt = PROMPT.format(contexts=listed, question=question)
+        body = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": self._temperature,
+            "max_tokens": 40,
+            # Another answer to the same question, and the same ones in another run.
+            "seed": self.calls,
+        }
+        request = urllib.request.Request(
+            self._url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=600) as reply:
+            return json.load(reply)["choices"][0]["message"]["content"].strip() or "no answer"
+
+
+async def run(
+    generator: Generator, seed: int, answers: str | None
+) -> tuple[list[Result], Ablation]:
+    judge, results = YearJudge(), []
+    first = None if answers is None else Path(f"{answers}.first")
+    kept = json.loads(first.read_text("utf-8")) if first and first.exists() else {}
+    for row in samples(seed):
+        question, texts = row["question"], [chunk.text for chunk in row["chunks"]]
+        response = kept.setdefault(row["id"], kept.get(row["id"]) or generator(question, texts))
+        sample = Sample(
+            user_input=question,
+            response=response,
+            reference=row["reference"],
+            retrieved_contexts=row["chunks"],
+        )
+        results.append(Result(row["id"], score(await judge.judge(sample)), sample=sample))
+    if first:
+        first.write_text(json.dumps(kept), "utf-8")
+    variants = ("again", "without", "relevant-only", "plus-2", "plus-6")
+    found = await ablate(
+        results, generator, judge, variants=variants, max_concurrency=1, answers=answers
+    )
+    return results, found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--base-url", required=True)
+    parser.add_argument("--model", default="local")
+    parser.add_argument("--temperature", type=float, default=0.7)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--answers", help="keeps the answers, so that a run that was killed goes on"
+    )
+    options = parser.parse_args()
+    generator = Generator(options.base_url.rstrip("/"), options.model, options.temperature)
+    results, found = asyncio.run(run(generator, options.seed, options.answers))
+    print(
+        f"{len(results)} samples, {generator.calls} generations, temperature {options.temperature}"
+    )
+    print(*found.sentences, sep="\n")
+    print("\nvariant        samples  noise")
+    for name, each in found.noise.items():
+        span = (
+            ""
+            if each.interval is None
+            else f"({each.interval.low:.2f} to {each.interval.high:.2f})"
+        )
+        print(f"{name or 'as it was':13} {each.size:8}  {each.low:.2f} {span}")
+    print("\nclaims  caused  document")
+    for cause in found.causes[:5]:
+        print(f"{cause.claims:6} {cause.low:7}  {cause.document}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""``noisesense ablation``: plan, report and run, with real files and a judge on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from noisesense import read_results, write_results
+from noisesense.ablation import plan
+from support.ablation_world import run_of
+from support.command import run
+from support.command_here import run_here
+from support.server import ScriptedServer
+
+SYSTEM = """
+import os, pathlib, signal
+log = pathlib.Path(__file__).with_name("asked.txt")
+
+def answer(user_input, contexts):
+    with log.open("a") as file:
+        file.write("x")
+    if os.environ.get("KILL_AT") == str(log.stat().st_size):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return ". ".join(contexts)
+"""
+
+
+class SaysNo:
+    def answer(self, prompt: str) -> str:
+        assert "wrong" in prompt
+        return '{"1": "no"}'
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with ScriptedServer(SaysNo()) as running:
+        yield running
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    write_results(tmp_path / "results.jsonl", run_of([1] * 8))
+    (tmp_path / "system.py").write_text(SYSTEM)
+    return tmp_path / "results.jsonl"
+
+
+def test_a_plan_is_answered_and_reported(
+    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    todo, answered = results.with_name("todo.jsonl"), results.with_name("answered.jsonl")
+    done = run_here(
+        capsys, "ablation", "plan", results, "--out", todo, "--variants", "again,without"
+    )
+    assert done.status == 0, done.err
+    assert done.out.startswith("wrote 16 rows to ")
+    rows = [json.loads(line) for line in todo.read_text("utf-8").splitlines()]
+    assert rows == plan(read_results(results), ("again", "without"))
+    again = run_here(capsys, "ablation", "plan", results, "--out", todo)
+    assert again.status == 2
+    assert "--force" in again.err
+    for row in rows:
+        row["response"] = ". ".join(each["text"] for each in row["retrieved_contexts"])
+    answered.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    judge = ["--judge", "openai:m", "--base-url", server.base_url]
+    done = run_here(capsys, "ablation", "report", results, answered, *judge)
+    assert done.status == 0, done.err
+    said = " ".join(done.out.split())
+    assert "8 were said again with the same chunks and 0 without the chunks" in said
+    assert server.log.calls == 8  # `again` said the very same
+    done = run_here(capsys, "ablation", "report", results, answered, *judge, "--json")
+    assert json.loads(done.out)["effect"]["low"] == 1.0
+
+
+def test_an_answer_to_something_else_names_the_line(
+    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answered = results.with_name("answered.jsonl")
+    answered.write_text('{"id": "s0"}\n', "utf-8")
+    judge = ["--judge", "openai:m", "--base-url", server.base_url]
+    done = run_here(capsys, "ablation", "report", results, answered, *judge)
+    assert done.status == 2
+    assert "answer 1" in done.err
+
+
+def test_a_run_that_was_killed_goes_on(results: Path, server: ScriptedServer) -> None:
+    folder = results.parent
+    judge = ["--judge", "openai:m", "--base-url", server.base_url]
+    kept = ["--answers", folder / "answers.jsonl", "--store", folder / "judged.db", "--json"]
+    asked = ["--answer", "system:answer", "--variants", "again,without", "--seed", "3"]
+    arguments = ["ablation", "run", results, *asked, *judge, *kept]
+    env = {"OPENAI_API_KEY": "k"}
+    killed = run(*arguments, cwd=folder, env={**env, "KILL_AT": "7"})
+    assert killed.returncode < 0
+    done = run(*arguments, cwd=folder, env=env)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["effect"]["low"], found["effect"]["high"]) == (1.0, 1.0)
+    # What was being answered when it was killed, four at once, is all that is asked again.
+    assert 16 < (folder / "asked.txt").stat().st_size <= 16 + 4
+    calls = server.log.calls
+    assert calls == 8
+    again = run(*arguments, cwd=folder, env=env)
+    assert json.loads(again.stdout) == found
+    assert server.log.calls == calls
+
+
+def test_a_system_that_cannot_be_imported_is_named(
+    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = ["--judge", "openai:m", "--base-url", server.base_url]
+    for name in ("nowhere:answer", "json:nothing", "json"):
+        done = run_here(capsys, "ablation", "run", results, "--answer", name, *judge)
+        assert done.status == 2
+        assert "--answer: expected MODULE:FUNCTION" in done.err
+
+
+def test_the_picture(
+    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = results.with_name("growth.png")
+    rows = plan(read_results(results), ("again",))
+    answered = results.with_name("answered.jsonl")
+    answered.write_text(json.dumps({**rows[0], "response": "wrong 0 0"}) + "\n", "utf-8")
+    judge = ["--judge", "openai:m", "--base-url", server.base_url]
+    done = run_here(capsys, "ablation", "report", results, answered, *judge, "--png", picture)
+    assert done.status == 2
+    assert "expected answers of a variant plus-K, got none" in done.err

@@ -1,0 +1,83 @@
+"""A world in which every verdict is known: for tests and benchmarks of `noisesense.ablation`.
+
+A sample's texts are made of sentences; a claim is a sentence, and a text entails the sentences it
+holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from noisesense import JudgeError, Result, Sample, Verdicts, score
+from noisesense.judging.protocol import Entailment, Usage
+from noisesense.verdicts.sample import Chunk
+
+
+def sentences(text: str) -> list[str]:
+    return [part.strip() for part in text.split(".") if part.strip()]
+
+
+def verdicts(sample: Sample) -> Verdicts:
+    said, wanted = sentences(sample.response), sentences(sample.reference)
+    chunks = [sentences(chunk.text) for chunk in sample.retrieved_contexts]
+    return Verdicts.model_validate(
+        {
+            "response_claims": [
+                {
+                    "text": claim,
+                    "correct": claim in wanted,
+                    "entailed_by": [j for j, chunk in enumerate(chunks) if claim in chunk],
+                }
+                for claim in said
+            ],
+            "reference_claims": [
+                {
+                    "text": claim,
+                    "entailed_by": [j for j, chunk in enumerate(chunks) if claim in chunk],
+                }
+                for claim in wanted
+            ],
+        }
+    ).beside(sample)
+
+
+class Mind:
+    """A judge that reads sentences, and counts what it is asked."""
+
+    def __init__(self, *, open_texts: str = "", broken: bool = False) -> None:
+        self.judged: list[Sample] = []
+        self.checked: list[tuple[str, tuple[str, ...]]] = []
+        self._open, self._broken = open_texts, broken
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        self.judged.append(sample)
+        if self._broken:
+            raise JudgeError("no key")
+        return verdicts(sample)
+
+    async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
+        (text,) = texts
+        self.checked.append((text, tuple(claims)))
+        if self._broken:
+            raise JudgeError("no key")
+        is_open = bool(self._open) and self._open in text
+        cells = [[None if is_open else claim in sentences(text)] for claim in claims]
+        return Entailment(cells, Usage(calls=1), 0)
+
+
+def run_of(wrong: Sequence[int]) -> list[Result]:
+    """Samples of one right chunk and one with so many wrong claims; the answer repeats both."""
+    results: list[Result] = []
+    for i, count in enumerate(wrong):
+        lies = ". ".join(f"wrong {i} {k}" for k in range(count))
+        sample = Sample(
+            user_input=f"question {i}",
+            response=f"right {i}. {lies}",
+            reference=f"right {i}",
+            retrieved_contexts=[
+                Chunk(text=f"right {i}", id=f"good-{i}"),
+                Chunk(text=lies, id=f"bad-{i}"),
+            ],
+        )
+        results.append(Result(f"s{i}", score(verdicts(sample)), sample=sample))
+    return results
