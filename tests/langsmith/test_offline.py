@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import threading
 import uuid
@@ -18,7 +17,7 @@ from noisesense_adapters.langsmith import noise_sensitivity
 from support.experiments import outputs
 from support.pages import page_named
 
-CLIENT = "Client(auto_batch_tracing=False, tracing_sampling_rate=0.0)"
+CLIENT = "Client(info={})"
 
 
 def examples(samples: list[Sample]) -> list[Any]:
@@ -63,23 +62,20 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 def test_the_pages_client_sends_nothing(requests: list[str]) -> None:
-    from langsmith import Client, aevaluate
+    from langsmith import Client, evaluate
 
     assert CLIENT in page_named("langsmith").read_text("utf-8")
     pair = random_pair(1)
-    client = Client(auto_batch_tracing=False, tracing_sampling_rate=0.0)
+    client = Client(info={})
 
-    async def application(inputs: dict[str, Any]) -> dict[str, Any]:
+    def application(inputs: dict[str, Any]) -> dict[str, Any]:
         return outputs(pair[0])
 
-    async def run() -> list[Any]:
-        evaluators = [noise_sensitivity(judge=TableJudge([pair]))]
-        data = examples([pair[0]])
-        rows = await aevaluate(
-            application, data=data, evaluators=evaluators, upload_results=False, client=client
-        )
-        return [row async for row in rows]
-
-    assert len(asyncio.run(run())) == 1
+    evaluators: list[Any] = [noise_sensitivity(judge=TableJudge([pair]))]
+    data = examples([pair[0]])
+    rows = evaluate(
+        application, data=data, evaluators=evaluators, upload_results=False, client=client
+    )
+    assert len(list(rows)) == 1
     client.flush()
     assert requests == []
