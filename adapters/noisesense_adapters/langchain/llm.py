@@ -149,7 +149,8 @@ class LangChainLLM:
     ) -> tuple[Choice, Usage]:
         message = await self._ask(model, prompt)
         usage, reasons, refusal = _facts(message)
-        logprobs = getattr(message, "response_metadata", {}).get("logprobs") or {}
+        metadata: dict[str, Any] = getattr(message, "response_metadata", {})
+        logprobs: dict[str, Any] = metadata.get("logprobs") or {}
         try:
             return choice_in(
                 _text_of(message),
