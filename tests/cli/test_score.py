@@ -167,13 +167,21 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(tmp_path: Path, capsys: C
     )
 
 
-def test_many_failures_are_not_all_shown(tmp_path: Path, capsys: Capsys) -> None:
+def test_equal_failures_are_counted_and_of_many_kinds_twenty_shown(
+    tmp_path: Path, capsys: Capsys
+) -> None:
     path = example_file(tmp_path)
-    path.write_text(path.read_text(encoding="utf-8") + "{\n" * 27, encoding="utf-8")
+    good = path.read_text(encoding="utf-8")
+    path.write_text(good + "{\n" * 27, encoding="utf-8")
     done = run_here(capsys, "score", path)
     assert done.status == 3
-    assert done.err.count("\nfailed: ") + 1 == 20
-    assert "\n7 more failed\n" in done.err
+    assert f"\n{done.err}".count("\nfailed: ") == 1
+    assert "\n26 more failed like one of these\n" in done.err
+    kinds = "".join(f'["{"x" * i}"]\n' * 2 for i in range(27))
+    path.write_text(good + kinds, encoding="utf-8")
+    done = run_here(capsys, "score", path)
+    assert f"\n{done.err}".count("\nfailed: ") == 20
+    assert "\n20 more failed like one of these\n14 more failed\n" in done.err
 
 
 def test_a_sample_the_recording_lacks(tmp_path: Path, capsys: Capsys) -> None:
