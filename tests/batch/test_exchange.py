@@ -312,6 +312,26 @@ def test_killed_between_any_two_steps_it_goes_on(folder: Path) -> None:
 # Wrong files, and what changed meanwhile
 
 
+def test_what_a_killed_export_left_is_removed_by_the_next(folder: Path) -> None:
+    written(folder / "data.jsonl", pairs_of(2))
+    export(folder)
+    request = (folder / "round.jsonl").read_text().splitlines()[0]
+    left, own, other = (
+        folder / name
+        for name in (
+            ".round.jsonl.0123456789ab",
+            ".round.jsonl.backup",
+            ".other.jsonl.0123456789ab",
+        )
+    )
+    for each in (left, own, other):
+        each.write_text(request[: len(request)] + "\n")
+    export(folder)
+    assert not left.exists()
+    assert own.exists()
+    assert other.exists()
+
+
 def answered(folder: Path, pairs: Pairs, name: str = "answers.jsonl") -> Path:
     """The answers to the file ``round.jsonl``, without a server."""
     lines: list[str] = []

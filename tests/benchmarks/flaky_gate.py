@@ -34,7 +34,7 @@ def outcomes(size: int, limit: float, seed: str) -> tuple[str, str]:
     rng, population = Random(seed), POPULATIONS[0]
     found = summarize(result_of(i, population.draw(rng)) for i in range(size)).relevant
     assert found is not None
-    return gate(found.bounds, limit), gate(found.bounds, limit, interval=found.interval)
+    return gate(found.mean, limit), gate(found.mean, limit, interval=found.interval)
 
 
 def main() -> int:

@@ -61,9 +61,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     **{
         f"stats.{name}": STATS
         for name in (
-            "agreement", "cells", "compare", "interval", "judge_errors", "offenders", "pairing",
-            "prediction_powered", "quantiles", "ragchecker", "resampling", "risk", "sensitivity",
-            "stability", "summarize", "summary", "tally", "threshold", "trust",
+            "compare", "interval", "labels", "labels_cells", "labels_mean", "labels_threshold",
+            "offenders", "pairing",
+            "quantiles", "resampling", "sensitivity",
+            "stability", "summarize", "summary", "tally",
         )
     },
 }  # fmt: skip

@@ -98,7 +98,7 @@ def _means(found: Any) -> Means:
         print(
             json.dumps(mode.to_dict(), sort_keys=True), file=sys.stderr
         )  # to compare bit for bit
-    return found.relevant.mean, found.irrelevant.mean
+    return found.relevant.mean.low, found.irrelevant.mean.low
 
 
 def numpy_streamed(path: Path) -> Means:

@@ -41,8 +41,8 @@ def test_documented_figures_in_each_format(kind: str, tmp_path: Path, capsys: Ca
     assert (done.status, json.loads(done.out)["samples"]) == (0, 6)
     found = json.loads(done.out)
     # 1/2, 0, 1/3, 1/3, 0, 0 and 0, 1/2, 0, 0, 1/2, 1/3.
-    assert found["relevant"]["mean"] == pytest.approx(7 / 36, abs=1e-12)
-    assert found["irrelevant"]["mean"] == pytest.approx(2 / 9, abs=1e-12)
+    assert found["relevant"]["mean"]["value"] == pytest.approx(7 / 36, abs=1e-12)
+    assert found["irrelevant"]["mean"]["value"] == pytest.approx(2 / 9, abs=1e-12)
 
 
 @pytest.mark.parametrize("definition", ["ragas", "paper", "promptfoo", "validmind"])
@@ -167,13 +167,21 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(tmp_path: Path, capsys: C
     )
 
 
-def test_many_failures_are_not_all_shown(tmp_path: Path, capsys: Capsys) -> None:
+def test_equal_failures_are_counted_and_of_many_kinds_twenty_shown(
+    tmp_path: Path, capsys: Capsys
+) -> None:
     path = example_file(tmp_path)
-    path.write_text(path.read_text(encoding="utf-8") + "{\n" * 27, encoding="utf-8")
+    good = path.read_text(encoding="utf-8")
+    path.write_text(good + "{\n" * 27, encoding="utf-8")
     done = run_here(capsys, "score", path)
     assert done.status == 3
-    assert done.err.count("\nfailed: ") + 1 == 20
-    assert "\n7 more failed\n" in done.err
+    assert f"\n{done.err}".count("\nfailed: ") == 1
+    assert "\n26 more failed like one of these\n" in done.err
+    kinds = "".join(f'["{"x" * i}"]\n' * 2 for i in range(27))
+    path.write_text(good + kinds, encoding="utf-8")
+    done = run_here(capsys, "score", path)
+    assert f"\n{done.err}".count("\nfailed: ") == 20
+    assert "\n20 more failed like one of these\n14 more failed\n" in done.err
 
 
 def test_a_sample_the_recording_lacks(tmp_path: Path, capsys: Capsys) -> None:

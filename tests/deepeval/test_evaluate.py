@@ -254,7 +254,6 @@ def test_an_undefined_sample_is_none_and_never_a_pass(strict_mode: bool, run_asy
     assert (data.score, data.success) == (None, None)
 
 
-@pytest.mark.xfail(reason="the judge does not ask again yet", strict=False)
 @BOTH
 @pytest.mark.parametrize("strict_mode", [False, True])
 def test_a_first_empty_list_of_claims_is_not_believed(strict_mode: bool, run_async: bool) -> None:

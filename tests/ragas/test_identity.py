@@ -38,10 +38,3 @@ def ragas_langchain(key: str = KEY, **options: Any) -> RagasLLM:
 )
 def test_every_option_that_changes_an_answer_and_no_key(make: Callable[..., RagasLLM]) -> None:
     check_identities(make)
-
-
-def test_the_name_is_the_innermost_models() -> None:
-    assert RagasLLM(langchain()).name == "m"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        assert RagasLLM(LangchainLLMWrapper(langchain().with_retry())).name == "m"

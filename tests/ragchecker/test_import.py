@@ -209,7 +209,7 @@ def test_what_makes_no_sample_still_has_verdicts(field: str, tmp_path: Path) -> 
     path.write_text(json.dumps([RESULT, {**RESULT, **changes}]), encoding="utf-8")
     outputs = read_checking_outputs(path)
     assert outputs.results[1].sample is None
-    assert score(outputs.results[1].verdicts).irrelevant == (0.0 if "d_c" in field else 1.0)
+    assert score(outputs.results[1].verdicts).irrelevant == (None if "d_c" in field else 1.0)
     with pytest.raises(ValueError, match=r"result 1 \(query_id 7\): expected a response"):
         list(outputs.pairs())
 

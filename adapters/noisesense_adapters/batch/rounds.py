@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import secrets
@@ -26,8 +27,9 @@ from noisesense.judging.calls import AwaitingAnswerError
 from noisesense.judging.protocol import Judgement
 from noisesense.scoring.records import Record
 from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.rows import BadRow, Column
+from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.running import run_blocking
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
@@ -266,12 +268,15 @@ class _Files:
 
     def __init__(self, target: Path, most_lines: int, most_bytes: int) -> None:
         self._target, self._most_lines, self._most_bytes = target, most_lines, most_bytes
-        self._parts: list[Path] = []
+        self._part, self._parts = f".{target.name[:40]}.", list[Path]()
         self._file: IO[bytes] | None = None
         self._lines = self._bytes = 0
         self._stack = ExitStack()
 
     def __enter__(self) -> _Files:
+        for left in self._target.parent.glob(f"{glob.escape(self._part)}*"):  # by a killed export
+            if len(left.name) == len(self._part) + 12 and _holds_requests(left):
+                left.unlink(missing_ok=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -284,8 +289,7 @@ class _Files:
         full = self._lines == self._most_lines or self._bytes + len(data) > self._most_bytes
         try:
             if self._file is None or (full and self._lines):
-                name = f".{self._target.name[:40]}.{secrets.token_hex(6)}"
-                part = self._target.with_name(name)
+                part = self._target.with_name(self._part + secrets.token_hex(6))
                 self._file = self._stack.enter_context(part.open("xb"))
                 self._parts.append(part)
                 self._lines = self._bytes = 0

@@ -276,7 +276,7 @@ class Gate:
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """The command as Typer takes it: each parameter that is a group stands for its options."""
     signature = inspect.signature(command, eval_str=True)
-    groups = {
+    groups: dict[str, type[Any]] = {
         name: each.annotation
         for name, each in signature.parameters.items()
         if is_dataclass(each.annotation)
@@ -458,8 +458,7 @@ class Reading:
     """Reads results files, names on stderr what cannot be read, and keeps the exit status."""
 
     def __init__(self, chosen: Choices | str | None = None) -> None:
-        named = chosen is None or isinstance(chosen, str)
-        self._choices = choices(chosen) if named else chosen
+        self._choices: Choices = chosen if isinstance(chosen, dict) else choices(chosen)
         self._errors = 0
 
     def results(self, path: Path) -> Iterator[Result]:

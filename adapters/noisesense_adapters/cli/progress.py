@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -82,6 +83,7 @@ class RunProgress:
         self._bar: Progress | None = None
         self.done = self.failed = self.chunks = 0
         self.usage = Usage()
+        self._failures: dict[str, int] = {}
         if self._console.is_terminal:
             self._bar = _TwoLines(
                 BarColumn(),
@@ -103,7 +105,10 @@ class RunProgress:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
-        hidden = self.failed - _SHOWN_FAILURES
+        alike = sum(times - 1 for times in self._failures.values())
+        if alike:
+            self.say(f"{alike:,} more failed like one of these")
+        hidden = self.failed - alike - min(len(self._failures), _SHOWN_FAILURES)
         if hidden > 0:
             self.say(f"{hidden:,} more failed")
 
@@ -119,9 +124,13 @@ class RunProgress:
         self._draw()
 
     def fail(self, error: NoiseSenseError | str) -> None:
-        """Count a failure, and name it if it is one of the first."""
+        """Count a failure, and name it if it is one of the first of its kind."""
         self.failed += 1
-        if self.failed <= _SHOWN_FAILURES:
+        kind = re.sub(r"\d+", "#", str(error))  # lines and rows differ, what is wrong does not
+        if kind in self._failures:
+            self._failures[kind] += 1
+        elif len(self._failures) < _SHOWN_FAILURES:
+            self._failures[kind] = 1
             self.say(f"failed: {error}")
 
     def _draw(self) -> None:

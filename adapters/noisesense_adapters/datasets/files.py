@@ -16,9 +16,10 @@ from typing import IO, Any, cast
 from noisesense.errors import InputError, NoiseSenseError, describe
 from noisesense.jsonl import parse_line
 from noisesense.utf8 import encodable
-from noisesense_adapters.datasets.rows import Raw, named
+from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.documents import as_object, read_json
 from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.given import named
 
 _OTHERS = {
     codecs.BOM_UTF32_LE: "UTF-32",

@@ -13,7 +13,8 @@ from noisesense.scoring.definitions import DefinitionName, check_definition
 from noisesense.scoring.results import Result, ResultLine
 from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.rows import BadRow, Column, Row
+from noisesense_adapters.datasets.rows import BadRow, Row
+from noisesense_adapters.toolbox.given import Column
 
 _FIRST_ROWS = 20
 

@@ -24,8 +24,9 @@ from noisesense_adapters.datasets.results import (
     scored_by,
     unscored,
 )
-from noisesense_adapters.datasets.rows import BadRow, Column, Row
+from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.write import check_output, results_file
+from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.running import run_blocking
 
 GIVE_UP = 20

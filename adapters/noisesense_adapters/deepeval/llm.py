@@ -75,9 +75,6 @@ class DeepEvalLLM:
         self.name: str = str(self._llm.get_model_name() or type(self._llm).__name__)
         self.identity = identity(model=self._llm)
 
-    def __repr__(self) -> str:
-        return f"DeepEvalLLM({self.name!r})"
-
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
         enforced = self._enforces_schema

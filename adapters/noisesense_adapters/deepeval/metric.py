@@ -16,25 +16,13 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase
 from deepeval.utils import get_or_create_event_loop
 
-from noisesense import (
-    DefinitionName,
-    Empty,
-    InputError,
-    Judge,
-    Judgement,
-    Mode,
-    NoiseSenseError,
-    ReplyError,
-    Score,
-    Undetermined,
-)
 from noisesense import score as score_verdicts
-from noisesense.errors import located
-from noisesense.judging.protocol import DetailedJudge
+from noisesense.errors import InputError, NoiseSenseError, ReplyError, located
+from noisesense.judging.protocol import DetailedJudge, Judge, Judgement
 from noisesense.judging.sharing import judge_once
-from noisesense.scoring.definitions import check_definition, check_mode
+from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.gate import check_limit
-from noisesense.scoring.scoring import check_empty, check_undetermined
+from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.deepeval.llm import judge_of
 from noisesense_adapters.deepeval.result import Measured, begin, outcome_of, reason_of, steps_of
 from noisesense_adapters.deepeval.sample import place_of, read_case
@@ -131,7 +119,6 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.include_reason, self.async_mode = include_reason, async_mode
         self.strict_mode, self.verbose_mode, self.flaky = strict_mode, verbose_mode, flaky
         self.share, self.store, self.judge_options = share, store, judge_options
-        self.evaluation_model = None  # known once it is made
 
     def measure(  # type: ignore[override]  # an undefined score is None
         self,

@@ -9,14 +9,12 @@ import weakref
 from collections.abc import Sequence
 from contextvars import ContextVar
 from functools import partial
-from types import MethodType
 from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
 from pydantic import BaseModel
-from ragas.cache import cacher
 from ragas.llms.base import (
     BaseRagasLLM,
     InstructorBaseRagasLLM,
@@ -25,12 +23,10 @@ from ragas.llms.base import (
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Choice, Usage
-from noisesense_adapters.langchain.llm import innermost
 from noisesense_adapters.toolbox.failures import call_model, completion_in
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
-    check_complete,
     read_completion,
     read_reply,
     read_word,
@@ -52,9 +48,8 @@ for _name in ("instructor", "instructor.v2.retry"):  # its words hold the prompt
 def check_llm(llm: object) -> None:
     """Raises `InputError` for an object that no ragas metric takes as its model."""
     if not isinstance(llm, (BaseRagasLLM, InstructorBaseRagasLLM, BaseLanguageModel)):
-        hint = "from ragas.llms import llm_factory; llm_factory('gpt-4o-mini', client=…)"
-        expected = "one of ragas' models or a LangChain model"
-        raise InputError(expected, type(llm).__name__, where="llm", hint=hint)
+        hint = "llm_factory('gpt-4o-mini', client=…) of ragas.llms, or judge=…"
+        raise InputError("one of ragas' models", type(llm).__name__, where="llm", hint=hint)
 
 
 class RagasLLM:
@@ -78,14 +73,13 @@ class RagasLLM:
 
     def __init__(self, llm: Any) -> None:
         check_llm(llm)
-        self._llm = _asking_once(llm) if hasattr(llm, "model_args") else llm
-        self.name = _name_of(llm)
-        self.identity = identity(model=llm)
+        self.name, self.identity = _name_of(llm), identity(model=llm)
+        if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
+            llm = copy.copy(llm)
+            llm.model_args = {**llm.model_args, "max_retries": 0}
+        self._llm = llm
         if not isinstance(llm, InstructorBaseRagasLLM):  # which gives objects only
             self.choose = self._choose
-
-    def __repr__(self) -> str:
-        return f"RagasLLM({self.name!r})"
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
@@ -114,25 +108,22 @@ class RagasLLM:
             return await read_completion(completion, schema)
         finally:
             _quiet.reset(token)
-        # instructor attaches the provider's own reply; ragas' cache does not keep it.
+        # instructor attaches the provider's own reply.
         raw = getattr(reply, "_raw_response", None)
         if hasattr(raw, "choices"):  # instructor takes a draft in a reply that is cut short
             return await read_completion(raw, schema)
-        cached = raw is None and getattr(self._llm, "cache", None) is not None
-        return reply, Usage(cached_calls=1) if cached else usage_of(raw)
+        return reply, usage_of(raw)
 
     async def _text(self, prompt: str) -> tuple[str, Usage]:
         value = StringPromptValue(text=prompt)
         generation, usage = _first(await _generated(self._llm, value, row_group.get()))
-        extra: Any = getattr(getattr(generation, "message", None), "additional_kwargs", None)
-        check_complete(usage, refusal=extra.get("refusal") if extra else None)
         return str(generation.text), usage
 
 
 async def _generated(llm: Any, prompt: StringPromptValue, callbacks: Any) -> LLMResult:
     if isinstance(llm, LangchainLLMWrapper):
-        blocking = partial(_blocking, llm, prompt, callbacks)
-        return await ask_either(partial(llm.generate, prompt, callbacks=callbacks), blocking)
+        call = partial(llm.generate, prompt, callbacks=callbacks)
+        return await ask_either(call, partial(_blocking, llm, prompt, callbacks))
     if isinstance(llm, BaseRagasLLM):
         return await llm.generate(prompt, callbacks=callbacks)
     return await ask_either(
@@ -179,25 +170,11 @@ def _first(result: LLMResult) -> tuple[Any, Usage]:
     if not result.generations or not result.generations[0]:
         raise ReplyError("the model gave no reply", reported)
     generation = result.generations[0][0]
-    message = getattr(generation, "message", None)
-    told = getattr(message, "usage_metadata", None)
-    return generation, usage_of(message) if told else reported
-
-
-def _asking_once(llm: Any) -> Any:
-    """A copy without instructor's re-prompting: three times, with the prompt and the bad reply."""
-    once = copy.copy(llm)
-    once.model_args = {**llm.model_args, "max_retries": 0}
-    if getattr(llm, "cache", None) is not None:
-        # ragas has wrapped the original's methods in the cache.
-        for name in ("generate", "agenerate"):
-            method = MethodType(getattr(once.__class__, name), once)
-            setattr(once, name, cacher(cache_backend=llm.cache)(method))
-    return once
+    message: Any = getattr(generation, "message", None)
+    return generation, usage_of(message) if getattr(message, "usage_metadata", None) else reported
 
 
 def _name_of(llm: Any) -> str:
     model = getattr(llm, "langchain_llm", None) or getattr(llm, "llm", None) or llm
-    model = next(iter(innermost(model)), model)
     names = (getattr(model, each, None) for each in ("model_name", "model", "model_id"))
     return next((each for each in names if isinstance(each, str)), "")

@@ -23,8 +23,6 @@ from noisesense_adapters.ragas.result import ScoredFloat, count_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
 from noisesense_adapters.toolbox.judges import check_judge, judge_over
 
-_PROMPTS = 'judge_options={"prompts": Prompts(…)} has the instructions that the model gets'
-
 
 class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
     """The share of claims that are wrong because of a retrieved chunk. **Lower is better.**
@@ -99,31 +97,27 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
                 mode, judge = _one("mode", mode, judge), None
             first, llm = None, _one("llm", first, llm)
         if focus is not None:
-            warnings.warn(
-                "focus= is deprecated, as in ragas: use mode=", DeprecationWarning, stacklevel=2
-            )
+            warnings.warn("focus= is deprecated: use mode=", DeprecationWarning, stacklevel=2)
         check_judge(judge, judge_options, llm=llm, store=store)
         self.mode: Mode = check_mode(_one("mode", first, mode, focus) or "relevant")
         self.definition: DefinitionName = check_definition(definition).name
         self.empty: Empty = check_empty(empty)
         self.undetermined: Undetermined = check_undetermined(undetermined)
         self.judge, self.share, self.store = judge, share, store
-        self.judge_options = dict(judge_options or {})
+        self.judge_options, self._run_options = dict(judge_options or {}), dict[str, Any]()
         # ragas sets its own model where there is none.
         self.llm: Any = llm if judge is None else judge
         self.output_type = MetricOutputType.CONTINUOUS
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
-        self._run_options: dict[str, Any] = {}
         if name == "noise_sensitivity" and definition != "ragas":
             name = f"{name}_{definition}"
         BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]
 
     def _no_prompts(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the judge's prompts are no prompts of ragas."""
-        raise InputError("an API of this metric", "ragas' prompts API", hint=_PROMPTS)
+        _refuse("ragas' prompts API")
 
-    get_prompts = set_prompts = save_prompts = load_prompts = _no_prompts
-    adapt_prompts = _no_prompts
+    get_prompts = set_prompts = adapt_prompts = save_prompts = load_prompts = _no_prompts
 
     def _validate_llm(self) -> None:
         """ragas' collections take only some models. Here those of ``evaluate()`` are as good."""
@@ -180,19 +174,18 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
 
     async def _scored(self, row: Mapping[str, Any]) -> ScoredFloat:
         """Translate, call, translate back."""
-        choices = self.definition, self.empty, self.undetermined
         # ragas gives all metrics of a row one object, new in each run: those share a judging.
         run = row_group.get() if row_trace(row_group.get()) else None
+        definition, empty, undetermined = self.definition, self.empty, self.undetermined
         with located(row_place(row, run)):
             sample, verdicts = read_row(row)
             if verdicts is None:
-                judge, metric = self._judge(), ("ragas", self.name, self.mode, *choices)
+                metric = ("ragas", self.name, self.mode, definition, empty, undetermined)
                 judgement = await judge_once(
-                    judge, sample, metric=metric, run=run, share=self.share
+                    self._judge(), sample, metric=metric, run=run, share=self.share
                 )
             else:
                 judgement = Judgement(verdicts)
-            definition, empty, undetermined = choices
             scored = score(
                 judgement.verdicts, definition=definition, empty=empty, undetermined=undetermined
             )
@@ -201,9 +194,6 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
     def _judge(self) -> Judge:
         if self.judge is not None:
             return self.judge
-        if self.llm is None:
-            hint = "NoiseSensitivity(llm=…), NoiseSensitivity(judge=…) or evaluate(…, llm=…)"
-            raise InputError("an llm or a judge", "neither", where=self.name, hint=hint)
         options = {**self._run_options, **self.judge_options}
         bridge = partial(RagasLLM, self.llm)
         return judge_over(self.llm, bridge, "ragas", store=self.store, options=options)
@@ -215,8 +205,9 @@ def _refuse(name: str) -> NoReturn:
         "max_retries": 'judge_options={"max_reasks": …} takes its place',
         "_required_columns": "evaluate(column_map=…) is for other columns",
     }
-    hint = _PROMPTS if "prompt" in name else instead.get(name, "see help(NoiseSensitivity)")
-    raise InputError("an argument of NoiseSensitivity", repr(name), hint=hint)
+    prompts = 'judge_options={"prompts": Prompts(…)} has what the model is told'
+    hint = prompts if "prompt" in name else instead.get(name, "see help(NoiseSensitivity)")
+    raise InputError("what NoiseSensitivity takes", repr(name), hint=hint)
 
 
 def _one(name: str, *given: Any) -> Any:

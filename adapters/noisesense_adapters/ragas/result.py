@@ -74,15 +74,14 @@ class ScoredFloat(float):
 
         Where ``shared``, the other mode's metric paid it; ``judgement.usage`` counts it once.
         """
-        judgement = self.judgement
         return {
             "mode": self.mode,
             "value": None if math.isnan(self) else float(self),
             "reason": self.reason,
             **self.score.to_dict(),
-            "usage": asdict(judgement.usage + judgement.paid),
-            "unanswered": judgement.unanswered,
-            "shared": judgement.shared,
+            "usage": asdict(self.judgement.usage + self.judgement.paid),
+            "unanswered": self.judgement.unanswered,
+            "shared": self.judgement.shared,
         }
 
 
@@ -104,8 +103,7 @@ class _OpenRows(BaseCallbackHandler):
         columns, self.columns = self.columns, {}
         lines = [line for each in columns.items() for line in _open_rows(*each)]
         if lines:
-            hint = "ragas' own mean leaves rows without a number out; use summarize(result)."
-            _log.warning(" ".join([*lines, hint]))
+            _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
 
 
 def count_row(value: ScoredFloat, column: str, group: Any) -> None:
@@ -122,8 +120,7 @@ def _open_rows(column: str, values: list[ScoredFloat]) -> Iterator[str]:
     for status in ("undetermined", "undefined"):
         rows = [value for value in values if value.status == status]
         if rows:
-            count = f"{len(rows)} of {len(values)} rows"
-            yield f"{column}: {count} {status}; the first: {rows[0].reason}"
+            yield f"{column}: {len(rows)} of {len(values)} rows {status}: {rows[0].reason}"
         if rows and status == "undetermined":
             mode = summarize_results(value.score for value in values).mode(rows[0].mode)
             low, high = (mode and mode.mean) or (0.0, 1.0)
@@ -155,10 +152,10 @@ def summarize(result: Any, *, name: str | None = None, **options: Any) -> Summar
     if len({*map(_metric, columns)}) != 1:
         got = ", ".join(sorted(found)) or "no score of ours"
         hint = "choose with name=…" if found else "a pandas column or a file keeps numbers alone"
-        expected = "the result of evaluate(), with one metric of ours"
-        raise InputError(expected, got, where="result", hint=hint)
-    of_ours = columns[-1]  # "relevant", if it is there; its scores have both modes
-    return summarize_results((_result(i, row[of_ours]) for i, row in enumerate(rows)), **options)
+        raise InputError("a result with one metric of ours", got, where="result", hint=hint)
+    # The column of the relevant mode, if it is there; its scores have both modes.
+    values = (row[columns[-1]] for row in rows)
+    return summarize_results((_result(*each) for each in enumerate(values)), **options)
 
 
 def _metric(column: str) -> str:
@@ -168,6 +165,5 @@ def _metric(column: str) -> str:
 def _result(row: int, value: Any) -> Result:
     if not isinstance(value, ScoredFloat):
         return Result(str(row), error="the row failed; ragas has logged why")
-    judgement = value.judgement
-    usage = judgement.usage + judgement.paid
-    return Result(str(row), value.score, unanswered=judgement.unanswered, usage=usage)
+    of = value.judgement
+    return Result(str(row), value.score, unanswered=of.unanswered, usage=of.usage + of.paid)

@@ -71,4 +71,4 @@ def row_place(row: Mapping[str, Any], group: Any = None) -> str:
     """The row as errors name it: by its number, if known, and its question or its response."""
     words = describe(row.get("user_input") or row.get("response"))
     trace = row_trace(group)
-    return f"row {words}" if trace is None else f"row {trace.metadata['row_index']} ({words})"
+    return f"row {trace.metadata['row_index']} ({words})" if trace else f"row {words}"

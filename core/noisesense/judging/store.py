@@ -150,11 +150,12 @@ class VerdictStore:
             if row is not None and row[1] is None and self._is_held(key, *row[2:4]):
                 return False
             _put(connection, key, None, self._owner, "", "", Usage())
+            self._held.add(key)  # before another thread can look
             return True
 
         mine = await self._soon(claimed)
         if mine:
-            self._hold(key)
+            self._start_renewing()
         return mine
 
     async def put(self, key: str, reply: str, model: str, version: str, usage: Usage) -> None:
@@ -165,15 +166,18 @@ class VerdictStore:
 
     def release(self, key: str) -> None:
         """The claim ends without a reply. If that cannot be written, it runs out."""
-        self._held.discard(key)
-        with suppress(StoreError):
-            self._patiently(
-                lambda connection: connection.execute(
-                    "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL",
-                    (key, self._owner),
-                ),
-                seconds=1.0,
+
+        def released(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL",
+                (key, self._owner),
             )
+            self._held.discard(key)  # before another thread can claim it
+
+        try:
+            self._patiently(released, seconds=1.0)
+        except StoreError:
+            self._held.discard(key)
 
     def _is_held(self, key: str, owner: object, beat: object) -> bool:
         if owner == self._owner:
@@ -192,14 +196,25 @@ class VerdictStore:
         del self._seen[key]
         return False
 
-    def _hold(self, key: str) -> None:
+    def _start_renewing(self) -> None:
         with self._lock, suppress(RuntimeError):  # no more threads, as the process is ending
-            self._held.add(key)
             if self._renewer is None:
                 self._renewer = threading.Thread(
-                    target=_renew, args=(weakref.ref(self), self._owner), daemon=True
+                    target=self._renew_while_held,
+                    args=(weakref.ref(self), self._owner),
+                    daemon=True,
                 )
                 self._renewer.start()
+
+    @staticmethod
+    def _renew_while_held(store: weakref.ref[VerdictStore], owner: str) -> None:
+        """One thread while a store's calls are being made; a store that nobody uses may go."""
+        while True:
+            time.sleep(_RENEW_SECONDS)
+            living = store()
+            if living is None or living._owner != owner or not living._renew():
+                return
+            del living
 
     def _renew(self) -> bool:
         """Show that the calls are still being made; False if there are none."""
@@ -510,16 +525,6 @@ _HINTS = {
     "unable to open": "check that its folder exists and can be written",
     "disk I/O": "check that the file is still there, and that the disk is a local one",
 }
-
-
-def _renew(store: weakref.ref[VerdictStore], owner: str) -> None:
-    """One thread while a store's calls are being made; a store that nobody uses may go."""
-    while True:
-        time.sleep(_RENEW_SECONDS)
-        living = store()
-        if living is None or living._owner != owner or not living._renew():
-            return
-        del living
 
 
 def _usage(names: list[str], totals: list[float], cost: float | None) -> Usage:
