@@ -41,8 +41,8 @@ def test_documented_figures_in_each_format(kind: str, tmp_path: Path, capsys: Ca
     assert (done.status, json.loads(done.out)["samples"]) == (0, 6)
     found = json.loads(done.out)
     # 1/2, 0, 1/3, 1/3, 0, 0 and 0, 1/2, 0, 0, 1/2, 1/3.
-    assert found["relevant"]["mean"] == pytest.approx(7 / 36, abs=1e-12)
-    assert found["irrelevant"]["mean"] == pytest.approx(2 / 9, abs=1e-12)
+    assert found["relevant"]["mean"]["value"] == pytest.approx(7 / 36, abs=1e-12)
+    assert found["irrelevant"]["mean"]["value"] == pytest.approx(2 / 9, abs=1e-12)
 
 
 @pytest.mark.parametrize("definition", ["ragas", "paper", "promptfoo", "validmind"])

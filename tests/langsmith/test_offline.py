@@ -1,81 +1,64 @@
-"""The page's settings send nothing; without them LangSmith's client sends traces."""
+"""The page's example sends nothing, although a key is set and the service is there."""
 
 from __future__ import annotations
 
-import datetime
+import os
+import subprocess
+import sys
 import threading
-import uuid
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from pathlib import Path
 
-import pytest
-
-from noisesense import Sample
-from noisesense.testing import TableJudge, random_pair
-from noisesense_adapters.langsmith import noise_sensitivity
-from support.experiments import outputs
-from support.pages import page_named
-
-CLIENT = "Client(info={})"
+PAGE = Path(__file__).parents[2] / "adapters/noisesense_adapters/langsmith/README.md"
+_PATHS = os.pathsep.join(str(PAGE.parents[2].parent / name) for name in ("core", "adapters"))
 
 
-def examples(samples: list[Sample]) -> list[Any]:
-    from langsmith.schemas import Example
+class _Service(BaseHTTPRequestHandler):
+    seen: list[str]
 
-    now = datetime.datetime.now(datetime.timezone.utc)
-    return [
-        Example(
-            id=uuid.uuid4(),
-            dataset_id=uuid.uuid4(),
-            created_at=now,
-            inputs={"question": sample.user_input},
-            outputs={"answer": sample.reference},
-        )
-        for sample in samples
-    ]
+    def _reply(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length") or 0))
+        self.seen.append(f"{self.command} {self.path}")
+        self.send_response(200)
+        self.send_header("content-length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    do_GET = do_POST = do_PATCH = _reply  # noqa: N815 - the base class calls them so
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
-@pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def _requests(code: str, folder: Path) -> list[str]:
     seen: list[str] = []
+    handler = type("Service", (_Service,), {"seen": seen})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        environment = {
+            **os.environ,
+            "PYTHONPATH": _PATHS,
+            "LANGSMITH_API_KEY": "k",
+            "LANGSMITH_TRACING": "true",
+            "LANGSMITH_ENDPOINT": address,
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("0.5\n0.0\n")
+    return seen
 
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            seen.append(f"{self.command} {self.path}")
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"{}")
 
-        do_GET = do_POST = do_PATCH = answer  # noqa: N815
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("LANGSMITH_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    yield seen
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
-def test_the_pages_client_sends_nothing(requests: list[str]) -> None:
-    from langsmith import Client, evaluate
-
-    assert CLIENT in page_named("langsmith").read_text("utf-8")
-    pair = random_pair(1)
-    client = Client(info={})
-
-    def application(inputs: dict[str, Any]) -> dict[str, Any]:
-        return outputs(pair[0])
-
-    evaluators: list[Any] = [noise_sensitivity(judge=TableJudge([pair]))]
-    data = examples([pair[0]])
-    rows = evaluate(
-        application, data=data, evaluators=evaluators, upload_results=False, client=client
-    )
-    assert len(list(rows)) == 1
-    client.flush()
-    assert requests == []
+def test_the_pages_example_sends_nothing(tmp_path: Path) -> None:
+    code = PAGE.read_text("utf-8").split("```python\n")[1].split("```")[0]
+    assert _requests(code, tmp_path) == []
+    # The service is there to be seen: without one of the page's settings it is asked.
+    assert _requests(code.replace("    client=Client(info={}),\n", ""), tmp_path) == ["GET /info"]

@@ -52,7 +52,7 @@ def test_the_figures_are_the_cores() -> None:
     assert summarize(result) == summarize(result.scores) == expected
     assert expected.relevant is not None
     assert expected.relevant.undetermined > 3
-    low, high = expected.relevant.bounds or (0, 0)
+    low, high = expected.relevant.mean or (0, 0)
     assert low < high
     # One column will do: its scores have both modes.
     one = evaluated(SAMPLES, [NoiseSensitivity(judge=CountingJudge(PAIRS))])
@@ -79,8 +79,9 @@ def test_by_hand() -> None:
     judge = CountingJudge(zip(samples, given, strict=True))
     found = summarize(evaluated(samples, _both(judge)))
     assert found.relevant is not None
-    assert found.relevant.bounds == (0.25, 0.5)
-    assert found.relevant.mean is None
+    assert tuple(found.relevant.mean or ()) == (0.25, 0.5)
+    assert found.relevant.mean is not None
+    assert found.relevant.mean.value is None
     assert (found.relevant.determined, found.relevant.undetermined) == (1, 1)
     assert (found.samples, found.scored, found.empty, found.failed) == (3, 3, 1, 0)
 

@@ -145,7 +145,9 @@ def test_a_summary_takes_each_result_once() -> None:
     judge.incorrect = 3
     evaluate(rows, row("a"), row("b"))
     # 3/4, 1/4 (the same row, twice in the run) and 3/4.
-    assert rows.summary([row("a"), row("a"), row("b")]).relevant.mean == pytest.approx(7 / 12)
+    assert rows.summary([row("a"), row("a"), row("b")]).relevant.mean.value == pytest.approx(
+        7 / 12
+    )
     again = rows.summary([row("a")])
     assert (again.samples, again.failed) == (1, 1)
 
@@ -157,7 +159,7 @@ def test_what_a_run_that_broke_off_left_behind_is_not_used() -> None:
     evaluate(rows, row("a"))  # its run ends before its summary
     judge.incorrect = 1
     evaluate(rows, row("a"))
-    assert rows.summary([row("a")]).relevant.mean == 0.25
+    assert rows.summary([row("a")]).relevant.mean.value == 0.25
 
 
 def test_a_summary_needs_an_evaluator_of_ours() -> None:
