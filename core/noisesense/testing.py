@@ -448,7 +448,7 @@ class BridgeTests:
             '{"words": ["one"]} or {"words": ["two"]}',
         ):
             try:
-                read, _ = self._generate(lambda _, text=text: text)
+                read, _ = self._generate(_always(text))
             except ReplyError:
                 continue
             raise AssertionError(f"{text!r} is read as {read!r}")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PYDANTIC = {"pydantic", "pydantic_core"}
+PYDANTIC = {"pydantic", "pydantic_core", "typing_extensions"}  # the last two come with the first
 
 # What the adapters may import beside pydantic, the core and each other. One folder is one
 # framework's; what is not here may import nothing more.

@@ -25,6 +25,7 @@ from noisesense import (
     Judgement,
     Matrices,
     Partition,
+    Range,
     RecordedJudge,
     ReferenceClaim,
     ResponseClaim,
@@ -82,7 +83,7 @@ def test_scores() -> None:
     assert_type(result.relevant, float | None)
     assert_type(result.irrelevant, float | None)
     assert_type(result.value("relevant"), float | None)
-    assert_type(result.bounds("irrelevant"), tuple[float, float] | None)
+    assert_type(result.bounds("irrelevant"), Range | None)
     assert_type(result.counts("relevant"), Counts | None)
     assert_type(result.partition, Partition)
     assert_type(result.partition.hallucination, int)

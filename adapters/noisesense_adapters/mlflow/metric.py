@@ -84,7 +84,7 @@ class NoiseSensitivity(Scorer):
         rows = RowEvaluator(USUAL, bridge, **arguments)
         own = {"aggregations": aggregations, "description": description, "timeout": timeout}
         fields: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
-        fields |= {name: arguments[name] for name in _FIELDS if name in arguments}
+        fields |= {name: value for name, value in arguments.items() if name in _FIELDS}
         super().__init__(name=name or _NAME + suffix(rows.definition), **fields)
         self._rows = rows
 

@@ -160,7 +160,8 @@ class LLMJudge(PlannedJudge):
                 self._prompts.decomposition(text, question, attempt=n)
                 for n in range(attempt, attempt + 1 if empty else most)
             ]
-            call = ModelCall(prompts, Claims, partial(_claims, text), attempt=attempt)
+            read: Callable[[Claims], list[str] | None] = partial(_claims, text)
+            call = ModelCall(prompts, Claims, read, attempt=attempt)
             claims, at = await self._calls.ask(run, call)
             if claims or (claims is not None and empty):
                 return claims
@@ -238,8 +239,9 @@ class LLMJudge(PlannedJudge):
         prompts = [
             self._prompts.single(text, claim, form=form, attempt=n) for n in range(self._most)
         ]
+        read: Callable[[ChosenAnswer], Finding | None] = _answer
         for attempt in range(self._most):
-            call = ModelCall(prompts[attempt:], ChosenAnswer, _answer, vote, attempt)
+            call = ModelCall(prompts[attempt:], ChosenAnswer, read, vote, attempt)
             found, _ = await self._calls.ask(run, call)
             if found is not None:
                 return {number: found}
