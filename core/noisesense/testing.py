@@ -415,6 +415,10 @@ TEXTS = {
 """The texts beside what was retrieved, in `AdapterTests.retrieved`; they take the row's number."""
 
 
+def _always(text: str) -> Callable[[str], str]:
+    return lambda _: text
+
+
 class BridgeTests:
     """Tests of a `StructuredLLM` over a host's model object; `bridge` makes one."""
 

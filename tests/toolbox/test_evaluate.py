@@ -145,7 +145,9 @@ def test_a_summary_takes_each_result_once() -> None:
     judge.incorrect = 3
     evaluate(rows, row("a"), row("b"))
     # 3/4, 1/4 (the same row, twice in the run) and 3/4.
-    assert rows.summary([row("a"), row("a"), row("b")]).relevant.mean.value == pytest.approx(7 / 12)
+    assert rows.summary([row("a"), row("a"), row("b")]).relevant.mean.value == pytest.approx(
+        7 / 12
+    )
     again = rows.summary([row("a")])
     assert (again.samples, again.failed) == (1, 1)
 

@@ -277,7 +277,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """The command as Typer takes it: each parameter that is a group stands for its options."""
     signature = inspect.signature(command, eval_str=True)
     kinds: dict[str, Any] = {name: each.annotation for name, each in signature.parameters.items()}
-    groups = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}
     parameters: list[inspect.Parameter] = []
     for name, each in signature.parameters.items():
         if name not in groups:

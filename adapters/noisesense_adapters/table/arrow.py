@@ -18,8 +18,9 @@ from noisesense.verdicts.light import light_recorded
 from noisesense_adapters.datasets.files import jsonl_row
 from noisesense_adapters.datasets.read import read_result_line, row_of
 from noisesense_adapters.datasets.results import Choices, choices, result_of
-from noisesense_adapters.datasets.rows import Raw, without_nulls
+from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.given import without_nulls
 
 with needs_extra("table", "pyarrow", "narwhals"):
     pa: Any = import_module("pyarrow")
