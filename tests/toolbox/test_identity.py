@@ -16,7 +16,7 @@ from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from pydantic import SecretStr
 
-from noisesense import InputError, LLMJudge, VerdictStore, score
+from noisesense import LLMJudge, VerdictStore, score
 from noisesense.judging.protocol import StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
