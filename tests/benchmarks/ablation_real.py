@@ -1,7 +1,7 @@
 """A real generator, wrong chunks planted on purpose: what did they do?
 
-Thirty-two invented things, so that no model knows them: each has a right chunk and, unless
-``--clean`` says otherwise, a wrong one that names another year. A real model answers from both;
+Thirty-two invented things, so that no model knows them: each has a right chunk and a wrong one
+that names another year. A real model answers from both;
 `noisesense.ablation` then lets it answer again. The judge reads years, which are exact here: a
 response claims each year that it names, and a text entails a year that it names. So every figure
 is the generator's doing.
@@ -29,6 +29,7 @@ from noisesense import Result, Sample, Verdicts, score  # noqa: E402
 from noisesense.ablation import Ablation, ablate  # noqa: E402
 from noisesense.judging.protocol import Entailment, Usage  # noqa: E402
 from noisesense.verdicts.sample import Chunk  # noqa: E402
+from noisesense_adapters.report.growth import write_growth  # noqa: E402
 
 NAMES = [
     start + end
@@ -168,6 +169,7 @@ def main() -> None:
     parser.add_argument(
         "--answers", help="keeps the answers, so that a run that was killed goes on"
     )
+    parser.add_argument("--png", help="writes the plot of noise against distractors")
     options = parser.parse_args()
     generator = Generator(options.base_url.rstrip("/"), options.model, options.temperature)
     results, found = asyncio.run(run(generator, options.seed, options.answers))
@@ -175,6 +177,8 @@ def main() -> None:
         f"{len(results)} samples, {generator.calls} generations, temperature {options.temperature}"
     )
     print(*found.sentences, sep="\n")
+    if options.png:
+        write_growth(found, options.png)
     print("\nvariant        samples  noise")
     for name, each in found.noise.items():
         span = (

@@ -107,12 +107,13 @@ def check_summary(found: list[Judged], cases: list[Case]) -> None:
         ends = [sum(each.bounds[end] for each in expected) / len(cases) for end in (0, 1)]
         assert ends[0] <= truth <= ends[1]
         got = getattr(summary, mode)
-        assert got.bounds == pytest.approx(tuple(ends), abs=1e-12)
+        assert got.mean is not None
+        assert tuple(got.mean) == pytest.approx(tuple(ends), abs=1e-12)
         if any(each.value is None for each in expected):
-            assert got.mean is None or got.bounds[0] == got.bounds[1]
+            assert got.mean.value is None or got.mean.low == got.mean.high
             assert "undetermined" in str(summary)
         else:
-            assert got.mean == pytest.approx(truth, abs=1e-12)
+            assert got.mean.value == pytest.approx(truth, abs=1e-12)
 
 
 def answer(prompt: str) -> str | Exception:
