@@ -25,6 +25,7 @@ import unittest
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -278,7 +279,7 @@ class AdapterTests:
         tables = [[_all_from(sample, correct) for sample in samples] for correct in (False, True)]
         judges = [_MeetingJudge(table, both) for table in tables]
         with ThreadPoolExecutor(2) as threads:
-            runs = list(threads.map(lambda judge: self.run(samples, judge), judges))
+            runs = list(threads.map(partial(self.run, samples), judges))
         for run, table in zip(runs, tables, strict=True):
             for (_, verdicts), row in zip(table, run.rows, strict=True):
                 _expect_score(row, score(verdicts))

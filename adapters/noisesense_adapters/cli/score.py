@@ -140,6 +140,7 @@ def score(
     # What reads the results again reads them from a file.
     needs_file = out is None and (pictures or ragchecker or repeats > 1)
     aggregates = agreed = None
+    chunks = 0
     with scratch_folder() if needs_file else nullcontext() as scratch:
         results = out if scratch is None else scratch / "results.jsonl"
         paths = [results] if repeats == 1 or results is None else _numbered(results, repeats)
@@ -168,6 +169,7 @@ def score(
             if reason := getattr(model, "form_reason", ""):
                 progress.say(reason)
             summaries.append(summary)
+            chunks = progress.chunks
         if repeats > 1:
             agreed = stability((results_of(path) for path in paths if path), limit=gate.fail_above)
         elif results is not None:
@@ -183,7 +185,7 @@ def score(
         if agreed is not None:
             show_stability(console(), agreed)
         else:
-            show_summary(console(), dataset.name, summaries[0], aggregates, progress.chunks)
+            show_summary(console(), dataset.name, summaries[0], aggregates, chunks)
         written = [f"wrote {path}" for path in (*(paths if out else ()), report, png) if path]
         show_lines(console(), *([""] if written else []), *written)
     statuses = [options.SOME_FAILED if each.failed else 0 for each in summaries]

@@ -160,7 +160,7 @@ def score_dataset(
         raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
     errors.check_whole(concurrency, 1, "concurrency")
     chosen, tally = choices(definition, empty, undetermined), Tally()
-    said = on_done or (lambda _: None)
+    said: OnDone = on_done or (lambda _: None)
     target = None if out is None else check_output(as_path(out), as_path(path))
     with ExitStack() as stack:
         write: OnDone = lambda _: None  # noqa: E731

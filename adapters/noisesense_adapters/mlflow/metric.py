@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from pydantic import PrivateAttr
 from typing_extensions import Unpack
@@ -27,7 +27,7 @@ from noisesense_adapters.toolbox.running import run_blocking
 
 with needs_extra("mlflow"):
     from mlflow import search_traces
-    from mlflow.entities import AssessmentSource, Feedback
+    from mlflow.entities import AssessmentSource, Feedback, Trace
     from mlflow.genai.judges.utils import get_default_model
     from mlflow.genai.scorers import Scorer
 
@@ -153,7 +153,7 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
         InputError: the run has no feedback of that scorer.
     """
     results: list[Result] = []
-    for trace in search_traces(run_id=run_id, return_type="list"):
+    for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
         for assessment in trace.info.assessments or ():
             metadata: Mapping[str, str] = assessment.metadata or {}
             if assessment.name == name and assessment.error is not None:

@@ -238,7 +238,8 @@ def tally_table(scores: Any, *, definition: DefinitionName | None = None) -> Tal
         got = f"none called {missing[0]!r}"
         raise InputError("the columns of scores", got, where="tally_table", hint=hint)
     named = {name for name in table["definition"].unique().to_pylist() if name}
-    named |= {said.decode() for said in [(table.schema.metadata or {}).get(_DEFINITION)] if said}
+    metadata: dict[bytes, bytes] = table.schema.metadata or {}
+    named |= {said.decode() for said in [metadata.get(_DEFINITION)] if said}
     wanted = ({definition} if definition else named) or {"ragas"}
     if len(named | wanted) != 1:
         got = " and ".join(sorted(map(repr, named | wanted)))

@@ -177,7 +177,7 @@ class RowEvaluator:
         self.definition: DefinitionName = arguments.get("definition", "ragas")
         self.modes = check_modes(arguments.get("mode", "both"), self.definition)
         self.empty: Empty = check_empty(arguments.get("empty", "undefined"))
-        self.undetermined = check_undetermined(arguments.get("undetermined", "none"))
+        self.undetermined: Undetermined = check_undetermined(arguments.get("undetermined", "none"))
         self.places = Places(
             usual,
             {

@@ -138,7 +138,7 @@ def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
     if needed == CLAIMS:
         moved = [(c.unit, e["again"].minus(e["without"])) for c, _, e in claims]
         effect = _estimate(moved, -1.0)
-    counts = sorted(filter(None, map(distractors, filter(None, answered - CLAIMS))))
+    counts = sorted(count for each in answered - CLAIMS if each and (count := distractors(each)))
     noise = {
         name: found
         for name in ("", "relevant-only", *(f"plus-{count}" for count in counts))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 S = TypeVar("S", bound=BaseModel)
 A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 
 _FORM = 3
 """Part of every key; raised when a stored reply could no longer be read."""
@@ -151,7 +152,7 @@ class SampleRun:
 
 
 @dataclass(frozen=True)
-class ModelCall(Generic[S, A]):
+class ModelCall(Generic[S, A_co]):
     """One call to be made.
 
     Attributes:
@@ -164,7 +165,7 @@ class ModelCall(Generic[S, A]):
 
     prompts: Sequence[str]
     schema: type[S]
-    read: Callable[[S], A | None]
+    read: Callable[[S], A_co | None]
     vote: int = 0
     attempt: int = 0
 

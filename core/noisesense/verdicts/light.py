@@ -78,7 +78,7 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
         if not line.strip():
             continue
         try:
-            data = json.loads(line.decode())
+            data: dict[str, Any] = json.loads(line.decode())
         except (ValueError, RecursionError):
             return None
         pair = light_recorded(data) if type(data) is dict and len(data) == 2 else None
@@ -110,32 +110,36 @@ def light_sample(data: Any) -> LightSample | None:
         return None
 
 
-def _sample(data: Any) -> LightSample:
+# From here on, parameters have the type that is expected; whether they are of it is checked first.
+
+
+def _sample(data: dict[str, Any]) -> LightSample:
     _check(type(data) is dict and len(data) in (3, 4))
-    user_input, response, reference = (
-        data.get(name, "" if name == "user_input" else None)
-        for name in ("user_input", "response", "reference")
-    )
+    user_input: Any = data.get("user_input", "")
+    response: Any = data.get("response")
+    reference: Any = data.get("reference")
     _check(len(data) == 3 + ("user_input" in data) and "retrieved_contexts" in data)
     _check(type(user_input) is type(response) is type(reference) is str)
     _check(response.strip() and reference.strip())
     return LightSample(user_input, response, reference, _contexts(data["retrieved_contexts"]))
 
 
-def _contexts(data: Any) -> tuple[LightChunk, ...]:
+def _contexts(data: list[Any]) -> tuple[LightChunk, ...]:
     chunks = _chunks(data)
     # Nothing retrieved, as in a `noisesense.Sample`.
     return chunks if any(chunk.text.strip() for chunk in chunks) else ()
 
 
 def _verdicts(data: Any) -> LightVerdicts:
-    _check(type(data) is dict and "response_claims" in data)
-    others = data.get("reference_claims", ())
-    own = data.get("chunks")
-    _check(len(data) == 1 + ("reference_claims" in data) + ("chunks" in data))
+    fields: dict[str, Any] = data
+    _check(type(fields) is dict and "response_claims" in fields)
+    claims: list[Any] = fields["response_claims"]
+    others: list[Any] | tuple[()] = fields.get("reference_claims", ())
+    own = fields.get("chunks")
+    _check(len(fields) == 1 + ("reference_claims" in fields) + ("chunks" in fields))
     chunks = None if own is None else _chunks(own)
-    _check(type(data["response_claims"]) is list and (others == () or type(others) is list))
-    response = tuple(_response_claim(claim) for claim in data["response_claims"])
+    _check(type(claims) is list and (others == () or type(others) is list))
+    response = tuple(_response_claim(claim) for claim in claims)
     verdicts = LightVerdicts(response, tuple(_claim(claim) for claim in others), chunks)
     if chunks is not None:
         _check(_last(verdicts) < len(chunks))
@@ -173,14 +177,14 @@ def _merged(own: LightChunk, context: LightChunk) -> LightChunk:
     return LightChunk(*chunk)
 
 
-def _response_claim(data: Any) -> LightClaim:
+def _response_claim(data: dict[str, Any]) -> LightClaim:
     correct = data.get("correct", "") if type(data) is dict else ""
     if correct is not None and type(correct) is not bool:
         raise _NotPlainError
     return _claim(data, 3, correct)
 
 
-def _claim(data: Any, fields: int = 2, correct: bool | None = None) -> LightClaim:
+def _claim(data: dict[str, Any], fields: int = 2, correct: bool | None = None) -> LightClaim:
     if type(data) is not dict:
         raise _NotPlainError
     text, yes, maybe = data.get("text"), data.get("entailed_by"), data.get("undetermined", _NONE)
@@ -195,12 +199,12 @@ def _claim(data: Any, fields: int = 2, correct: bool | None = None) -> LightClai
     return LightClaim(text, yes, maybe, correct)
 
 
-def _chunks(data: Any) -> tuple[LightChunk, ...]:
+def _chunks(data: list[Any]) -> tuple[LightChunk, ...]:
     _check(type(data) is list)
     return tuple(map(_chunk, data))
 
 
-def _chunk(data: Any) -> LightChunk:
+def _chunk(data: dict[str, Any] | str) -> LightChunk:
     if type(data) is str:
         return LightChunk(data)
     if type(data) is not dict or type(text := data.get("text")) is not str:
@@ -213,7 +217,7 @@ def _chunk(data: Any) -> LightChunk:
     return LightChunk(text, label, name)
 
 
-def _positions(listed: Any) -> tuple[int, ...]:
+def _positions(listed: list[Any] | None) -> tuple[int, ...]:
     if type(listed) is not list:
         raise _NotPlainError
     if not listed:
