@@ -16,8 +16,8 @@ from support.command_here import run_here
 
 COMMANDS = (
     *("demo", "schema", "promptfoo-init", "store", "batch"),
-    *("score", "compare", "offenders", "export-labels", "agreement", "sensitivity"),
-    *("stability", "trust", "import-labels"),
+    *("score", "compare", "offenders", "export-labels", "trust", "sensitivity"),
+    *("stability", "ablation", "import-labels"),
 )
 
 

@@ -1,4 +1,4 @@
-"""``noisesense import-labels``; ``export-labels`` and back through ``agreement``."""
+"""``noisesense import-labels``; ``export-labels`` and back through ``trust``."""
 
 from __future__ import annotations
 
@@ -144,19 +144,20 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     write_results(judged, [result(name) for name in "abc"])
     run_here(capsys, "export-labels", judged, sheet)
     fill(sheet, lambda row: "yes" if (row["kind"], row["sample"]) == ("correct", "b") else "")
-    done = run_here(capsys, "agreement", judged, sheet, "--json")
+    done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
     assert done.status == 0
-    found = json.loads(done.out)
-    assert (found["samples"], found["only_judge"]) == (1, 2)
+    (found,) = json.loads(done.out)["judges"]
+    assert found["samples"] == 1
     # both yes, missed, false yes, both no, judge open, people open
     assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0]
     assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4]
-    # Two correct claims: no noise, whatever the chunks say. The judge saw one of two.
-    assert found["errors"]["irrelevant"]["bias"] == 0.5
-    shown = run_here(capsys, "agreement", judged, sheet)
-    line = next(each for each in shown.out.splitlines() if each.startswith("reference entails"))
-    assert line.split()[-3:] == ["0.5000", "0.0000", "-"]  # accuracy, kappa, no interval of one
-    assert "judge's errors" in shown.out
+    correct = found["cells"]["correct"]
+    assert (correct["accuracy"], correct["kappa"], correct["kappa_interval"]) == (0.5, 0.0, None)
+    shown = run_here(capsys, "trust", "--on", sheet, "--for", judged)
+    line = next(each for each in shown.out.splitlines() if "claim in reference" in each)
+    # labels, no answer, false yes and its interval, false no and its, kappa and its: one sample
+    # has no interval.
+    assert line.split()[-8:] == ["2", "0", "-", "-", "50.0%", "-", "0.000", "-"]
 
 
 def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
@@ -177,7 +178,7 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
         writer = csv.DictWriter(file, [*rows[0]])
         writer.writeheader()
         writer.writerows(rows)
-    done = run_here(capsys, "agreement", judged, sheet, "--json")
+    done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
     assert done.status == 3
     said = done.err.splitlines()
     for line, words in {
@@ -191,7 +192,7 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     }.items():
         assert any(f"labels.csv, line {line}, {words}" in each for each in said), (line, said)
     # Both labels of row 2 stay open: one was no label, the other two contradict each other.
-    assert list(json.loads(done.out)["cells"]["correct"]["counts"].values())[5] == 2
+    assert json.loads(done.out)["judges"][0]["cells"]["correct"]["counts"]["human_open"] == 2
 
 
 def test_a_sheet_without_a_column(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
         ["compare", "{a}", "{b}"],
         ["compare", "{a}", "{b}", "--json"],
         ["offenders", "{a}"],
-        ["agreement", "{a}", "{b}"],
+        ["trust", "--on", "{a}", "--for", "{b}"],
         ["sensitivity", "{b}"],
         ["store", "show", "{folder}/none\x1b[31m"],
         ["demo", "--save", "{folder}/d\x1b[31m.jsonl"],
@@ -81,7 +81,7 @@ def test_no_command_sends_what_a_terminal_obeys(
         # The line that the id tries to forge.
         assert not any(each.startswith("error: all is well") for each in text.splitlines())
     # Neither shows a name or a text.
-    silent = command[0] in ("agreement", "sensitivity") or "--json" in command
+    silent = command[0] in ("trust", "sensitivity") or "--json" in command
     assert silent or "\\x1b" in done.out + done.err
 
 

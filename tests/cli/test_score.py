@@ -77,7 +77,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "",
         "                              relevant        irrelevant",
         "mean                            0.2500            0.0000",
-        "  95% interval        0.0351 to 0.7405  0.0000 to 0.6694",
+        "  95% interval        0.0077 to 0.8136  0.0000 to 0.7652",
         "standard deviation              0.3536            0.0000",
         "minimum                         0.0000            0.0000",
         "5% quantile                     0.0250            0.0000",
@@ -90,18 +90,14 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "samples undetermined                 0                 0",
         "samples undefined                    0                 0",
         "mean over all claims            0.3333            0.0000",
-        "  95% interval        0.0509 to 0.7652  0.0000 to 0.6809",
+        "  95% interval        0.0127 to 0.8363  0.0000 to 0.7466",
         "",
         "3 response claims: correct 66.7%, relevant noise 33.3%, irrelevant noise 0.0%, "
         "hallucination 0.0%, undetermined 0.0%",
-        "sign of high risk, relevant: high scores: yes (share of samples at 0.5 up 0.5, "
-        "threshold 0.1)",
-        "sign of high risk, relevant: high standard deviation: yes (standard deviation 0.354, "
-        "threshold 0.25)",
         "",
         f"wrote {tmp_path / 'out.jsonl'}",
     ]
-    assert "note: relevant: 2 samples; below 30 an interval means little." in done.err
+    assert "note: relevant: 2 samples only; read the interval, not the mean." in done.err
 
 
 @pytest.mark.parametrize("option", ["--report", "--png"])
@@ -218,7 +214,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no such choice": (("texts.jsonl", "--empty", "nan"), ("'undefined'", "'nan'")),
     "no such mode": (("texts.jsonl", "--mode", "both"), ("'relevant'", "'both'")),
     "no such limit": (("texts.jsonl", "--fail-above", "20"), ("--fail-above", "20.0")),
-    "a store that is not there": (("texts.jsonl", "--store", "s.db"), ("no such file",)),
+    "a store without a judge": (("texts.jsonl", "--store", "s.db"), ("--judge", "--store")),
     "other aggregates": (
         ("texts.jsonl", "--ragchecker-aggregates", "--definition", "paper"),
         ("--ragchecker-aggregates", "'paper'"),
@@ -321,7 +317,7 @@ def test_a_mode_that_is_open_beside_one_that_is_not(
     shown = {label: tuple(figures) for label, *figures in lines}
     figures = ("0.0000 to 1.0000", "0.0000") if label else ("0.0000", "0.0000 to 1.0000")
     assert (shown["mean"], shown["5% quantile"], shown["median"]) == (figures,) * 3
-    ends = ("undetermined", "0.0000")
+    ends = ("0.0000 to 1.0000", "0.0000")
     assert shown["minimum"] == shown["maximum"] == (ends if label else ends[::-1])
 
 

@@ -181,7 +181,7 @@ def test_verdicts_without_texts_are_scored_but_not_judged(tmp_path: Path) -> Non
     data = write_jsonl(tmp_path / "data.jsonl", [{"id": "a", "verdicts": verdicts}])
     summary = score_dataset(data)
     assert summary.relevant is not None
-    assert summary.relevant.mean == 0.5
+    assert summary.relevant.mean.value == 0.5
     assert score_dataset(data, judge=Scripted()).failed == 1
 
 

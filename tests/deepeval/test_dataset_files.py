@@ -43,7 +43,7 @@ def test_saved_datasets(kind: Literal["json", "csv", "jsonl"], tmp_path: Path) -
     assert (summary.scored, summary.failed) == (len(EXAMPLES), 0)
     assert summary.relevant is not None
     # 0.5, 0, 1/3, 1/3 and twice 0.
-    assert summary.relevant.mean == pytest.approx(7 / 36, abs=1e-12)
+    assert summary.relevant.mean.value == pytest.approx(7 / 36, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["json", "csv", "jsonl"])

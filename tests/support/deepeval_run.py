@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from deepeval import evaluate
@@ -31,6 +34,21 @@ def case_of(sample: Sample, **fields: Any) -> LLMTestCase:
     )
 
 
+@contextmanager
+def _own_loop() -> Iterator[None]:
+    """In a thread of its own `evaluate()` makes an event loop and never closes it."""
+    if threading.current_thread() is threading.main_thread():
+        yield
+        return
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
 def run(
     cases: Sequence[LLMTestCase],
     metrics: Sequence[Any],
@@ -40,16 +58,17 @@ def run(
     **errors: bool,
 ) -> list[Any]:
     """The results of `evaluate()` in the order of the cases (which must have names)."""
-    result = evaluate(
-        list(cases),
-        list(metrics),
-        async_config=AsyncConfig(run_async=run_async),
-        display_config=DisplayConfig(
-            show_indicator=False, print_results=False, inspect_after_run=False
-        ),
-        cache_config=CacheConfig(write_cache=cache, use_cache=cache),
-        error_config=ErrorConfig(**errors),
-    )
+    with _own_loop():
+        result = evaluate(
+            list(cases),
+            list(metrics),
+            async_config=AsyncConfig(run_async=run_async),
+            display_config=DisplayConfig(
+                show_indicator=False, print_results=False, inspect_after_run=False
+            ),
+            cache_config=CacheConfig(write_cache=cache, use_cache=cache),
+            error_config=ErrorConfig(**errors),
+        )
     found = {tested.name: tested for tested in result.test_results}
     return [found[case.name] for case in cases]
 

@@ -22,7 +22,7 @@ _VARIANTS = ",".join(VARIANTS)
 _File = Path | None
 
 app = typer.Typer(
-    help="Did the chunk do it? Let your own system answer again, with other chunks.",
+    help="Did the chunk do it? Ask your own system again.",
     no_args_is_help=True,
 )
 

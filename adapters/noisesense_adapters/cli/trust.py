@@ -79,7 +79,7 @@ def trust(
     ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Measure how far a judge can be trusted, by claims that people labeled.
+    """Measure a judge by claims that people labeled.
 
     With --for, first the mean that people would find in your results; then the judge's false
     "yes", false "no" and kappa for each kind of verdict. With --judge, asks judges about the
