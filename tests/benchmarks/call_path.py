@@ -1,0 +1,171 @@
+"""The way of one call, from a host's entry to the core and back, as a list of functions.
+
+``python tests/benchmarks/call_path.py`` runs one sample through ragas' ``evaluate()`` and
+``ascore()``, DeepEval's ``a_measure()``, Promptfoo's ``get_assert()``, and the core's ``score()``
+and ``LLMJudge.judge()``, and prints every function of ours that is entered, with its file. It ends
+with status 1 if a way has more files of its package than it should, or a host's leads from one of
+them to another and back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from io import StringIO
+from itertools import groupby
+from pathlib import Path
+from types import FrameType
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+os.environ.update(RAGAS_DO_NOT_TRACK="true", DEEPEVAL_TELEMETRY_OPT_OUT="1")
+os.environ.update(DEEPEVAL_DISABLE_DOTENV="1")
+
+import noisesense
+import noisesense_adapters
+from noisesense import LLMJudge, RecordedJudge, score, write_recording
+from support.scripted_llm import scripted
+from support.tables import Shape, random_pair
+
+SAMPLE, VERDICTS = random_pair(3, shape=Shape(response_claims=(2, 3), chunks=(2, 2)))
+"""One sample whose verdicts are known."""
+
+_ROOTS = [
+    (str(Path(str(package.__file__)).parent) + os.sep, package.__name__)
+    for package in (noisesense, noisesense_adapters)
+]
+
+
+@contextmanager
+def _traced() -> Iterator[list[tuple[int, str, str]]]:
+    """Depth, file and name of each function of ours that is entered meanwhile, in any thread."""
+    entered: list[tuple[int, str, str]] = []
+    seen: list[FrameType] = []  # a coroutine that goes on is "called" again; kept, so no id twice
+    depths: dict[int, int] = {}
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        name = frame.f_code.co_name
+        place = _place(frame.f_code.co_filename)
+        if event != "call" or place is None or id(frame) in depths:
+            return
+        back = frame.f_back
+        while back is not None and id(back) not in depths:
+            back = back.f_back
+        depths[id(frame)] = 0 if back is None else depths[id(back)] + 1
+        seen.append(frame)
+        if not name.startswith("<"):
+            entered.append((depths[id(frame)], place, getattr(frame.f_code, "co_qualname", name)))
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield entered
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def _place(filename: str) -> str | None:
+    for root, package in _ROOTS:
+        if filename.startswith(root):
+            return f"{package}/{filename.removeprefix(root)}"
+    return None
+
+
+def _recording(folder: Path) -> RecordedJudge:
+    write_recording(folder / "verdicts.jsonl", [(SAMPLE, VERDICTS)])
+    return RecordedJudge(folder / "verdicts.jsonl")
+
+
+def ragas(folder: Path) -> Callable[[], object]:
+    from noisesense_adapters.ragas import NoiseSensitivity
+    from support.ragas_runs import evaluated
+
+    metric = NoiseSensitivity(judge=_recording(folder))
+    return lambda: evaluated([SAMPLE], [metric])
+
+
+def ragas_collections(folder: Path) -> Callable[[], object]:
+    from noisesense_adapters.ragas import NoiseSensitivity
+
+    metric = NoiseSensitivity(judge=_recording(folder))
+    texts = [chunk.text for chunk in SAMPLE.retrieved_contexts]
+    row = {"response": SAMPLE.response, "reference": SAMPLE.reference}
+    return lambda: asyncio.run(metric.ascore(SAMPLE.user_input, **row, retrieved_contexts=texts))
+
+
+def deepeval(folder: Path) -> Callable[[], object]:
+    from noisesense_adapters.deepeval import NoiseSensitivityMetric
+    from support.deepeval_run import case_of
+
+    metric = NoiseSensitivityMetric(judge=_recording(folder))
+    return lambda: asyncio.run(metric.a_measure(case_of(SAMPLE), _show_indicator=False))
+
+
+def promptfoo(folder: Path) -> Callable[[], object]:
+    from noisesense_adapters.promptfoo import get_assert
+
+    given = {
+        "query": SAMPLE.user_input,
+        "reference": SAMPLE.reference,
+        "contextChunks": [{"text": chunk.text} for chunk in SAMPLE.retrieved_contexts],
+        "verdicts": VERDICTS.model_dump(mode="json"),
+    }
+    return lambda: get_assert(SAMPLE.response, {"vars": given})
+
+
+def core_score(_: Path) -> Callable[[], object]:
+    return lambda: score(VERDICTS)
+
+
+def core_judge(_: Path) -> Callable[[], object]:
+    judge = LLMJudge(scripted((SAMPLE, VERDICTS)))
+    return lambda: asyncio.run(judge.judge(SAMPLE))
+
+
+# Of each: what to call, the package whose files are its way, and how many there may be.
+WAYS = {
+    "ragas: evaluate()": (ragas, "noisesense_adapters/ragas/", 3),
+    "ragas: ascore()": (ragas_collections, "noisesense_adapters/ragas/", 3),
+    "DeepEval: a_measure()": (deepeval, "noisesense_adapters/deepeval/", 3),
+    "Promptfoo: get_assert()": (promptfoo, "noisesense_adapters/promptfoo/", 3),
+    "score()": (core_score, "noisesense/", 4),
+    "LLMJudge.judge()": (core_judge, "noisesense/judging/", 6),
+}
+
+
+def _again(entered: list[tuple[int, str, str]], package: str) -> list[str]:
+    """The package's files that are come into a second time on the way down to a function."""
+    found: set[str] = set()
+    way: list[tuple[int, str]] = []
+    for depth, place, _ in entered:
+        way = [*((above, file) for above, file in way if above < depth), (depth, place)]
+        files = [file for file, _ in groupby(file for _, file in way if file.startswith(package))]
+        found |= {file for file in files if files.count(file) > 1}
+    return sorted(found)
+
+
+def main() -> int:
+    wrong = 0
+    for title, (prepare, package, most) in WAYS.items():
+        with tempfile.TemporaryDirectory() as folder, redirect_stderr(StringIO()):
+            call = prepare(Path(folder))
+            call()  # what is loaded or made once is not the way of a call
+            with _traced() as entered:
+                call()
+        files = {place for _, place, _ in entered if place.startswith(package)}
+        again = _again(entered, package) if title.partition(":")[1] else []
+        twice = f"; come into twice: {', '.join(again)}" if again else ""
+        print(f"{title}: {len(files)} files of {package}, at most {most}{twice}")
+        for depth, place, name in entered:
+            print(f"  {'  ' * depth}{name}  {place}")
+        wrong += len(files) > most or bool(again)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
