@@ -96,22 +96,6 @@ def test_a_model_of_objects_in_ascore() -> None:
     assert found.value.judgement.usage == Usage(calls=len(llm.prompts))
 
 
-@pytest.mark.parametrize(
-    ("result", "message"),
-    [
-        (LLMResult(generations=[]), "no reply"),
-        (LLMResult(generations=[[]]), "no reply"),
-        (said(""), "empty"),
-        (said("I cannot."), "no Claims"),
-        (said('{"claims": 3}'), "does not fit"),
-    ],
-)
-def test_a_text_that_is_no_reply(result: LLMResult, message: str) -> None:
-    with pytest.raises(ReplyError, match=message) as caught:
-        generated(Texts(lambda _: result))
-    assert caught.value.usage == Usage(calls=1)
-
-
 def test_usage_as_langchain_or_the_provider_tells_it() -> None:
     message = AIMessage(
         '{"claims": []}',
@@ -158,21 +142,9 @@ def test_what_a_model_raises_is_told_without_its_words(
     assert len(llm.prompts) == 1
 
 
-def test_a_models_own_validation_error_is_an_unusable_reply() -> None:
-    with pytest.raises(ReplyError, match="does not fit"):
-        generated(Objects(lambda _, form: form.model_validate({"claims": 3})))
-    with pytest.raises(ReplyError, match="does not fit"):
-        generated(Objects(lambda _, form: form.model_validate_json("{")))
-
-
 def test_another_object_than_was_asked_for() -> None:
     with pytest.raises(JudgeError, match="a str where a Claims was asked for"):
         NoiseSensitivity(llm=Objects(lambda *_: "yes")).score(**ragas_row(SAMPLE))
-
-
-def test_what_a_model_raises_of_ours_is_left_as_it_is() -> None:
-    with pytest.raises(ReplyError, match="mine"):
-        generated(Objects(raising(ReplyError("mine"))))
 
 
 def test_a_model_without_a_name_and_a_store(tmp_path: Path) -> None:

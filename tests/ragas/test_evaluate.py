@@ -220,24 +220,6 @@ def test_a_column_that_is_not_there_is_said_by_ragas(field: str) -> None:
         evaluated([row], both(CountingJudge([])))
 
 
-def test_beside_another_metric_of_ragas() -> None:
-    from ragas.metrics._string import ExactMatch
-
-    sample, verdicts = random_pair(3)
-    judge = CountingJudge([(sample, verdicts)])
-    result = evaluated([sample], [*both(judge), ExactMatch()])
-    assert list(result.scores[0]) == [RELEVANT, IRRELEVANT, "exact_match"]
-
-
-def test_single_turn_score_without_evaluate() -> None:
-    from ragas import SingleTurnSample
-
-    sample, verdicts = random_pair(3)
-    metric = NoiseSensitivity(judge=CountingJudge([(sample, verdicts)]))
-    found = metric.single_turn_score(SingleTurnSample(**ragas_row(sample)))
-    assert same(found, score(verdicts).relevant)
-
-
 def test_definitions_side_by_side_have_a_column_each() -> None:
     # One incorrect claim that both kinds of chunk entail: only the paper counts it twice.
     verdicts = Verdicts.from_matrices([False], [[True, True]], [[True, False]])

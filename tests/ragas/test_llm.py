@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,14 +15,14 @@ from noisesense import JudgeError, Sample, Usage, Verdicts, VerdictStore, score
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.ragas_peer import ragas_row
-from noisesense_adapters.ragas import NoiseSensitivity, RagasLLM, ScoredFloat, rubrics
+from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat, rubrics
 from noisesense_adapters.toolbox import running as _ask
 from support.chat import tokens
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.misbehavior import HANG, always
 from support.ragas_llms import KEY, KINDS, asked, evaluated_by
-from support.ragas_runs import COLUMNS, column, same
+from support.ragas_runs import COLUMNS, same
 from support.server import ScriptedServer
 from support.sizes import few_or_many
 from support.tables import Shape, random_pair, random_pairs
@@ -146,33 +145,6 @@ def test_a_model_given_to_the_metric_in_ascore(kind: str) -> None:
     assert server.log.calls <= len(sample.retrieved_contexts) + 3
 
 
-def test_a_metrics_own_model_wins_over_evaluates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    sample, verdicts = random_pair(1)
-    metric = NoiseSensitivity()
-    with ScriptedServer(Mind([(sample, verdicts)])) as server:
-        evaluated_by("async client", server, [sample], [metric])
-        assert metric.llm is None
-        with ScriptedServer(Mind([(sample, verdicts)])) as other:
-
-            async def work(llm: Any) -> None:
-                metric.llm = llm
-                await metric.ascore(**ragas_row(sample))
-
-            asked("async client", other, work)
-            assert other.log.calls > 0
-
-
-@each_kind
-def test_the_name_is_the_models(kind: str) -> None:
-    async def work(llm: Any) -> str:
-        return RagasLLM(llm).name
-
-    with ScriptedServer(Mind([])) as server:
-        name = asked(kind, server, work)
-    assert name == "gpt-4o-mini"
-
-
 @each_kind
 def test_a_store_saves_every_call_the_second_time(kind: str, tmp_path: Path) -> None:
     pairs = list(random_pairs(5))
@@ -191,17 +163,6 @@ def test_a_store_saves_every_call_the_second_time(kind: str, tmp_path: Path) -> 
     assert calls[1] == (calls[0][0], calls[0][0])
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert KEY.encode() not in kept
-
-
-def test_the_judges_options_are_passed_on() -> None:
-    sample, verdicts = random_pair(1)
-    with ScriptedServer(Mind([(sample, verdicts)])) as server:
-        evaluated_by("async client", server, [sample], both())
-        once = server.log.calls
-        evaluated_by(
-            "async client", server, [sample], both(judge_options={"votes": 3, "plan": "full"})
-        )
-    assert server.log.calls - once > once
 
 
 @pytest.mark.parametrize(("bypass", "temperature"), [(False, 0.01), (True, 1.0)])
@@ -272,10 +233,3 @@ def test_an_error_holds_nothing_of_the_request(kind: str) -> None:
         assert sample.response not in repr(error)
         assert type(error).__module__.startswith("noisesense")
         error = error.__cause__ or error.__context__
-
-
-def test_nan_is_what_is_left_of_a_row_without_a_reply() -> None:
-    sample, _ = random_pair(1)
-    with ScriptedServer(Mind([]), api_key="another") as server:
-        result = evaluated_by("async client", server, [sample], [NoiseSensitivity()])
-    assert math.isnan(*column(result, "relevant"))

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
-import pytest
-
-from noisesense import InputError, Sample, Verdicts, score
+from noisesense import score
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.demo.ragas_mind import RagasMind, why_not_comparable
 from noisesense_adapters.demo.ragas_peer import ragas_row
@@ -48,78 +45,3 @@ def test_ragas_own_metric_of_the_collections_over_http() -> None:
         results = asked("async client", server, work)
     for found, (_, verdicts) in zip(results, PAIRS, strict=True):
         assert same(found.value, score(verdicts).irrelevant)
-
-
-def _pair(text: str, *, correct: bool | None = True, **table: Any) -> tuple[Sample, Verdicts]:
-    table = {"chunks_to_response": [[True]], "chunks_to_reference": [[True]], **table}
-    verdicts = Verdicts.from_matrices(
-        [correct], **table, response_claims=["It is so."], reference_claims=["It is thus."]
-    )
-    sample = Sample(response=text, reference="r", retrieved_contexts=("c",))  # type: ignore[arg-type]
-    return sample, verdicts
-
-
-@pytest.mark.parametrize(
-    ("pairs", "names"),
-    [
-        ([_pair("a", correct=None)], ("pair 0", "undetermined")),
-        ([_pair("a", chunks_to_response=[[None]])], ("pair 0", "undetermined")),
-        ([_pair("a"), _pair("b", correct=False)], ("pair 1", "two answers", "'r'")),
-        ([_pair("a"), _pair("b", chunks_to_response=[[False]])], ("pair 1", "two answers", "'c'")),
-    ],
-)
-def test_what_it_cannot_answer_it_refuses_to_learn(
-    pairs: list[tuple[Sample, Verdicts]], names: tuple[str, ...]
-) -> None:
-    with pytest.raises(InputError) as caught:
-        RagasMind(pairs)
-    assert all(name in str(caught.value) for name in names)
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "Hello?",
-        '…\ninput: {"question": "?", "answer": "unknown"}\nOutput: ',
-        '…\ninput: {"context": "c", "statements": ["unknown"]}\nOutput: ',
-    ],
-)
-def test_a_prompt_it_does_not_know_is_an_error(prompt: str) -> None:
-    with pytest.raises(LookupError):
-        RagasMind([_pair("a")]).answer(prompt)
-
-
-def test_claims_without_text_are_told_apart() -> None:
-    pairs = [
-        (
-            Sample(response=f"text {k}", reference=f"ref {k}", retrieved_contexts=("c",)),  # type: ignore[arg-type]
-            Verdicts.from_matrices([False], [[wrong]], [[True]]),
-        )
-        for k, wrong in enumerate([True, False])
-    ]
-    mind = RagasMind(pairs, reason="it says so")
-    for sample, verdicts in pairs:
-        asked_for = {"question": "", "answer": sample.response}
-        (claim,) = json.loads(mind.answer(f"\ninput: {json.dumps(asked_for)}"))["statements"]
-        judged = {"context": "c", "statements": [claim]}
-        (row,) = json.loads(mind.answer(f"\ninput: {json.dumps(judged)}\nOutput: "))["statements"]
-        wanted = int(0 in verdicts.response_claims[0].entailed_by)
-        assert row == {"statement": claim, "reason": "it says so", "verdict": wanted}
-
-
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        ({}, None),
-        ({"chunks_to_reference": [[False]]}, None),
-        ({"relevant": [True]}, None),
-        ({"relevant": [False]}, "labels"),
-        ({"chunks_to_reference": [[None]]}, "yes and no"),
-        ({"chunks_to_reference": []}, None),
-        ({"chunks_to_reference": [], "relevant": [False]}, "no reference claims"),
-    ],
-)
-def test_why_not_comparable(table: dict[str, Any], says: str | None) -> None:
-    given = {"chunks_to_reference": [[True]], **table}
-    problem = why_not_comparable(Verdicts.from_matrices([False], [[True]], **given))
-    assert problem is None if says is None else says in str(problem)
