@@ -6,11 +6,10 @@ import asyncio
 import json
 import math
 import os
-from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -30,8 +29,8 @@ S = TypeVar("S", bound=BaseModel)
 _VERSION = "local-1"
 """Of how texts are taken apart and put to a classifier."""
 
-_AT_ONCE = 256
-"""So many calls wait for the classifier at once, to fill its batches."""
+_AT_ONCE = 16
+"""So many calls wait for the classifier at once; it answers one."""
 
 
 class Classifier(Protocol):
@@ -131,66 +130,33 @@ def _read(given: list[list[float | None]], reply: Probabilities) -> Probabilitie
     return None if None in reply.probabilities else reply
 
 
-class _Request(NamedTuple):
-    premise: str
-    claims: list[str]
-    done: Future[list[float | None]]
-
-
 class _Bridge:
-    """The classifier as a model: requests that wait together are one batch, in a thread."""
+    """The classifier as a model: one request at a time, in a thread."""
 
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
         name: object = getattr(classifier, "name", None)
         self.name = name if isinstance(name, str) and name else type(classifier).__name__
         self.identity = identity_of(cast("StructuredLLM", classifier))
-        self._waiting: deque[_Request] = deque()
         self._thread = ThreadPoolExecutor(1, "noisesense-local")
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         premise, claims = json.loads(prompt)
-        request = _Request(premise, claims, Future())
-        self._waiting.append(request)
-        self._thread.submit(self._work)
-        found = await asyncio.wrap_future(request.done)
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._thread, self._asked, premise, claims)
         return schema(probabilities=found), Usage(calls=1)
 
-    def _work(self) -> None:
-        """Some of those that wait, as many as fill a few batches: an interrupt loses no more."""
-        most, taken = 4 * getattr(self._classifier, "batch_size", 16), list[_Request]()
-        while self._waiting and sum(len(each.claims) for each in taken) < most:
-            taken.append(self._waiting.popleft())
-        self._answer([each for each in taken if each.done.set_running_or_notify_cancel()])
-
-    def _answer(self, requests: list[_Request]) -> None:
-        """Where all together fail, each by itself: one bad text spoils no other's answer."""
-        pairs = [(each.premise, claim) for each in requests for claim in each.claims]
+    def _asked(self, premise: str, claims: list[str]) -> list[float | None]:
         try:
-            found = iter(self._asked(pairs))
-        except Exception as error:  # noqa: BLE001 - it is raised where it is awaited
-            if len(requests) == 1:
-                requests[0].done.set_exception(error)
-                return
-            for each in requests:
-                self._answer([each])
-            return
-        for each in requests:
-            each.done.set_result([next(found) for _ in each.claims])
-
-    def _asked(self, pairs: list[tuple[str, str]]) -> list[float | None]:
-        if not pairs:
-            return []
-        try:
-            found = list(self._classifier.entails(*map(list, zip(*pairs, strict=True))))
+            found = list(self._classifier.entails([premise] * len(claims), claims))
         except JudgeError:
             raise
         except Exception as error:  # noqa: BLE001 - it may quote the texts: only its kind is told
             problem = type(error).__name__
         else:
-            if len(found) == len(pairs):
+            if len(found) == len(claims):
                 return [self._checked(each) for each in found]
-            given = f"{len(found)} probabilities for {len(pairs)} pairs"
+            given = f"{len(found)} probabilities for {len(claims)} pairs"
             raise JudgeError(f"{self.name} gave {given}")
         raise JudgeError(f"the classifier {self.name} failed ({problem})")
 

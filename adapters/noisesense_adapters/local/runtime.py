@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -21,8 +20,8 @@ def load(model: str, form_of: FormOf, device: str | None) -> tuple[Runtime, Form
     """The model, and how it is asked. Raises as `noisesense_adapters.local.NLIModel`."""
     folder = Path(model)
     found = [path for path in (folder / "model.onnx", folder / "onnx/model.onnx") if path.exists()]
-    hint = "a folder with config.json, weights and tokenizer, or a name on the Hub"
     by, make = "transformers", partial(_Torch.load, model, form_of, device)
+    hint = "a folder with config.json, weights and tokenizer, or a name on the Hub"
     if found and not [*folder.glob("*.safetensors"), *folder.glob("*.bin")]:
         by, make = "ONNX Runtime", partial(_Onnx.load, folder, found[0], form_of, device)
         hint = "a folder with config.json, tokenizer.json and model.onnx"
@@ -36,16 +35,6 @@ def load(model: str, form_of: FormOf, device: str | None) -> tuple[Runtime, Form
     raise failure
 
 
-@contextmanager
-def _quiet(logging: Any) -> Generator[None, None, None]:
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)
-
-
 class _Torch:
     """A model of transformers.
 
@@ -56,8 +45,8 @@ class _Torch:
         revision: the commit on the Hub; empty for a folder.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, form: Form) -> None:
-        self._model, self._tokenizer, self._form = model, tokenizer, form
+    def __init__(self, model: Any, tokenizer: Any, is_t5: bool) -> None:
+        self._model, self._tokenizer, self._is_t5 = model, tokenizer, is_t5
         self.eos: str = tokenizer.eos_token or tokenizer.sep_token or ""
         self.revision: str = getattr(model.config, "_commit_hash", None) or ""
         self.labels: dict[int, str] = dict(model.config.id2label)
@@ -68,28 +57,11 @@ class _Torch:
         with needs_extra("local", "torch", "transformers"):
             torch: Any = import_module("torch")  # without it transformers has other classes
             transformers: Any = import_module("transformers")
-        with _quiet(transformers.logging):
-            return cls._loaded(torch, transformers, name, form_of, device)
-
-    @classmethod
-    def _loaded(
-        cls, torch: Any, transformers: Any, name: str, form_of: FormOf, device: str | None
-    ) -> tuple[Runtime, Form]:
-        config, _ = transformers.PretrainedConfig.get_config_dict(name)
-        form = form_of(config)
-        kind: Any = {
-            "columns": transformers.AutoModelForSequenceClassification,
-            "first-position": transformers.T5ForTokenClassification,
-            "first-word": transformers.AutoModelForSeq2SeqLM,
-        }[form.head]
-        options: dict[str, Any] = {}
-        if form.foundation:
-            options["config"] = transformers.AutoConfig.from_pretrained(
-                form.foundation, num_labels=2
-            )
-        if form.prefix:
-            options["key_mapping"] = {f"^{form.prefix}": ""}
-        model, info = kind.from_pretrained(name, output_loading_info=True, **options)
+        form = form_of(transformers.PretrainedConfig.get_config_dict(name)[0])
+        kind: Any = transformers.AutoModelForSequenceClassification
+        if form.words:
+            kind = transformers.AutoModelForSeq2SeqLM
+        model, info = kind.from_pretrained(name, output_loading_info=True)
         if missing := sorted(info["missing_keys"]):
             hint = "a model that was trained to classify, not one to be fine-tuned"
             expected = "weights for every part of the model"
@@ -97,9 +69,8 @@ class _Torch:
         if device is None:
             has_mps = torch.backends.mps.is_available()
             device = "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
-        model.eval().to(device)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(form.foundation or name)
-        return cls(model, tokenizer, form), form
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+        return cls(model.eval().to(device), tokenizer, bool(form.words)), form
 
     def count(self, texts: Sequence[str]) -> list[int]:
         encoded = self._tokenizer(list(texts), add_special_tokens=False, verbose=False)
@@ -116,14 +87,13 @@ class _Torch:
         torch: Any = import_module("torch")
         device = self._model.device
         batch = self._tokenizer.pad(list(inputs), return_tensors="pt").to(device)
-        if self._form.head == "first-word":
+        if self._is_t5:
             start = self._model.config.decoder_start_token_id or 0
             shape = (len(inputs), 1)
             batch["decoder_input_ids"] = torch.full(shape, start, dtype=torch.long, device=device)
         with torch.inference_mode():
             found = self._model(**batch).logits.float()
-        rows = found if self._form.head == "columns" else found[:, 0]
-        return cast("list[list[float]]", rows.cpu().tolist())
+        return cast("list[list[float]]", (found[:, 0] if self._is_t5 else found).cpu().tolist())
 
 
 class _Onnx:
@@ -149,10 +119,9 @@ class _Onnx:
             tokenizers: Any = import_module("tokenizers")
         config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
         form = form_of(config)
-        if form.head != "columns":
+        if form.words:
             hint = "load its weights with transformers (the extra local)"
-            got = str(config["model_type"])
-            raise InputError("a sequence classifier", got, where=str(path), hint=hint)
+            raise InputError("a sequence classifier", "a T5", where=str(path), hint=hint)
         tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_truncation()
         tokenizer.no_padding()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from transformers import (
     RobertaForSequenceClassification,
     T5Config,
     T5ForConditionalGeneration,
-    T5ForTokenClassification,
 )
 
 from noisesense import InputError, Sample, VerdictStore, score
@@ -80,7 +78,7 @@ def bert(folder: Path, labels: list[str] = LABELS, positions: int = 32) -> Path:
     return folder
 
 
-def t5(folder: Path, kind: type = T5ForConditionalGeneration) -> Path:
+def t5(folder: Path) -> Path:
     torch.manual_seed(2)
     tokenizer(
         folder,
@@ -97,11 +95,10 @@ def t5(folder: Path, kind: type = T5ForConditionalGeneration) -> Path:
         d_ff=32,
         num_layers=1,
         num_heads=2,
-        num_labels=2,
         decoder_start_token_id=0,
         initializer_factor=3.0,
     )
-    kind(config).save_pretrained(folder)
+    T5ForConditionalGeneration(config).save_pretrained(folder)
     return folder
 
 
@@ -219,31 +216,6 @@ def test_minicheck_roberta(tmp_path: Path) -> None:
     assert math.isfinite(long)
 
 
-def test_hhem(tmp_path: Path) -> None:
-    """Its weights are a T5's under a prefix, its config names neither layout nor labels."""
-    foundation, folder = t5(tmp_path / "flan", T5ForTokenClassification), tmp_path / "hhem"
-    folder.mkdir()
-    weights = load_file(foundation / "model.safetensors")
-    save_file(
-        {f"t5.{name}": each for name, each in weights.items()},
-        folder / "model.safetensors",
-        {"format": "pt"},
-    )
-    config = {"model_type": "HHEMv2", "foundation": str(foundation)}
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    premise, claim = PAIRS[0]
-    (found,) = NLIModel(folder).entails([premise], [claim])
-    model = T5ForTokenClassification.from_pretrained(foundation).eval()
-    prompt = (
-        "<pad> Determine if the hypothesis is true given the premise?\n\n"
-        f"Premise: {premise}\n\nHypothesis: {claim}"
-    )
-    inputs = AutoTokenizer.from_pretrained(foundation)(prompt, return_tensors="pt")
-    with torch.inference_mode():
-        expected = float(torch.softmax(model(**inputs).logits[0, 0], dim=-1)[1])
-    assert found == pytest.approx(expected, abs=1e-5)
-
-
 def test_weights_that_are_not_numbers(tmp_path: Path) -> None:
     folder = bert(tmp_path)
     weights = load_file(folder / "model.safetensors")
@@ -297,4 +269,4 @@ def test_a_sample_is_judged_and_kept(tmp_path: Path) -> None:
             entailed = by_hand(folder, "A red tower.", claim.text) >= 0.5
             assert (0 in claim.entailed_by) == entailed
         assert asyncio.run(LocalJudge(folder, store=store, plan="full").judge(sample)) == verdicts
-        assert store.stats().calls == 3
+        assert sum(each.calls for each in store.stats()) == 3
