@@ -86,6 +86,7 @@ def _of_host(
 
 
 _CLIENTS = ("langchain-openai",)
+_DOCUMENTS = ("langchain-core",)  # what their users retrieve
 _BARE = tuple(
     f"tests/{folder}"
     for folder in ("core", "verdicts", "scoring", "judging", "stats", "testing", "ragchecker")
@@ -133,6 +134,7 @@ PLANNED: tuple[Planned, ...] = (
         "LangSmith",
         "langsmith",
         ("0.10.0", "latest"),
+        *_DOCUMENTS,
         extras=("langsmith",),
         tests=("tests/langsmith",),
     ),
@@ -140,6 +142,7 @@ PLANNED: tuple[Planned, ...] = (
         "Langfuse",
         "langfuse",
         ("5.0.1", "latest"),
+        *_DOCUMENTS,
         extras=("langfuse",),
         tests=("tests/langfuse",),
     ),
@@ -147,6 +150,7 @@ PLANNED: tuple[Planned, ...] = (
         "pydantic-evals",
         "pydantic-evals",
         ("2.0.0", "latest"),
+        *_DOCUMENTS,
         extras=("pydantic-evals",),
         tests=("tests/pydantic_evals",),
     ),

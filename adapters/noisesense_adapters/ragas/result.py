@@ -65,7 +65,9 @@ class ScoredFloat(float):
         reason = self.score.reason(self.mode)
         if self.status == self.score.status(self.mode):
             return reason
-        why = "the reference makes no claims, so which chunks are relevant is not known"
+        unread = "the reference's claims could not be read"
+        why = unread if self.status == "undetermined" else "the reference makes no claims"
+        why = f"{why}, so it is not known which chunks are relevant"
         return f"{reason} But {self.status} in ragas: {why}."
 
     @property
