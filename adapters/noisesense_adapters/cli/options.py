@@ -118,10 +118,23 @@ ModeOption = Annotated[
     str | None,
     _gate(metavar="relevant|irrelevant", help="Check only this mode.  [default: both]"),
 ]
+CheckOption = Annotated[
+    str | None,
+    judge_panel(
+        metavar="list|each|auto",
+        help="Check a chunk's claims in one call (list), or each claim in a call of its own, "
+        "for small models (each); auto finds out which the model can do.  [default: list]",
+    ),
+]
 _local = partial(typer.Option, rich_help_panel="Local judge (--judge local:MODEL)")
 ThresholdOption = Annotated[
     float | None,
-    _local(min=0, max=1, help="A probability of at least this is a yes.  [default: 0.5]"),
+    _local(
+        min=0,
+        max=1,
+        help="A probability of at least this is a yes; of a model with --check each, too."
+        "  [default: 0.5]",
+    ),
 ]
 DeviceOption = Annotated[
     str | None, _local(help="E.g. cpu or cuda:1.  [default: a GPU if there is one]")
@@ -202,14 +215,7 @@ class Asking:
         ),
     ] = None
     concurrency: ConcurrencyOption = 16
-    check: Annotated[
-        str | None,
-        judge_panel(
-            metavar="list|each|auto",
-            help="Check a chunk's claims in one call (list), or each claim in a call of its own, "
-            "for small models (each); auto finds out which the model can do.  [default: list]",
-        ),
-    ] = None
+    check: CheckOption = None
     votes: VotesOption = 1
     temperature: TemperatureOption = None
     max_tokens: Annotated[

@@ -66,6 +66,7 @@ def trust(
     concurrency: options.ConcurrencyOption = 16,
     votes: options.VotesOption = 1,
     temperature: options.TemperatureOption = None,
+    check: options.CheckOption = None,
     threshold: options.ThresholdOption = None,
     device: options.DeviceOption = None,
     batch_size: options.BatchSizeOption = None,
@@ -83,8 +84,8 @@ def trust(
 
     With --for, first the mean that people would find in your results; then the judge's false
     "yes", false "no" and kappa for each kind of verdict. With --judge, asks judges about the
-    labels and counts their errors, side by side; for a local judge (local:MODEL) it also finds
-    thresholds.
+    labels and counts their errors, side by side; for a local judge (local:MODEL) and for a model
+    that tells probabilities (--check each) it also finds thresholds.
 
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
     read; 130 interrupted (with --store, the same command continues).
@@ -97,9 +98,9 @@ def trust(
     name: DefinitionName = choices(definition)["definition"] or (
         "ragas" if results is None else options.definition_in(results)
     )
-    local: dict[str, Any] = {"device": device, "batch_size": batch_size, "threshold": threshold}
+    local: dict[str, Any] = {"device": device, "batch_size": batch_size}
     remote: dict[str, Any] = {"base_url": base_url, "api_key_env": api_key_env, "votes": votes}
-    remote["temperature"] = temperature
+    remote |= {"temperature": temperature, "check": check}
     given = ", ".join(name for name, value in local.items() if value is not None)
     if given and not any(model.startswith("local:") for model in judge or ()):
         raise InputError("--judge local:MODEL as well", f"only {given}", where="trust")
@@ -119,7 +120,8 @@ def trust(
             raise InputError("labeled claims", "none", where=str(on))
         for model in judge:
             options_of = local if model.startswith("local:") else remote
-            arguments = {**options_of, "concurrency": concurrency, "store": store}
+            arguments = {"threshold": threshold, "concurrency": concurrency, "store": store}
+            arguments |= options_of
             trusts.append(_asked(model, labeled, arguments, confidence))
     if as_json:
         output.show_json(

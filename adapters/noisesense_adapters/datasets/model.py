@@ -62,9 +62,10 @@ def model_judge(
         votes: likewise.
         concurrency: how many calls to make at once.
         store: a file that keeps every call, so that none is paid for twice.
-        threshold: of a local judge, as the next ones; 0.5 by default.
-        claims: ``provider:model`` of what finds its claims (to which ``base_url``, ``api_key_env``
-            and the other settings of a model then belong); by default each sentence is one.
+        threshold: of a local judge, 0.5 by default; or see `noisesense.LLMJudge`.
+        claims: of a local judge, as the next ones: ``provider:model`` of what finds its claims (to
+            which ``base_url``, ``api_key_env`` and the other settings of a model then belong); by
+            default each sentence is one.
         device: that it runs on.
         batch_size: inputs at once; 16 by default.
         repeat: which of several judgings this is. The store keeps their calls apart.
@@ -77,8 +78,7 @@ def model_judge(
     """
     local = model.removeprefix("local:") if model.startswith("local:") else None
     asked = model if local is None else claims
-    of_local = {"threshold": threshold, "claims": claims, "device": device}
-    of_local["batch_size"] = batch_size
+    of_local = {"claims": claims, "device": device, "batch_size": batch_size}
     of_model = {"base_url": base_url, "api_key_env": api_key_env, "temperature": temperature}
     of_model |= {"max_tokens": max_tokens, "timeout": timeout}
     _check_use("a local judge (local:MODEL)", {} if local is not None else of_local)
@@ -118,7 +118,7 @@ def model_judge(
         )
     assert llm is not None
     options |= {} if check is None else {"check": check}
-    return LLMJudge(llm, votes=votes, store=verdict_store, **options)
+    return LLMJudge(llm, threshold=threshold, votes=votes, store=verdict_store, **options)
 
 
 class _Repeat:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError, describe
+from noisesense.errors import InputError, JudgeError
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, Totals, digest, identity_of
 from noisesense.judging.llm import LLMJudge
-from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan
+from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan, check_threshold
 from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense_adapters.local.model import NLIModel
 from noisesense_adapters.toolbox.sentences import sentences
@@ -79,10 +79,7 @@ class LocalJudge(PlannedJudge):
         max_concurrency: int = 16,
     ) -> None:
         check_plan(plan, store)
-        if isinstance(threshold, bool) or not (
-            isinstance(threshold, (int, float)) and 0 <= threshold <= 1
-        ):
-            raise InputError("a number from 0 to 1", describe(threshold), where="threshold")
+        check_threshold(threshold)
         if isinstance(classifier, (str, os.PathLike)):
             classifier = NLIModel(classifier)
         if not callable(getattr(classifier, "entails", None)):

@@ -17,7 +17,13 @@ from noisesense.errors import (
     describe,
 )
 from noisesense.judging.calls import Calls, ModelCall, Once, SampleRun, gather_all, model_name
-from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan
+from noisesense.judging.plan import (
+    Finding,
+    Plan,
+    PlannedJudge,
+    check_plan,
+    check_threshold,
+)
 from noisesense.judging.probe import Probe, probe
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
@@ -70,6 +76,9 @@ class LLMJudge(PlannedJudge):
             "yes" is kept. ``"auto"`` asks a few statements of known answer first, in at most 21
             calls, takes the first of the two that the model can do, and raises `JudgeError` if
             it can do neither; `form` and `form_reason` say what came of it.
+        threshold: with single claims, and where the endpoint tells probabilities: a "yes" is what
+            has at least this one, in place of the word that the model said. `noisesense trust`
+            finds one by labels.
         plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to
             export verdicts for other metrics too.
         store: keeps every useful reply, so that a run that was killed resumes without paying
@@ -94,6 +103,7 @@ class LLMJudge(PlannedJudge):
         llm: StructuredLLM,
         *,
         check: Check = "list",
+        threshold: float | None = None,
         plan: Plan = "lazy",
         store: VerdictStore | None = None,
         max_concurrency: int = 16,
@@ -112,6 +122,11 @@ class LLMJudge(PlannedJudge):
                 hint="the adapters wrap their frameworks' own models",
             )
         check_choice(check, get_args(Check), "check")
+        if threshold is not None:
+            check_threshold(threshold)
+            if check == "list":
+                hint = "a list has no probabilities"
+                raise InputError('check="each"', 'check="list"', where="threshold", hint=hint)
         check_plan(plan, store)
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
@@ -122,10 +137,12 @@ class LLMJudge(PlannedJudge):
         self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
         self._votes, self._most = votes, 1 + max_reasks
         self._check: Check = check
+        self._threshold = threshold
         self._probe = Once[Probe]()
         name = model_name(llm, model, needed=store is not None)
         calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
-        super().__init__(calls, plan=plan, settings=f"check={check} votes={votes}")
+        known = "" if threshold is None else f" threshold={threshold}"
+        super().__init__(calls, plan=plan, settings=f"check={check}{known} votes={votes}")
 
     @property
     def form(self) -> Literal["list", "each"] | None:
@@ -239,7 +256,7 @@ class LLMJudge(PlannedJudge):
         prompts = [
             self._prompts.single(text, claim, form=form, attempt=n) for n in range(self._most)
         ]
-        read: Callable[[ChosenAnswer], Finding | None] = _answer
+        read: Callable[[ChosenAnswer], Finding | None] = partial(_answer, self._threshold)
         for attempt in range(self._most):
             call = ModelCall(prompts[attempt:], ChosenAnswer, read, vote, attempt)
             found, _ = await self._calls.ask(run, call)
@@ -270,8 +287,11 @@ def _claims(text: str, reply: Claims) -> list[str] | None:
     return claims if claims or not reply.claims else None
 
 
-def _answer(reply: ChosenAnswer) -> Finding | None:
-    return Finding(reply.answer == "yes", reply.probability)
+def _answer(threshold: float | None, reply: ChosenAnswer) -> Finding | None:
+    likely = reply.probability
+    if threshold is None or likely is None:
+        return Finding(reply.answer == "yes", likely)
+    return Finding(likely >= threshold, likely)
 
 
 def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:

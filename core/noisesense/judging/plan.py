@@ -23,6 +23,13 @@ def check_plan(plan: object, store: object) -> None:
         raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
 
 
+def check_threshold(threshold: object) -> None:
+    """Raises `InputError` unless it is a probability."""
+    is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+    if not (is_number and 0 <= threshold <= 1):
+        raise InputError("a number from 0 to 1", describe(threshold), where="threshold")
+
+
 class Finding(NamedTuple):
     """Does a text entail a claim? With its probability, where the model told one."""
 
