@@ -210,7 +210,7 @@ _BEFORE: tuple[Fault, ...] = (
     Fault("cut mid-reply", bad.CUT_MID_REPLY, "failed", _NEVER),
     Fault("cut before the reply", bad.CUT_BEFORE_REPLY, "failed", _NEVER),
     Fault("401", bad.http_error(401), "failed", 2),
-    Fault("400", bad.http_error(400), "failed", 6),  # each of two in three forms
+    Fault("400", bad.http_error(400), "failed", 8),  # each of two in three forms, or unlimited
     Fault("429 once", bad.RATE_LIMITED, "exact", CALLS + 1, times=1),
     Fault("429 once, Retry-After", bad.http_error(429, retry_after="0.2"), "exact", 7, times=1),
     Fault("500 once", bad.SERVER_ERROR, "exact", CALLS + 1, times=1),
@@ -320,7 +320,7 @@ _AFTER: tuple[Fault, ...] = (
     # What a provider says is wrong. Another form of the request would be refused, too.
     Fault("400, context", _error(400, "context_length_exceeded"), "failed", 2),
     Fault("400, filter", _error(400, "content_filter"), "failed", 2),
-    Fault("400, option", _error(400, "unsupported_parameter", param="top_k"), "failed", 6),
+    Fault("400, option", _error(400, "unsupported_parameter", param="top_k"), "failed", 8),
     Fault("429, quota", _error(429, "insufficient_quota"), "failed", _NEVER),
 )
 

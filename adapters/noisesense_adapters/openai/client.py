@@ -107,6 +107,8 @@ class ChatClient:
             raise ConnectionError from error
         if len(reply) > MOST_BYTES:
             raise JudgeError(TOO_LARGE)
+        if getattr(response, "length", 0):  # what is still to come: a bounded read says nothing
+            raise ConnectionError("cut short")
         if response.status >= 300:
             raise _StatusError(response.status, response.headers, reply)
         return reply

@@ -183,6 +183,15 @@ class Answers(_Form):
 
     model_config = ConfigDict(extra="allow")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _numbers_alone(cls, value: Any) -> Any:
+        """What else a reply holds is not kept: it could be too deep to be written again."""
+        if not isinstance(value, dict):
+            return value
+        fields = cast("dict[str, Any]", value)
+        return {n: _as_word_or_none(word) for n, word in fields.items() if _is_number(n)}
+
     @model_validator(mode="after")
     def _says_something(self) -> Answers:
         if not self.by_number:
@@ -193,8 +202,7 @@ class Answers(_Form):
     def by_number(self) -> dict[int, bool]:
         """Each statement's answer; of numbers that were not asked for, too."""
         said = {**self.__dict__, **(self.model_extra or {})}
-        words = {number: _as_word(word) for number, word in said.items() if _is_number(number)}
-        return {int(n): word == "yes" for n, word in words.items() if word in YES_NO}
+        return {int(n): word == "yes" for n, word in said.items() if word in YES_NO}
 
 
 def _is_number(text: str) -> bool:
@@ -215,7 +223,7 @@ def answers_form(count: int) -> type[Answers]:
         model_config = ConfigDict(json_schema_extra=as_asked)
         max_tokens: ClassVar[int] = 64 + 16 * count
 
-    word = Annotated["str | None", BeforeValidator(_as_word_or_none), _WordSchema]
+    word = Annotated["str | None", _WordSchema]
     numbers: dict[str, Any] = {str(number): (word, None) for number in range(1, count + 1)}
     made = create_model(f"Answers{count}", __base__=Numbered, **numbers)
     return cast("type[Answers]", made)
