@@ -25,8 +25,9 @@ def check_plan(plan: object, store: object) -> None:
 
 def check_threshold(threshold: object) -> None:
     """Raises `InputError` unless it is a probability."""
-    is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
-    if not (is_number and 0 <= threshold <= 1):
+    if isinstance(threshold, bool) or not (
+        isinstance(threshold, (int, float)) and 0 <= threshold <= 1
+    ):
         raise InputError("a number from 0 to 1", describe(threshold), where="threshold")
 
 
