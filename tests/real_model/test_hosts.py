@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from noisesense import (
+    JudgeError,
     LLMJudge,
     NoiseSenseError,
     Sample,
@@ -289,6 +290,14 @@ def test_the_claims_of_a_local_judge(recorder: Recorder, url: str) -> None:
     spoken = " ".join(json.dumps(exchange.text) for exchange in recorder.exchanges)
     for claim in claims:
         assert json.dumps(json.dumps(claim.text))[3:-3] in spoken
+
+
+def test_auto_refuses_the_model_and_names_what_it_got_wrong(recorder: Recorder, url: str) -> None:
+    judge = LLMJudge(_openai(url), check="auto", max_reasks=0)
+    with pytest.raises(JudgeError, match=r"cannot judge: in a list it .*; one by one it said"):
+        asyncio.run(judge.entailment(["It rains."], ["It rains."]))
+    assert judge.form is None
+    assert judge.usage.calls == len(recorder.exchanges) == 21  # three lists, 18 statements
 
 
 @pytest.mark.parametrize("options", [LIST, EACH], ids=["list", "each"])
