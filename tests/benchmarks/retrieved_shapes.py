@@ -12,6 +12,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -53,6 +54,13 @@ SHAPES: dict[str, tuple[object, object]] = {
 DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     ("CSV", "None"): (NOTHING, "a table has an empty cell where nothing was retrieved"),
     ("JSONL", "None"): (NOTHING, "as in a table"),
+    ("command line", "None"): (NOTHING, "it reads the same files"),
+    ("ValidMind", "None"): (NOTHING, "a dataframe has None where a cell is empty"),
+    **{
+        ("table", shape): (ERROR, "a recorded line holds texts, or chunks in its one form")
+        for shape in SHAPES
+        if "content" in shape or shape in ("a document", "JSON text")
+    },
     **{
         ("DeepEval", shape): (ERROR, "DeepEval's own test case takes a list of texts only")
         for shape in SHAPES
@@ -188,6 +196,73 @@ def csv(thing: object, judge: Seen) -> str:
     return _file("rows.csv", f'{head}\nq,x,r,"{quoted}"\n', judge)
 
 
+def command_line(thing: object, judge: Seen) -> str:
+    """``noisesense score``, with the judge in place of a model."""
+    from typer.testing import CliRunner
+
+    from noisesense import read_results
+    from noisesense_adapters.cli.app import app
+    from noisesense_adapters.datasets import model
+
+    row = {"user_input": "q", "response": "x", "reference": "r", "retrieved_contexts": thing}
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = Path(folder) / "rows.jsonl", Path(folder) / "out.jsonl"
+        path.write_text(json.dumps({key: _data(value) for key, value in row.items()}), "utf-8")
+        with mock.patch.object(model, "model_judge", return_value=judge):
+            done = CliRunner().invoke(
+                app, ["score", str(path), "--judge", "openai:scripted", "--out", str(out)]
+            )
+        if done.exit_code == 2:
+            raise NoiseSenseError(done.output)
+        (result,) = read_results(out)
+    if result.error is not None:
+        raise NoiseSenseError(result.error)
+    return str(result.score and result.score.reason("relevant"))
+
+
+def table(thing: object, judge: Seen) -> str:
+    """A table of recorded lines: it takes as many chunks as there are positions to name."""
+    import pyarrow as pa
+
+    from noisesense_adapters.table import score_table
+
+    sample = {"response": "x", "reference": "r", "retrieved_contexts": _data(thing)}
+    lines: list[str] = []
+    for entailed_by in ([], [0], [1], [2]):
+        claims = [{"text": "x", "correct": False, "entailed_by": entailed_by}]
+        reference = [{"text": "r", "entailed_by": []}]
+        verdicts = {"response_claims": claims, "reference_claims": reference}
+        lines.append(json.dumps({"sample": sample, "verdicts": verdicts}))
+    rows = score_table(pa.table({"line": lines})).to_pylist()
+    if rows[0]["error"]:
+        raise NoiseSenseError(rows[0]["error"])
+    judge.chunks = sum(not row["error"] for row in rows) - 1
+    undefined = rows[0]["relevant_status"] == rows[0]["irrelevant_status"] == "undefined"
+    return NOTHING if undefined else "scored"
+
+
+def validmind(thing: object, judge: Seen) -> str:
+    """Only in an environment of its own."""
+    import pandas as pd
+    import validmind as vm
+
+    from noisesense_adapters.validmind import TEST_ID
+
+    data = {"user_input": "q", "response": "x", "reference": "r", "retrieved_contexts": thing}
+    dataset: Any = vm.init_dataset(dataset=pd.DataFrame([data]), input_id="d", __log=False)
+    result: Any = vm.tests.run_test(
+        TEST_ID,
+        inputs={"dataset": dataset},
+        params={"judge": judge},
+        show=False,
+        generate_description=False,
+    )
+    (row,) = result.raw_data.evaluation_results.to_dict("records")
+    if row["error"]:
+        raise NoiseSenseError(row["error"])
+    return str(row["noise_sensitivity_relevant_reason"])
+
+
 HOSTS: Mapping[str, Host] = {
     "ragas": ragas,
     "DeepEval": deepeval,
@@ -198,7 +273,11 @@ HOSTS: Mapping[str, Host] = {
     "pydantic-evals": pydantic_evals,
     "JSONL": jsonl,
     "CSV": csv,
+    "command line": command_line,
+    "table": table,
 }
+if (installed := find_spec("validmind")) and installed.origin:  # not the folder tests/validmind
+    HOSTS = {"ValidMind": validmind}
 
 
 def outcome(host: str, shape: str) -> Outcome:
@@ -214,8 +293,10 @@ def outcome(host: str, shape: str) -> Outcome:
 
 
 def expected(host: str, shape: str) -> Outcome:
+    """A table of recorded lines asks no judge: what it takes is counted."""
     different = DIFFERENT.get((host, shape))
-    return SHAPES[shape][1] if different is None else different[0]
+    right = SHAPES[shape][1] if different is None else different[0]
+    return len(right) if host == "table" and isinstance(right, list) else right
 
 
 if __name__ == "__main__":
@@ -223,6 +304,7 @@ if __name__ == "__main__":
         print(f"{shape}: {right}")
         for host in HOSTS:
             found = outcome(host, shape)
-            if found != right:
-                reason = DIFFERENT.get((host, shape), ("", "WRONG"))[1]
-                print(f"    {host}: {found} ({reason})")
+            if found != expected(host, shape):
+                print(f"    {host}: {found} (WRONG)")
+            elif found != right:
+                print(f"    {host}: {found} ({DIFFERENT.get((host, shape), (0, 'counted'))[1]})")

@@ -85,7 +85,7 @@ def test_an_openai_endpoint_and_a_store(
     assert f"judged with {calls} calls" in done.out
     (result, *_) = read_results(out)
     address = server.base_url.removeprefix("http://")
-    settings = "plan=lazy check=list votes=1, prompts 2"
+    settings = "plan=lazy check=list votes=1, prompts 3"
     assert re.fullmatch(
         rf"scripted at {address}, {settings}, options [0-9a-f]{{8}}", result.judge or ""
     )
@@ -157,7 +157,7 @@ def test_any_provider_of_langchain(server: ScriptedServer, tmp_path: Path) -> No
     assert (done.returncode, done.stderr.count("failed")) == (0, 0)
     assert figures(out) == EXPECTED
     judge = next(read_results(out)).judge
-    settings = "plan=lazy check=list votes=1, prompts 2"
+    settings = "plan=lazy check=list votes=1, prompts 3"
     assert judge
     assert judge.startswith(f"ChatGroq scripted, {settings}, options ")
 

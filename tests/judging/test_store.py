@@ -118,7 +118,7 @@ def test_everything_a_reply_depends_on_is_in_its_key(store: VerdictStore, what: 
     llm = scripted(*TRUTHS, name="other" if what == "model" else "scripted")
     if what == "identity":
         llm.identity = "temperature 1"  # type: ignore[attr-defined]
-    prompts = Prompts(version="3") if what == "version" else None
+    prompts = Prompts(version="another") if what == "version" else None
     votes, check = (2 if what == "vote" else 1), "each" if what == "schema" else "list"
     judge = LLMJudge(llm, store=store, prompts=prompts, votes=votes, check=check)  # type: ignore[arg-type]
     run(judge, SAMPLE)

@@ -45,7 +45,7 @@ class Prompts:
             number keeps a model's own cache from giving the same reply again.
     """
 
-    version: str = "2"
+    version: str = "3"
     decompose: str = (
         "List the claims that the text makes: short statements of one fact each, understandable"
         " on their own (names instead of pronouns; a question only helps with that), in the"
@@ -60,8 +60,7 @@ class Prompts:
         'Reply in JSON: an object with the number of each statement and "yes" or "no".'
     )
     verify_one: str = (
-        "According to the text, is the statement true? Answer yes if the text says so."
-        " Answer no if the text says something else or does not say."
+        "Based on the text above, is the statement true? Answer yes if it is, otherwise no."
     )
     as_form: str = 'Reply in JSON: an object with "answer", "yes" or "no".'
     again: str = "An earlier reply was incomplete. Follow the form exactly."

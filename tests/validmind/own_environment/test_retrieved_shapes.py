@@ -1,0 +1,11 @@
+"""The table of `tests/unknown`, in ValidMind."""
+
+from __future__ import annotations
+
+from benchmarks.retrieved_shapes import HOSTS, SHAPES, expected, outcome
+
+
+def test_every_shape() -> None:
+    assert list(HOSTS) == ["ValidMind"]
+    found = {shape: outcome("ValidMind", shape) for shape in SHAPES}
+    assert found == {shape: expected("ValidMind", shape) for shape in SHAPES}
