@@ -1,0 +1,169 @@
+"""Nothing retrieved, no claims by the judge's word, too few pairs: no gate passes any of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deepeval import assert_test
+
+from noisesense import LLMJudge, Result, Sample, Verdicts, score, write_results
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.deepeval import NoiseSensitivityMetric
+from noisesense_adapters.promptfoo import get_assert
+from noisesense_adapters.ragas import NoiseSensitivity
+from support.command_here import run_here
+from support.datasets import write_jsonl
+from support.deepeval_fixtures import loop, offline  # noqa: F401
+from support.deepeval_run import case_of, run
+from support.mind import data_of
+from support.ragas_llms import evaluated_by
+from support.ragas_runs import COLUMNS
+from support.scripted_llm import ScriptedLLM
+from support.server import ScriptedServer
+
+LIMIT = 0.2
+RESPONSE = "The ferry to Norderney sails at noon, and it takes bicycles."
+
+
+class Mind:
+    """Says that everything is noise; or, of ``lists`` of claims, that there are none."""
+
+    def __init__(self, empty: int) -> None:
+        self.empty = empty
+        self.lists: dict[str, int] = {}
+
+    def answer(self, prompt: str) -> str:
+        data = data_of(prompt)
+        if "text" not in data:
+            word = "no" if data["premise"] == "It sails at nine." else "yes"
+            return json.dumps(dict.fromkeys(data["claims"], word))
+        asked = self.lists[data["text"]] = self.lists.get(data["text"], 0) + 1
+        return json.dumps({"claims": [] if asked <= self.empty else [data["text"]]})
+
+
+CASES: dict[str, tuple[list[str], int]] = {
+    "nothing retrieved": ([], 0),
+    "only blank chunks": (["", " \n"], 0),
+    "no claims, said always": (["A chunk about the ferry."], 10**6),
+    "no claims, said once": (["A chunk about the ferry."], 1),
+}
+"""What was retrieved, and how often the judge says of a text that it makes no claims."""
+
+
+class Case:
+    def __init__(self, name: str) -> None:
+        contexts, self.empty = CASES[name]
+        self.sample = Sample(
+            user_input="When does the ferry sail?",
+            response=RESPONSE,
+            reference="It sails at nine.",
+            retrieved_contexts=contexts,
+        )
+        # A first empty list is not believed: what is asked again is all noise.
+        self.value = 1.0 if self.empty == 1 else None
+
+    def judge(self) -> LLMJudge:
+        return LLMJudge(ScriptedLLM(Mind(self.empty).answer), max_reasks=0)
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    return Case(request.param)
+
+
+@pytest.fixture
+def server(case: Case) -> Iterator[ScriptedServer]:
+    with ScriptedServer(Mind(case.empty)) as running:
+        yield running
+
+
+def test_the_core(case: Case) -> None:
+    found = score(asyncio.run(case.judge().judge(case.sample)))
+    assert found.value("relevant") == case.value
+    for mode in MODES:
+        if case.value is None:
+            assert found.gate(mode, LIMIT) == found.status(mode) == "undefined"
+    assert found.gate("relevant", LIMIT) != "pass"
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["", "strict"])
+@pytest.mark.parametrize("run_async", [False, True], ids=["sync", "async"])
+def test_deepeval(
+    loop: asyncio.AbstractEventLoop,  # noqa: F811
+    case: Case,
+    strict: bool,
+    run_async: bool,
+) -> None:
+    metric = NoiseSensitivityMetric(judge=case.judge(), threshold=LIMIT, strict_mode=strict)
+    test_case = case_of(case.sample, name="one")
+    metric.measure(test_case, _show_indicator=False)
+    expected = None if case.value is None else False  # None is neither a pass nor a failure
+    assert (metric.score, metric.success) == (case.value, expected)
+    (result,) = run([test_case], [metric], run_async=run_async)
+    assert result.metrics_data[0].success is expected
+    if case.value is not None:
+        with pytest.raises(AssertionError):
+            assert_test(test_case, [metric], run_async=run_async)
+
+
+def test_promptfoo(case: Case, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THE_KEY", "k")
+    judge = {"model": "scripted", "baseUrl": server.base_url, "apiKeyEnv": "THE_KEY"}
+    given = {
+        "query": case.sample.user_input,
+        "reference": case.sample.reference,
+        "contextChunks": [chunk.text for chunk in case.sample.retrieved_contexts],
+    }
+    config = {"judge": judge, "maxNoise": LIMIT}
+    result: Any = get_assert(RESPONSE, {"vars": given, "config": config, "test": {}})
+    assert result["pass"] is False
+    assert result["namedScores"].get("noise_sensitivity_relevant") == case.value
+
+
+def test_ragas(case: Case, server: ScriptedServer) -> None:
+    result = evaluated_by("LangChain", server, [case.sample], [NoiseSensitivity("relevant")])
+    number = result.scores[0][COLUMNS["relevant"]]
+    assert number == case.value if case.value is not None else math.isnan(number)
+
+
+def test_the_command_line(
+    case: Case,
+    server: ScriptedServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("THE_KEY", "k")
+    done = run_here(
+        capsys,
+        "score",
+        write_jsonl(tmp_path / "texts.jsonl", [case.sample.model_dump(mode="json")]),
+        *("--judge", "openai:scripted", "--base-url", server.base_url, "--api-key-env", "THE_KEY"),
+        *("--out", tmp_path / "out.jsonl", "--fail-above", str(LIMIT), "--max-unanswered", "1"),
+    )
+    assert done.status == (4 if case.value is None else 1), done
+    assert done.status == 1 or "is undefined" in done.err
+
+
+@pytest.mark.parametrize("pairs", range(1, 7))
+def test_too_few_pairs(pairs: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From no noise to nothing but noise: six pairs are the first that can tell."""
+    paths = []
+    for name, entailed in (("before", False), ("after", True)):
+        verdicts = Verdicts.from_matrices([False], [[entailed]], [[True]])
+        # Of two claims one is right in every second sample: equal differences tell nothing.
+        other = Verdicts.from_matrices([False, True], [[entailed], [False]], [[True]])
+        results = [
+            Result(id=str(i), score=score(each)) for i, each in enumerate([verdicts, other] * 3)
+        ][:pairs]
+        write_results(tmp_path / f"{name}.jsonl", results)
+        paths.append(tmp_path / f"{name}.jsonl")
+    done = run_here(capsys, "compare", *paths, "--fail-if-worse")
+    assert done.status == (4 if pairs < 6 else 1), done.out + done.err
+    assert pairs == 6 or "pair" in done.err
