@@ -14,14 +14,8 @@ from pydantic import BaseModel, Field, StrictBool
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import DEFAULT_PROMPTS, Claims, answers_form
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.toolbox.replies import (
-    LONGEST,
-    json_form,
-    read_reply,
-    read_word,
-    share_of_first,
-    spelled_out,
-)
+from noisesense_adapters.toolbox.replies import LONGEST, json_form, read_reply, spelled_out
+from noisesense_adapters.toolbox.words import read_word, share_of_first
 from support.formats import KNOWN, UNCLEAR
 
 

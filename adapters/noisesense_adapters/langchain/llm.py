@@ -17,13 +17,13 @@ from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     check_complete,
-    choice_in,
     json_form,
     read_reply,
     spelled_out,
     usage_of,
 )
 from noisesense_adapters.toolbox.running import ask_either
+from noisesense_adapters.toolbox.words import choice_in
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -13,8 +13,9 @@ from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, made
 from noisesense_adapters.toolbox.identity import identity
-from noisesense_adapters.toolbox.replies import choice_in, read_reply, spelled_out
+from noisesense_adapters.toolbox.replies import read_reply, spelled_out
 from noisesense_adapters.toolbox.running import in_thread
+from noisesense_adapters.toolbox.words import choice_in
 
 S = TypeVar("S", bound=BaseModel)
 

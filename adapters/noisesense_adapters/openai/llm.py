@@ -301,7 +301,7 @@ class OpenAILLM:
 
     async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
         """See `noisesense.WordLLM`: with the words' probabilities, where the endpoint has them."""
-        from noisesense_adapters.toolbox.replies import read_choice
+        from noisesense_adapters.toolbox.words import read_choice
 
         def request(way: _Way) -> dict[str, Any]:
             probabilities = {"logprobs": True, "top_logprobs": 20} if way.logprobs else {}
@@ -315,7 +315,7 @@ class OpenAILLM:
     ) -> object:
         """What the endpoint replies. What it refuses is left out of the request, for good."""
         from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
-        from noisesense_adapters.toolbox.replies import broke_off_thinking
+        from noisesense_adapters.toolbox.words import broke_off_thinking
 
         way: _Way | None = self._way
         while way is not None:

@@ -13,12 +13,12 @@ from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.identity import identity
 from noisesense_adapters.toolbox.replies import (
     check_complete,
-    choice_in,
     json_form,
     read_reply,
     spelled_out,
     usage_of,
 )
+from noisesense_adapters.toolbox.words import choice_in
 
 with needs_extra("pydantic-evals", "pydantic_ai"):
     from pydantic_ai.direct import model_request

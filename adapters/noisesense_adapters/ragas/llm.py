@@ -29,11 +29,11 @@ from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     read_completion,
     read_reply,
-    read_word,
     spelled_out,
     usage_of,
 )
 from noisesense_adapters.toolbox.running import ask_either, in_thread
+from noisesense_adapters.toolbox.words import read_word
 
 S = TypeVar("S", bound=BaseModel)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
 
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import consistent
-from noisesense.judging.protocol import Choice, Usage
+from noisesense.judging.protocol import Usage
 
 S = TypeVar("S", bound=BaseModel)
 _Json = dict[str, Any]
@@ -25,7 +24,7 @@ MISFIT = "the reply does not fit the requested form"
 NOT_JSON = "the reply is not JSON"
 
 # As OpenAI, Anthropic, Ollama, Google and Mistral name them.
-_STOPS = {
+STOPS = {
     "length": CUT_SHORT,
     "max_tokens": CUT_SHORT,
     "model_length": CUT_SHORT,
@@ -53,7 +52,7 @@ _THOUGHTS = (
     ("<|channel|>analysis<|message|>", "<|end|>"),  # gpt-oss: OpenAI's Harmony format
     ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>"),
 )
-_OPENINGS = tuple(start for start, _ in _THOUGHTS)
+OPENINGS = tuple(start for start, _ in _THOUGHTS)
 _WRAPPERS = (
     ("```json\n", "```"),
     ("```\n", "```"),
@@ -74,8 +73,6 @@ _ANNOUNCED = re.compile(
     r" (?:the|your)(?: requested| final)? (?:json|answer|reply|response|output|result|verdicts"
     r"|claims)(?: object| list)?(?: in json(?: format)?)?):\s+(?=[`{<])"
 )
-_WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)(?=[\s*_\"'`)]*(?:[.,:;!]|\Z|\n))")
-_TAKEN_BACK = {"wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"}
 # A comma before a closing bracket; whole strings are matched so that it is looked for outside.
 _TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 
@@ -104,7 +101,7 @@ def check_complete(usage: Usage, *reasons: object, refusal: object = None) -> No
         reasons: why the model stopped, as its provider names it.
         refusal: what it said instead of a reply.
     """
-    problems = [_STOPS.get(str(reason).lower(), "") for reason in reasons]
+    problems = [STOPS.get(str(reason).lower(), "") for reason in reasons]
     problem = REFUSED if refusal else next(filter(None, problems), "")
     if problem:
         raise ReplyError(problem, usage)
@@ -162,7 +159,7 @@ async def read_completion(completion: object, schema: type[S]) -> tuple[S, Usage
         ReplyError: it is none, or its text is refused, cut short, or does not fit.
     """
     usage = usage_of(completion)
-    choice = _first_choice(completion, usage)
+    choice = first_choice(completion, usage)
     message: Any = choice.message
     check_complete(
         usage, getattr(choice, "finish_reason", None), refusal=getattr(message, "refusal", None)
@@ -170,13 +167,13 @@ async def read_completion(completion: object, schema: type[S]) -> tuple[S, Usage
     return read_reply(text_of(message), schema, usage), usage
 
 
-def _choices(completion: object) -> list[object]:
+def choices_of(completion: object) -> list[object]:
     choices: object = getattr(completion, "choices", None)
     return cast("list[object]", choices) if isinstance(choices, list) else []
 
 
-def _first_choice(completion: object, usage: Usage) -> Any:
-    listed = _choices(completion)
+def first_choice(completion: object, usage: Usage) -> Any:
+    listed = choices_of(completion)
     if not listed or getattr(listed[0], "message", None) is None:
         raise ReplyError("the reply is not a chat completion", usage)
     return listed[0]
@@ -204,140 +201,37 @@ def read_reply(text: str, schema: type[S], usage: Usage) -> S:
         ReplyError: with the usage, and without the text of the reply.
     """
     try:
-        return _instance(_object(_answer(text)), schema)
+        return _instance(_object(answer_in(text)), schema)
     except (ValueError, RecursionError) as error:
-        problem = str(error) if isinstance(error, _NoReplyError) else "it is nested too deeply"
+        problem = str(error) if isinstance(error, UnreadableError) else "it is nested too deeply"
     raise ReplyError(f"the reply is no {schema.__name__}: {problem}", usage)
-
-
-def read_choice(completion: object, words: Sequence[str]) -> tuple[Choice, Usage]:
-    """A chat completion of an OpenAI-compatible endpoint as one of the words.
-
-    Raises:
-        ReplyError: it is none, or it says none of the words.
-    """
-    usage = usage_of(completion)
-    choice = _first_choice(completion, usage)
-    return choice_in(
-        text_of(choice.message),
-        words,
-        usage,
-        getattr(choice, "finish_reason", None),
-        refusal=getattr(choice.message, "refusal", None),
-        tokens=_part(getattr(choice, "logprobs", None), "content"),
-    )
-
-
-def choice_in(
-    text: str,
-    words: Sequence[str],
-    usage: Usage,
-    *reasons: object,
-    refusal: object = None,
-    tokens: object = None,
-) -> tuple[Choice, Usage]:
-    """A plain reply as one of the words, with its probability if its tokens are told.
-
-    Raises:
-        ReplyError: it is none of them; `CUT_SHORT` if it broke off before it said any.
-    """
-    # A word is there before a short limit is reached.
-    cut = [reason for reason in reasons if _STOPS.get(str(reason).lower()) == CUT_SHORT]
-    check_complete(usage, *(each for each in reasons if each not in cut), refusal=refusal)
-    if cut and _is_thinking(text):
-        raise ReplyError(CUT_SHORT, usage)
-    return Choice(read_word(text, words, usage), share_of_first(tokens, words)), usage
-
-
-def _is_thinking(text: str) -> bool:
-    return not text.strip() or text.lstrip().startswith(_OPENINGS)
-
-
-def broke_off_thinking(completion: object) -> bool:
-    """Did the model reach its limit before it began to reply?"""
-    choice = next(iter(_choices(completion)), None)
-    reason = str(getattr(choice, "finish_reason", None)).lower()
-    message = getattr(choice, "message", None)
-    return _STOPS.get(reason) == CUT_SHORT and _is_thinking(text_of(message))
-
-
-def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
-    """Which of the words a plain reply is: the word alone, or a sentence that begins with it.
-
-    A reply of a few tokens often breaks off in the sentence behind the word ("No. The text does
-    not say"). One that names two of the words, or takes the first back, is none.
-
-    Raises:
-        ReplyError: it is none of the words.
-    """
-    problem = f"it is none of {', '.join(words)}"
-    try:
-        answer = _answer(text).casefold()
-        said = re.findall(r"\w+", answer)
-        named = [word for word in words if word.casefold() in said]
-        sentence = _WORD_FIRST.match(answer)
-        alone = sentence and [sentence[1]] == [word.casefold() for word in named]
-        if alone and _TAKEN_BACK.isdisjoint(said):
-            return named[0]
-    except _NoReplyError as error:
-        problem = str(error)
-    raise ReplyError(f"the reply is no answer: {problem}", usage)
-
-
-def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
-    """The probability of the first word among the words, where a plain reply begins with one.
-
-    Args:
-        tokens: of the reply, each with its ``top_logprobs``, as a chat completion tells them.
-
-    Returns:
-        p(first) / (p(first) + p(others)), 0 to 1, over all spellings of a word that are tokens;
-        None where the endpoint does not tell, or the reply's first word is another.
-    """
-    listed = cast("list[object]", tokens) if isinstance(tokens, list) else []
-    spoken = next((each for each in listed if _bare(_part(each, "token"))), None)
-    if _bare(_part(spoken, "token")) not in [word.casefold() for word in words]:
-        return None
-    shares = dict.fromkeys((word.casefold() for word in words), 0.0)
-    for each in cast("list[object]", _part(spoken, "top_logprobs") or []):
-        word, logprob = _bare(_part(each, "token")), _part(each, "logprob")
-        if word in shares and isinstance(logprob, (int, float)) and logprob <= 0:
-            shares[word] += math.exp(logprob)
-    total = sum(shares.values())
-    return shares[words[0].casefold()] / total if total > 0 else None
-
-
-def _part(whole: object, name: str) -> object:
-    if isinstance(whole, Mapping):
-        return cast("Mapping[str, object]", whole).get(name)
-    return getattr(whole, name, None)
-
-
-def _bare(token: object) -> str:
-    return token.strip(" \t\r\n.,:;!*_\"'`Ġ▁").casefold() if isinstance(token, str) else ""
 
 
 def fitted(value: object, schema: type[S], usage: Usage) -> S:
     """A value that was JSON, as an instance of ``schema``. Raises `ReplyError`."""
     try:
         return _instance(value, schema)
-    except _NoReplyError as error:
+    except UnreadableError as error:
         problem = str(error)
     raise ReplyError(problem, usage)
 
 
-class _NoReplyError(ValueError):
-    pass
+class UnreadableError(ValueError):
+    """Says why a text is no answer, without the text."""
 
 
 _BREAKS_OFF = "it breaks off"
 _MOST_LAYERS = 8  # thoughts twice, an announcement, a fence, an end: with room to spare
 
 
-def _answer(text: str) -> str:
-    """The text without what models are known to write around an answer."""
+def answer_in(text: str) -> str:
+    """The text without what models are known to write around an answer.
+
+    Raises:
+        UnreadableError: something that begins and does not end, or nothing is left.
+    """
     if len(text) > LONGEST:
-        raise _NoReplyError(f"it is too long: {len(text):,} of {LONGEST:,} characters")
+        raise UnreadableError(f"it is too long: {len(text):,} of {LONGEST:,} characters")
     text = text.strip()
     for _ in range(_MOST_LAYERS):
         before = text
@@ -347,7 +241,7 @@ def _answer(text: str) -> str:
             if text.startswith(start):
                 thought, end, text = text.partition(end)
                 if not end or start in thought[1:]:  # one within another: which one has ended?
-                    raise _NoReplyError("it breaks off within the model's thoughts")
+                    raise UnreadableError("it breaks off within the model's thoughts")
             elif not text.startswith(("{", "`")):  # a claim may quote such a token
                 text = text.rpartition(end)[2]  # the prompt's template has opened it
         text = text.lstrip()
@@ -356,19 +250,19 @@ def _answer(text: str) -> str:
         for start, end in _WRAPPERS:
             if text.startswith(start):
                 if not text.endswith(end) or len(text) < len(start) + len(end):
-                    raise _NoReplyError(_BREAKS_OFF)
+                    raise UnreadableError(_BREAKS_OFF)
                 text = text[len(start) : len(text) - len(end)].strip()
         if text == before:
             break
     if not text:
-        raise _NoReplyError("it is empty")
+        raise UnreadableError("it is empty")
     return text
 
 
 def _object(text: str) -> object:
     """The one JSON object that the text is."""
     if not text.startswith("{"):
-        raise _NoReplyError("it does not begin with a JSON object")
+        raise UnreadableError("it does not begin with a JSON object")
     decoder = json.JSONDecoder(object_pairs_hook=consistent, strict=False)
     try:
         value, end = decoder.raw_decode(text)
@@ -377,18 +271,18 @@ def _object(text: str) -> object:
         try:
             value, end = decoder.raw_decode(text)
         except json.JSONDecodeError:
-            raise _NoReplyError("it holds no complete JSON object") from None
+            raise UnreadableError("it holds no complete JSON object") from None
     if end < len(text):
-        raise _NoReplyError("something follows its JSON object")
+        raise UnreadableError("something follows its JSON object")
     return value
 
 
 def _instance(value: object, schema: type[S]) -> S:
-    """Raises `_NoReplyError`, which says how it does not fit and not what the value was."""
+    """Raises `UnreadableError`, which says how it does not fit and not what the value was."""
     try:
         return schema.model_validate(value)
     except (ValueError, RecursionError) as error:
         kind = type(error).__name__
         if isinstance(error, ValidationError):
             kind = error.errors(include_url=False, include_input=False)[0]["type"]
-    raise _NoReplyError(f"the JSON does not fit ({kind})")
+    raise UnreadableError(f"the JSON does not fit ({kind})")
