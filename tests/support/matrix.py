@@ -198,6 +198,15 @@ PLANNED: tuple[Planned, ...] = (
         ("transformers", "torch"),
         pip=True,
     ),
+    Planned(
+        "Workflow",  # of the page on gates, in a repository that is not this one
+        "",
+        ("tests/pages/test_flaky_gate.py",),
+        ("cli", "report", "openai"),
+        ("pyyaml",),
+        only="test_the",
+        wheel=True,
+    ),
     Planned("No framework", "", _BARE, ("cli",), ("scipy", "scikit-learn")),
 )
 

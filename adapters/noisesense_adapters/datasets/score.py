@@ -27,6 +27,7 @@ from noisesense_adapters.datasets.results import (
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.write import check_output, results_file
 from noisesense_adapters.toolbox.given import Column
+from noisesense_adapters.toolbox.judges import unasked
 from noisesense_adapters.toolbox.running import run_blocking
 
 GIVE_UP = 20
@@ -90,7 +91,10 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
     judgement = None
     try:
         if row.sample is not None:
-            judgement = await judge_once(judge, row.sample, metric="score", share=False)
+            definition = chosen["definition"] or "ragas"
+            judgement = unasked(row.sample, definition) or await judge_once(
+                judge, row.sample, metric="score", share=False
+            )
         verdicts = row.verdicts if judgement is None else judgement.verdicts
         if verdicts is None:
             raise errors.InputError("texts to judge", "only verdicts")

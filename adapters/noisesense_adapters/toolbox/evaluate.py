@@ -20,12 +20,10 @@ from noisesense.scoring.definitions import (
     DefinitionName,
     Mode,
     check_definition,
-    chunk_modes,
-    modes_of,
 )
 from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.toolbox.given import Column, Places, Usual
-from noisesense_adapters.toolbox.judges import given_judge, judge_over
+from noisesense_adapters.toolbox.judges import given_judge, judge_over, unasked
 
 Modes = Literal["relevant", "irrelevant", "both"]
 
@@ -70,17 +68,6 @@ def suffix(definition: DefinitionName) -> str:
     Scores of different definitions must not share a name: hosts average what does.
     """
     return "" if definition == "ragas" else f"_{definition}"
-
-
-def needs_no_judge(sample: Sample, definition: DefinitionName) -> bool:
-    """Was nothing retrieved, and counts the definition only what comes from a chunk?"""
-    return not sample.retrieved_contexts and chunk_modes(definition) == modes_of(definition)
-
-
-def _nothing(sample: Sample) -> Judgement:
-    """The verdicts where there are no chunks: one claim of which nothing is known."""
-    claim: dict[str, Any] = {"text": sample.response, "correct": None, "entailed_by": []}
-    return Judgement(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))
 
 
 class Figure(NamedTuple):
@@ -229,8 +216,8 @@ class RowEvaluator:
     async def _evaluated(self, sample: Sample, verdicts: Verdicts | None) -> Evaluated:
         if verdicts is not None:
             judgement, name = Judgement(verdicts), "given verdicts"
-        elif needs_no_judge(sample, self.definition):
-            judgement, name = _nothing(sample), "none"
+        elif nothing := unasked(sample, self.definition):
+            judgement, name = nothing, "none"
         else:
             judge = self.judge()
             judgement = await judge_once(judge, sample, metric=None, share=False)

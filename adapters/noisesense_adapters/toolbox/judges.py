@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from noisesense import Judge, RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError, located
-from noisesense.judging.protocol import StructuredLLM
+from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense.judging.sharing import judge_for
+from noisesense.scoring.definitions import DefinitionName, chunk_modes, modes_of
 
 
 def check_judge(judge: object, options: Mapping[str, Any] | None, **others: object) -> None:
@@ -97,20 +98,14 @@ def judge_over(
     return judge_for(model, (key, store, tuple(sorted(arguments.items()))), make)
 
 
-STAND_IN = ("-",)
-"""In place of no chunks, as a sample needs one; its verdicts then have none."""
-
-NOTHING_RETRIEVED = "Nothing was retrieved, so nothing can come from a chunk."
-
-
-def nothing_retrieved(response: str) -> Verdicts:
-    """The verdicts where there are no chunks: nothing can come from one, whatever the claims are.
-
-    The response counts as one claim of unknown correctness, so nothing is asked, and definitions
-    that count every incorrect claim stay undetermined.
+def unasked(sample: Sample, definition: DefinitionName) -> Judgement | None:
+    """What needs no judge: nothing was retrieved, and the definition counts only what comes from a
+    chunk. The response is then one claim of which nothing is known, and the score is undefined.
     """
-    claim: dict[str, Any] = {"text": response, "correct": None, "entailed_by": []}
-    return Verdicts.model_validate({"response_claims": [claim], "chunks": []})
+    if sample.retrieved_contexts or chunk_modes(definition) != modes_of(definition):
+        return None
+    claim: dict[str, Any] = {"text": sample.response, "correct": None, "entailed_by": []}
+    return Judgement(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))
 
 
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
@@ -123,19 +118,3 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
         read = Verdicts.model_validate_json if isinstance(data, str) else Verdicts.model_validate
         verdicts = read(data)
         return verdicts if sample is None else verdicts.beside(sample)
-
-
-def verdicts_given(data: Any, sample: Sample, where: str, *, retrieved: bool) -> Verdicts:
-    """As `read_verdicts`; where nothing was retrieved, they may name no chunk.
-
-    Raises:
-        InputError: they are malformed, do not fit the sample, or name a chunk nobody retrieved.
-    """
-    if retrieved:
-        return read_verdicts(data, sample, where)
-    verdicts = read_verdicts(data, None, where)
-    sides = verdicts.response_claims, verdicts.reference_claims
-    claims = [claim for side in sides for claim in side]
-    if verdicts.chunks or any(claim.entailed_by or claim.undetermined for claim in claims):
-        raise InputError("no chunk, as nothing was retrieved", "verdicts on chunks", where=where)
-    return verdicts

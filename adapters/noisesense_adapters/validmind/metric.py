@@ -165,7 +165,12 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     _log_failures(results)
     of_modes = [figures for name in modes if (figures := summary.mode(name)) is not None]
     histogram, box = plots(results, of_modes, undetermined)
-    return tables(summary, of_modes), histogram, box, raw_data(dataset, results, summary)
+    return (
+        tables(summary, of_modes, undetermined),
+        histogram,
+        box,
+        raw_data(dataset, results, summary),
+    )
 
 
 class _Provider:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from noisesense import ModeSummary, Result, Summary, Undetermined
+from noisesense import ModeSummary, Range, Result, Summary, Undetermined
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.validmind.risk import RiskThresholds, risk_signs
 
@@ -16,16 +16,18 @@ pandas: Any = import_module("pandas")
 express: Any = import_module("plotly.express")
 
 
-def tables(summary: Summary, modes: Sequence[ModeSummary]) -> dict[str, list[dict[str, Any]]]:
+def tables(
+    summary: Summary, modes: Sequence[ModeSummary], undetermined: Undetermined
+) -> dict[str, list[dict[str, Any]]]:
     """A row for each mode in the first table, and for each of its signs in the second."""
     return {
-        "Aggregate Scores": [_aggregates(summary, mode) for mode in modes],
+        "Aggregate Scores": [_aggregates(summary, mode, undetermined) for mode in modes],
         "Signs of High Risk": [
             {
                 "Mode": mode.mode,
                 "Sign": sign.name,
                 "Present": {True: "yes", False: "no", None: _missing(mode)}[sign.present],
-                "Figure": _figure(sign.figure and sign.figure.value, mode),
+                "Figure": _figure(sign.figure, mode),
                 "Threshold": sign.threshold,
                 "In Words": sign.sentence,
             }
@@ -35,16 +37,16 @@ def tables(summary: Summary, modes: Sequence[ModeSummary]) -> dict[str, list[dic
     }
 
 
-def _aggregates(summary: Summary, mode: ModeSummary) -> dict[str, Any]:
+def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
     return {
         "Mode": mode.mode,
         "Definition": summary.definition,
         # Names and order as in ValidMind's test. Count is of all samples there, too.
-        "Mean Score": _figure(mode.mean and mode.mean.value, mode),
-        "Median Score": _figure(mode.median and mode.median.value, mode),
-        "Max Score": _figure(mode.maximum and mode.maximum.value, mode),
-        "Min Score": _figure(mode.minimum and mode.minimum.value, mode),
-        "Standard Deviation": _figure(mode.stdev, mode),
+        "Mean Score": _figure(mode.mean, mode, choice),
+        "Median Score": _figure(mode.median, mode, choice),
+        "Max Score": _figure(mode.maximum, mode, choice),
+        "Min Score": _figure(mode.minimum, mode, choice),
+        "Standard Deviation": _missing(mode) if mode.stdev is None else mode.stdev,
         "Count": summary.samples,
         "Mean Low": "undefined" if mode.mean is None else mode.mean.low,
         "Mean High": "undefined" if mode.mean is None else mode.mean.high,
@@ -55,8 +57,11 @@ def _aggregates(summary: Summary, mode: ModeSummary) -> dict[str, Any]:
     }
 
 
-def _figure(figure: float | None, mode: ModeSummary) -> float | str:
-    return _missing(mode) if figure is None else figure
+def _figure(figure: Range | None, mode: ModeSummary, choice: Undetermined = "none") -> float | str:
+    """One that is open is shown as the end that was chosen, or as undetermined."""
+    if figure is None or (figure.value is None and choice == "none"):
+        return _missing(mode)
+    return figure.high if choice == "high" else figure.low
 
 
 def _missing(mode: ModeSummary) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +113,18 @@ def test_one_text_is_no_list(run: Any, table: pd.DataFrame, recording: Path) -> 
         run(texts, judge=recording)
 
 
-def test_where_nothing_was_retrieved_nothing_is_noise(
+def test_where_nothing_was_retrieved_there_is_nothing_to_measure(
     run: Any, table: pd.DataFrame, recording: Path, want: Any
 ) -> None:
     cells = pd.Series([[], *table.retrieved_contexts[1:]], dtype=object)
-    found = scores(run(table.assign(retrieved_contexts=cells), judge=recording))
+    result = run(table.assign(retrieved_contexts=cells), judge=recording)
+    first, *others = scores(result)
     assert want[0] == 0.5
-    assert found == [0.0, *want[1:]]
+    assert math.isnan(first)
+    assert others == want[1:]
+    reasons = result.raw_data.evaluation_results["noise_sensitivity_relevant_reason"]
+    assert reasons[0].endswith("is undefined: nothing was retrieved.")
+    assert (result.raw_data.summary["failed"], result.raw_data.summary["samples"]) == (0, 6)
 
 
 def test_labels_win(run: Any, table: pd.DataFrame, pairs: Any, recording: Path) -> None:
@@ -126,7 +132,7 @@ def test_labels_win(run: Any, table: pd.DataFrame, pairs: Any, recording: Path) 
     labelled = [[{"text": t, "relevant": False} for t in c] for c in table.retrieved_contexts]
     result = run(table.assign(retrieved_contexts=labelled), judge=recording, mode="both")
     assert scores(result) == [0.0] * len(pairs)
-    assert result.raw_data.summary["irrelevant"]["mean"] > 0
+    assert result.raw_data.summary["irrelevant"]["mean"]["low"] > 0
 
 
 def test_a_polars_table(run: Any, table: pd.DataFrame, recording: Path, want: Any) -> None:
@@ -190,7 +196,7 @@ def test_a_sample_that_fails_is_loud_and_the_others_go_on(
     others = [verdicts for i, (_, verdicts) in enumerate(pairs) if i not in (2, 3)]
     rest = summarize(map(score, others)).relevant
     assert rest is not None
-    assert row["Mean Score"] == rest.mean == 0.125  # (0.5 + 0 + 0 + 0) / 4
+    assert row["Mean Score"] == rest.mean.value == 0.125  # (0.5 + 0 + 0 + 0) / 4
     assert (row["Count"], row["Failed"], row["Undefined"]) == (6, 2, 0)
     raw = result.raw_data.evaluation_results["noise_sensitivity_relevant"]
     assert raw[["q2", "q3"]].isna().all()

@@ -13,10 +13,20 @@ import validmind as vm
 from plotly.basedatatypes import BaseFigure
 from plotly.graph_objects import Figure
 
-from noisesense import InputError, ModeSummary, Sample, Verdicts, score, summarize, write_recording
+from noisesense import (
+    InputError,
+    ModeSummary,
+    Range,
+    Sample,
+    Verdicts,
+    score,
+    summarize,
+    write_recording,
+)
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 from noisesense_adapters.validmind import TEST_ID, NoiseSensitivity
+from noisesense_adapters.validmind.risk import RiskThresholds, risk_signs
 from support.tables import Shape, random_pairs
 
 ALL = [
@@ -32,8 +42,10 @@ def expected(
     return found
 
 
-def rounded(figure: float | None, missing: str = "undefined") -> float | str:
-    """As a table of ValidMind shows it."""
+def rounded(figure: Range | float | None, missing: str = "undefined") -> float | str:
+    """As a table of ValidMind shows it: no figure where its ends do not meet."""
+    if isinstance(figure, Range):
+        figure = figure.low if figure.low == figure.high else None
     return missing if figure is None else round(figure, 4)
 
 
@@ -45,10 +57,10 @@ def is_the_row(row: dict[str, Any], want: ModeSummary) -> None:
     assert row["Max Score"] == rounded(want.maximum, missing)
     assert row["Min Score"] == rounded(want.minimum, missing)
     assert row["Standard Deviation"] == rounded(want.stdev, missing)
-    assert want.bounds is not None
-    assert (row["Mean Low"], row["Mean High"]) == tuple(map(rounded, want.bounds))
+    assert want.mean is not None
+    assert (row["Mean Low"], row["Mean High"]) == tuple(map(rounded, want.mean))
     assert (row["Undetermined"], row["Undefined"]) == (want.undetermined, want.undefined)
-    assert row["Undetermined Claims"] == want.claims.undetermined
+    assert row["Undetermined Claims"] == want.claims.total - want.claims.determined
 
 
 def rows_of(result: Any, title: str) -> list[dict[str, Any]]:
@@ -87,7 +99,7 @@ def test_table_figures_and_raw_data(
     assert histogram.figure.layout.title.text == f"Noise Sensitivity ({mode})"
     assert box.figure.layout.title.text == f"Noise Sensitivity Distribution ({mode})"
     assert result.raw_data.dataset == "answers"
-    assert result.raw_data.summary[mode]["mean"] == want.mean
+    assert result.raw_data.summary[mode]["mean"]["value"] == want.mean.value  # type: ignore[union-attr]
 
 
 def test_the_mode_is_relevant_unless_said_otherwise(
@@ -152,7 +164,8 @@ def test_a_larger_dataset_with_undetermined_verdicts(run: Any, tmp_path: Path) -
             assert drawn(figure)[mode] == determined
             _, told = figure.figure.layout.title.text.split(", undetermined left out: ")
             assert f"{want.undetermined} {mode}" in told
-        assert result.raw_data.summary[mode]["bounds"] == want.bounds
+        mean = result.raw_data.summary[mode]["mean"]
+        assert (mean["low"], mean["high"]) == want.mean
 
 
 @pytest.mark.parametrize(("choice", "end"), [("low", 0), ("high", 1)])
@@ -185,7 +198,11 @@ def known(column: Any) -> list[float | None]:
 
 def test_signs_of_high_risk(run: Any, table: pd.DataFrame, pairs: Any, recording: Path) -> None:
     rows = rows_of(run(table, judge=recording, mode="both"), "Signs of High Risk")
-    signs = [(mode, sign) for mode in MODES for sign in expected(pairs, mode).signs]
+    signs = [
+        (mode, sign)
+        for mode in MODES
+        for sign in risk_signs(expected(pairs, mode), RiskThresholds())
+    ]
     assert len(rows) == len(signs) == 6
     for row, (mode, sign) in zip(rows, signs, strict=True):
         assert (row["Mode"], row["Sign"], row["In Words"]) == (mode, sign.name, sign.sentence)
@@ -258,9 +275,7 @@ def test_validmind_describes_the_test(
     assert '<script type="math/tex; mode=display">' in result.description
 
 
-def test_the_thresholds_in_the_description_are_the_cores() -> None:
-    from noisesense import RiskThresholds
-
+def test_the_thresholds_in_the_description_are_those_of_the_signs() -> None:
     words = inspect.getdoc(NoiseSensitivity) or ""
     risk = RiskThresholds()
     assert f"score of {risk.high:g} or more" in words
