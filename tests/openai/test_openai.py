@@ -75,7 +75,7 @@ def test_a_refused_form_is_left_for_good(forms: tuple[str, ...], asked: list[str
         assert [r.form for r in server.log.requests] == asked
         _ask(llm, times=3)
         assert [r.form for r in server.log.requests[len(asked) :]] == [asked[-1]] * 3
-    spelled_out = '"required":["text"]' in server.log.prompts[-1]
+    spelled_out = 'Its keys are "text".' in server.log.prompts[-1]
     assert spelled_out is (asked[-1] != "json_schema")
 
 

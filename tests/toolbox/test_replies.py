@@ -104,7 +104,9 @@ def test_the_form_is_strict_and_short_and_follows_no_reference() -> None:
     }
     prompt = spelled_out("Urteil über 数学", Reply)
     assert prompt.startswith("Urteil über 数学\n")
-    assert json.loads(prompt.splitlines()[-1]) == json_form(Reply)
+    # No schema, which a small model would reply, and no object at all that could be copied.
+    assert prompt.endswith('Its keys are "verdicts", "note".')
+    assert "{" not in prompt
 
 
 class Words(BaseModel):
