@@ -10,15 +10,14 @@ from importlib import import_module
 from typing import Any
 
 # A literal: reading it from the installed metadata would cost every import 12 ms.
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 # By module its public names, as in ``__init__.pyi``. Each is loaded when it is first used: a
 # process that scores given verdicts never loads pydantic, which costs more than all the rest.
 _NAMES = {
     "errors": "InputError JudgeError MissingExtraError NoiseSenseError PairingError "
-    "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError "
-    "UndeterminedScoreError",
+    "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError",
     "judging.llm": "LLMJudge",
     "judging.protocol": "Judge Judgement StructuredLLM Usage",
     "judging.store": "VerdictStore",

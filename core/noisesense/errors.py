@@ -103,10 +103,6 @@ class UndefinedScoreError(NoiseSenseError, ValueError):
     """The score is undefined and the caller asked for an error (``empty="error"``)."""
 
 
-class UndeterminedScoreError(NoiseSenseError, ValueError):
-    """The judge left the score open and the caller asked for an error where there is no number."""
-
-
 class JudgeError(NoiseSenseError, RuntimeError):
     """The judge could not be asked: no key, endpoint out of reach, refused, timed out."""
 
