@@ -32,7 +32,12 @@ class Planning:
     """What the system is asked."""
 
     variants: Annotated[
-        str, typer.Option(metavar="NAMES", help="again,without,relevant-only,plus-K")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="What to ask: again, without, relevant-only, plus-K.",
+            show_default="all, with plus-2",
+        ),
     ] = _VARIANTS
     seed: Annotated[int, typer.Option(min=0, help="Of the distractors and their places.")] = 0
 
@@ -128,7 +133,8 @@ def run(
     answer: Annotated[
         str,
         typer.Option(
-            metavar="MODULE:FUNCTION", help="Your system: answer(user_input, contexts), or async."
+            metavar="MODULE:FUNCTION",
+            help="Your system: a function of the question and its contexts, or an async one.",
         ),
     ],
     planning: Planning,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -138,3 +140,9 @@ for command in (
     import_labels,
 ):
     app.command()(command)
+
+# Typer's frames keep the line ends of a docstring, which are not those of the reader's window.
+for group in (app, store.app, batch.app, ablation.app):
+    for registered in group.registered_commands:
+        text = inspect.getdoc(registered.callback) or ""
+        registered.help = re.sub(r"(?<!\n)\n(?!\n)", " ", text)
