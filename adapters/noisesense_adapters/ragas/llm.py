@@ -15,11 +15,7 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
 from pydantic import BaseModel
-from ragas.llms.base import (
-    BaseRagasLLM,
-    InstructorBaseRagasLLM,
-    LangchainLLMWrapper,
-)
+from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, LangchainLLMWrapper
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Choice, Usage
