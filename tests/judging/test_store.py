@@ -22,6 +22,7 @@ import pytest
 from noisesense import InputError, JudgeError, LLMJudge, Sample, StoreError, Usage, VerdictStore
 from noisesense import score as score_of
 from noisesense.judging import store as store_module
+from noisesense.judging import store_file
 from noisesense.judging.prompts import Prompts
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, scripted
@@ -344,7 +345,7 @@ def test_a_foreign_lock_does_not_stall_the_event_loop(store: VerdictStore, path:
 def test_a_lock_that_stays_is_an_error(
     store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "_BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(store_file, "_BUSY_SECONDS", 0.0)
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     assert get(store, "a") is None  # readers never wait

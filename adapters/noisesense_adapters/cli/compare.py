@@ -18,6 +18,7 @@ from noisesense.stats.interval import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
+from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, Gate, worst
 from noisesense_adapters.cli.output import extent, kind, one_line, signed, span
 from noisesense_adapters.datasets.results import results_of
 
@@ -27,7 +28,7 @@ def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Results of the version before.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Results of the version after.")],
     scoring: options.Scoring,
-    gate: options.Gate,
+    gate: Gate,
     pair_by: options.PairByOption = None,
     top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,
     report: Annotated[
@@ -105,7 +106,7 @@ def compare(
         write_report(results_of(b, **chosen), report, title=title, baseline=comparison)
         output.tell(f"wrote {report}")
     raise typer.Exit(
-        options.worst(
+        worst(
             gate.status(tally.summary(confidence=gate.level), f" of {b.name}"),
             _check_worse(comparison, checked, b.name) if fail_if_worse else 0,
             options.SOME_FAILED if comparison.failed else reading.status,
@@ -121,29 +122,29 @@ def _check_worse(comparison: Comparison, mode: Mode | None, b: str) -> int:
         if figures is None:
             if mode is not None or not comparison.definition:
                 output.tell(f"cannot be decided: there is nothing to compare in the {each} mode")
-                statuses.append(options.UNDECIDED)
+                statuses.append(UNDECIDED)
         elif figures.decision == "worse":
             by = f" by more than {comparison.margin:g}" if comparison.margin else ""
             output.tell(f"check failed: {b} is worse{by} in the {each} mode")
-            statuses.append(options.ABOVE)
+            statuses.append(ABOVE)
         elif figures.too_few:
             output.tell(
                 f"cannot be decided: {counted(figures.pairs, 'pair')} in the {each} mode, and "
                 f"fewer than {MIN_PAIRS} never tell whether {b} is worse; some 40 usually do"
             )
-            statuses.append(options.UNDECIDED)
+            statuses.append(UNDECIDED)
         elif _may_be_worse(figures, comparison.margin):
             output.tell(
                 f"cannot be decided: whether {b} is worse in the {each} mode depends on verdicts "
                 "that the judge left open"
             )
-            statuses.append(options.UNDECIDED)
+            statuses.append(UNDECIDED)
         elif comparison.margin and figures.interval and figures.interval.high > comparison.margin:
             output.tell(
                 f"warning: too few pairs to say whether {b} is worse by more than "
                 f"{comparison.margin:g} in the {each} mode (interval {span(figures.interval)})"
             )
-    return options.worst(*statuses)
+    return worst(*statuses)
 
 
 def _may_be_worse(mode: ModeComparison, margin: float) -> bool:

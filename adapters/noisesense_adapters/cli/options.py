@@ -1,4 +1,4 @@
-"""Options, checks and exit statuses that several commands share, and reading results for them."""
+"""Options that several commands share, and reading results for them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from noisesense import InputError, Result, Summary, gate
+from noisesense import InputError, Result
 from noisesense.errors import describe
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_mode
-from noisesense.scoring.gate import check_limit as check_bound
-from noisesense_adapters.cli.output import extent, one_line, span, tell
+from noisesense.scoring.definitions import DefinitionName
+from noisesense_adapters.cli.output import one_line, tell
 from noisesense_adapters.datasets.results import Choices, choices, results_of
 from noisesense_adapters.datasets.rows import FIELDS
 from noisesense_adapters.datasets.write import check_folder
@@ -25,7 +24,6 @@ from noisesense_adapters.datasets.write import check_folder
 judge_panel = partial(typer.Option, rich_help_panel="Judge")
 input_panel = partial(typer.Option, rich_help_panel="Input")
 _output = partial(typer.Option, rich_help_panel="Output")
-_gate = partial(typer.Option, rich_help_panel="Checks")
 
 DefinitionOption = Annotated[
     str | None,
@@ -88,36 +86,6 @@ PairByOption = Annotated[
 ]
 JsonOption = Annotated[bool, _output("--json", help="Print JSON.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
-FailAbove = Annotated[
-    float | None,
-    _gate(
-        metavar="X",
-        help="Exit with status 1 if a mean is above X, and with 4 if that cannot be decided: X "
-        "lies inside the mean's range, or there is no mean.",
-    ),
-]
-Confidence = Annotated[
-    float | None,
-    _gate(
-        metavar="C",
-        help="Let --fail-above fail only what is above X with this confidence, e.g. 0.95, and "
-        "warn where the interval holds X. It is also the confidence of the intervals.",
-    ),
-]
-MaxUnanswered = Annotated[
-    float,
-    _gate(
-        min=0,
-        max=1,
-        metavar="SHARE",
-        help="Exit with status 5 if more than this share of the verdicts that the score needs "
-        "have no answer.",
-    ),
-]
-ModeOption = Annotated[
-    str | None,
-    _gate(metavar="relevant|irrelevant", help="Check only this mode.  [default: both]"),
-]
 CheckOption = Annotated[
     str | None,
     judge_panel(
@@ -250,35 +218,6 @@ class Local:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
-@dataclass(frozen=True)
-class Gate:
-    """What a run is checked for."""
-
-    fail_above: FailAbove = None
-    confidence: Confidence = None
-    mode: ModeOption = None
-    max_unanswered: MaxUnanswered = 0.05
-
-    @property
-    def level(self) -> float:
-        """The confidence of the intervals."""
-        return self.confidence or 0.95
-
-    @property
-    def checked(self) -> Mode | None:
-        """The one mode to check. Raises `InputError`."""
-        check_limit(self.fail_above, self.confidence)
-        return None if self.mode is None else check_mode(self.mode)
-
-    def status(self, summary: Summary, name: str = "", *, judged: bool = False) -> int:
-        """The exit status of all checks; stderr says why it is not 0."""
-        above = check_gate(
-            summary, self.fail_above, self.checked, name, confident=self.confidence is not None
-        )
-        unanswered = check_answers(summary, self.max_unanswered, judged=judged, name=name)
-        return worst(above, unanswered)
-
-
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """The command as Typer takes it: each parameter that is a group stands for its options."""
     signature = inspect.signature(command, eval_str=True)
@@ -352,100 +291,6 @@ def _is_ours(path: Path) -> bool:
     return not start or b'content="NoiseSense ' in start or b"Software\0NoiseSense" in start
 
 
-# 2 is an error, 6 runs that cannot be paired, 130 an interrupt: see `main`.
-ABOVE = 1
-"""A mean is above the limit, or B is worse."""
-SOME_FAILED = 3
-"""Some samples failed, or some lines could not be read."""
-UNDECIDED = 4
-"""The data do not decide a check."""
-UNANSWERED = 5
-"""Too many verdicts have no answer."""
-
-_GRAVEST_FIRST = (ABOVE, UNDECIDED, UNANSWERED, SOME_FAILED)
-
-
-def worst(*statuses: int) -> int:
-    """The gravest of the statuses; 0 if all are."""
-    return min((each for each in statuses if each), key=_GRAVEST_FIRST.index, default=0)
-
-
-def check_limit(limit: float | None, confidence: float | None = None) -> None:
-    """Raise `InputError` if the limit or the confidence is out of range."""
-    if limit is not None:
-        check_bound(limit, "--fail-above")
-    if confidence is not None and not 0 < confidence < 1:
-        raise InputError("a number between 0 and 1", f"{confidence:g}", where="--confidence")
-
-
-def check_gate(
-    summary: Summary,
-    limit: float | None,
-    mode: Mode | None,
-    name: str = "",
-    *,
-    confident: bool = False,
-) -> int:
-    """``--fail-above``: the exit status, and on stderr why it is not 0, or what is doubtful.
-
-    By `noisesense.gate` on the range of each mean, with ``confident`` on its interval. A mean
-    that is undefined does not pass, nor one without an interval where that is asked for.
-    """
-    if limit is None:
-        return 0
-    statuses: list[int] = []
-    for each in MODES if mode is None else (mode,):
-        figures = summary.mode(each)
-        if figures is None and mode is None and summary.scored:
-            continue  # the definition has no such mode
-        bounds = None if figures is None else figures.mean
-        interval = figures.interval if figures is not None and confident else None
-        outcome, mean = gate(bounds, limit, interval=interval), f"the {each} mean{name}"
-        if confident and bounds is not None and interval is None:
-            statuses.append(UNDECIDED)
-            tell(f"cannot be decided: {mean} has no interval: it needs two samples or more")
-            continue
-        if outcome == "pass":
-            continue
-        between = "" if interval is None else f" (interval {span(interval)})"
-        if outcome == "warn":
-            tell(
-                f"warning: {mean}, {extent(bounds)}{between}, is too near {limit:g} to say on "
-                "which side it is; more samples would decide it"
-            )
-            continue
-        statuses.append(ABOVE if outcome == "fail" else UNDECIDED)
-        if bounds is None:
-            tell(f"cannot be decided: {mean} is undefined")
-        elif outcome == "fail":
-            tell(f"check failed: {mean}, {extent(bounds)}{between}, is above {limit:g}")
-        else:
-            tell(
-                f"cannot be decided: {mean} lies between {bounds[0]:.4f} and {bounds[1]:.4f}; "
-                f"whether it is above {limit:g} depends on verdicts that the judge left open"
-            )
-    return worst(*statuses)
-
-
-def check_answers(summary: Summary, most: float, *, judged: bool, name: str = "") -> int:
-    """``--max-unanswered``: the exit status, and on stderr why it is not 0.
-
-    A model that found no claim in any response has answered nothing either.
-    """
-    share = summary.unanswered_share
-    if share is not None and share > most:
-        tell(
-            f"too many verdicts have no answer{name}: {summary.open_cells:,} of "
-            f"{summary.needed_cells:,} that the score needs ({share:.1%}); "
-            f"--max-unanswered allows {most:.1%}"
-        )
-        return UNANSWERED
-    if judged and summary.scored and summary.empty == summary.scored:
-        tell("the model found no claim in any response: nothing was measured")
-        return UNANSWERED
-    return 0
-
-
 def definition_in(path: Path) -> DefinitionName:
     """The definition of the first scored result in the file; ``"ragas"`` if there is none."""
     for result in results_of(path):
@@ -455,6 +300,9 @@ def definition_in(path: Path) -> DefinitionName:
 
 
 _MOST_ERRORS = 20
+
+SOME_FAILED = 3
+"""The exit status where some samples failed, or some lines could not be read."""
 
 
 class Reading:

@@ -12,6 +12,7 @@ import typer
 from noisesense import Judge, Summary, compare, stability
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options
+from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.cli.stability import show as show_stability
@@ -35,7 +36,7 @@ def score(
     scoring: options.Scoring,
     asking: options.Asking,
     local: options.Local,
-    gate: options.Gate,
+    gate: Gate,
     verdicts: Annotated[
         Path | None,
         options.input_panel(metavar="RECORDING", help="Take the verdicts from this recording."),
@@ -192,7 +193,7 @@ def score(
     for number, each in enumerate(summaries, start=1):
         name = f" of judging {number}" if agreed else ""
         statuses.append(gate.status(each, name, judged=bool(judge or store)))
-    raise typer.Exit(options.worst(*statuses))
+    raise typer.Exit(worst(*statuses))
 
 
 def _numbered(out: Path, repeats: int) -> list[Path | None]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import math
-import os
 import sqlite3
 import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -20,27 +18,16 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, StoreError
-from noisesense.jsonl import as_path
 from noisesense.judging.process import has_ended, this_process
 from noisesense.judging.protocol import Usage
+from noisesense.judging.store_file import StoreFile
 from noisesense.utf8 import encodable
 
 T = TypeVar("T")
 
-_APPLICATION = 0x4E6F6953  # "NoiS": tells `file` and us that it is one of ours
-_FORMAT = 3
-_BUSY_SECONDS = 30.0
 _LEASE_SECONDS, _RENEW_SECONDS = 60.0, 15.0
-# SQLite's own; and what Python says of names that are no UTF-8 and sizes that cannot be.
-_FAILURES = (sqlite3.Error, UnicodeError, OverflowError, MemoryError, OSError)
 
-# No reply: the call is being made, by the owner; "null": it was answered with nothing usable, in
-# a batch file. ``beat`` counts up while the owner lives: no two clocks are compared.
-_TABLE = (
-    "CREATE TABLE calls (key TEXT PRIMARY KEY, reply TEXT, owner TEXT NOT NULL,"
-    " beat INTEGER NOT NULL, made REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,"
-    " usage TEXT NOT NULL, checksum TEXT NOT NULL)"
-)
+
 _BATCH = "batch "
 _UNUSABLE = "null"
 
@@ -79,7 +66,7 @@ class StoredCalls(NamedTuple):
     newest: float
 
 
-class VerdictStore:
+class VerdictStore(StoreFile):
     """A SQLite file of judged calls, found by prompt version, model and input.
 
     A run that was killed resumes from it, and processes share it: finished calls are never
@@ -98,36 +85,18 @@ class VerdictStore:
         StoreError: damaged, another program's file, another format, no access.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
-        self.path = as_path(path, StoreError)
-        if must_exist and not self.path.is_file():
-            raise StoreError("a verdict store", "no such file", where=str(self.path))
-        self._mode = "rw" if must_exist else "rwc"
-        self._inherited: list[object] = []
-        self._connection: sqlite3.Connection | None = None
+    def _begin_process(self) -> None:
+        super()._begin_process()
+        self._owner = f"{this_process()}/{uuid.uuid4().hex[:12]}"
+        self._held: set[str] = set()
+        self._seen: dict[str, tuple[object, float]] = {}
         self._renewer: threading.Thread | None = None
-        self._begin_process()
-        self._patiently(lambda connection: None)
-        self._mode = "rw"
 
     def __repr__(self) -> str:
         return f"VerdictStore({str(self.path)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return VerdictStore, (self.path,)
-
-    def __enter__(self) -> VerdictStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close this process's connection; the next use opens another."""
-        with self._lock:
-            if self._connection is not None:
-                self._close_connection()
-                self._connection = None
 
     # Calls: never a wait for another program's lock that would hold up the event loop
 
@@ -374,157 +343,6 @@ class VerdictStore:
             return new
 
         return self._patiently(taken)
-
-    # The file
-
-    def _begin_process(self) -> None:
-        """A connection must not cross a fork, not even to be closed: it is kept aside."""
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._connection = None
-        self._owner = f"{this_process()}/{uuid.uuid4().hex[:12]}"
-        self._held: set[str] = set()
-        self._seen: dict[str, tuple[object, float]] = {}
-        self._renewer = None
-
-    def _patiently(
-        self,
-        work: Callable[[sqlite3.Connection], T],
-        *,
-        write: bool = True,
-        seconds: float = _BUSY_SECONDS,
-    ) -> T:
-        """Do the work in a transaction; while another program holds the lock, wait."""
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                return self._now(work, write)
-            except _BusyError:
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(0.01)
-
-    async def _soon(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
-        """As `_patiently`; the event loop goes on."""
-        deadline = time.monotonic() + _BUSY_SECONDS
-        while True:
-            try:
-                return self._now(work, write)
-            except _BusyError:
-                if time.monotonic() > deadline:
-                    raise
-            await asyncio.sleep(0.01)
-
-    def _now(self, work: Callable[[sqlite3.Connection], T], write: bool) -> T:
-        """All or nothing. SQLite's errors come as ours."""
-        if self._pid != os.getpid():
-            self._inherited += [self._connection, self._close_connection.detach()]
-            self._begin_process()
-        with self._lock:
-            try:
-                connection = self._open()
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                with connection:  # commits; or rolls back, also if that fails
-                    return work(connection)
-            except _FAILURES as error:
-                raise self._failure(error) from error
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is not None:
-            return self._connection
-        try:
-            connection = self._connect(f"mode={self._mode}")
-        except sqlite3.OperationalError as error:
-            if not self.path.is_file() or "lock" in str(error):
-                raise
-            try:
-                connection = self._connect("mode=ro")
-            except sqlite3.OperationalError:
-                wal = self.path.with_name(f"{self.path.name}-wal")
-                if wal.exists() and wal.stat().st_size:
-                    raise
-                connection = self._connect("mode=ro&immutable=1")
-        self._connection = connection
-        return connection
-
-    def _connect(self, options: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?{options}",
-            timeout=0,
-            isolation_level=None,
-            check_same_thread=False,
-            uri=True,
-        )
-        self._close_connection = weakref.finalize(self, connection.close)
-        try:
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA cell_size_check = ON")
-            # A damaged text is read, and found out by its row's checksum.
-            connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-            if "ro" in options.split("&")[0]:
-                self._check_format(connection)
-                return connection
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:
-                self._prepare(connection)
-            # Only now: it is written into the file, which may have been another program's.
-            connection.execute("PRAGMA journal_mode = WAL")
-        except BaseException:
-            self._close_connection()
-            raise
-        return connection
-
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Make the table in a new file; in another, check that it is ours."""
-        # Damage may hide the table; a file of several pages is not a new one.
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        if pages <= 1 and not tables and not application:
-            connection.execute(_TABLE)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_FORMAT}")
-        else:
-            self._check_format(connection)
-
-    def _check_format(self, connection: sqlite3.Connection) -> None:
-        where, hint = (
-            str(self.path),
-            "use the version of noisesense that wrote it, or another file",
-        )
-        if connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
-            raise StoreError("a verdict store", "another program's database", where=where)
-        expected = f"a verdict store of format {_FORMAT}"
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version != _FORMAT:
-            raise StoreError(expected, f"format {version}", where=where, hint=hint)
-        # Triggers and views would run with every question, for as long as they like.
-        question = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
-        if connection.execute(question).fetchall() != [(_TABLE,)]:
-            raise StoreError(expected, "other tables", where=where, hint=hint)
-
-    def _failure(self, error: Exception) -> StoreError:
-        got = encodable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
-        kind = _BusyError if "locked" in got or "busy" in got else StoreError
-        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError, OSError)):
-            expected = "a store that can be read and written"
-            hint = next((hint for sign, hint in _HINTS.items() if sign in got), "")
-            return kind(expected, got, where=str(self.path), hint=hint)
-        hint = "nothing was changed; move the file away to start a new store"
-        return StoreError("a sound verdict store", got, where=str(self.path), hint=hint)
-
-
-class _BusyError(StoreError):
-    """Another program is writing to it."""
-
-
-_HINTS = {
-    "locked": "another program has been writing to it for 30 seconds",
-    "full": "free some space on the disk; what was finished before is kept",
-    "readonly": "make the file and its folder writable",
-    "unable to open": "check that its folder exists and can be written",
-    "disk I/O": "check that the file is still there, and that the disk is a local one",
-}
 
 
 def _usage(names: list[str], totals: list[float], cost: float | None) -> Usage:

@@ -1,50 +1,42 @@
-"""A conformance kit: what an adapter must satisfy, as tests that run against any host.
-
-A third party writes one class, and pytest collects the tests in it::
-
-    from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-
-    class TestMyHost(AdapterTests):
-        def run(self, samples, judge, *, definition="ragas"):
-            ...  # evaluate the samples in the host, and say what it shows
-
-Each test says in its docstring what it demands. No key, no network and no other package is
-needed.
-"""
+"""The tests of an adapter, and what it says its host shows."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import json
 import math
-import random
-import re
 import threading
 import unittest
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel
-
-from noisesense.errors import JudgeError, ReplyError
 from noisesense.fixtures import reference_examples
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.prompts import Prompts
-from noisesense.judging.protocol import Judge, Judgement, StructuredLLM, Usage
+from noisesense.judging.protocol import Judge, Usage
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Score, score
+from noisesense.testing.judges import (
+    KEY,
+    TEXTS,
+    MeetingJudge,
+    Pair,
+    ReadingJudge,
+    ScriptedLLM,
+    TableJudge,
+    TextJudge,
+    all_from,
+    noisy_pair,
+    random_pair,
+    undetermined,
+    with_texts,
+    without_claims,
+)
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
-S = TypeVar("S", bound=BaseModel)
-Pair = tuple[Sample, Verdicts]
-
 TOLERANCE = 1e-12
-_KEY = "sk-canary-5f1d0c"
 _PROMPT = "canary wording of the prompt"
 
 
@@ -95,48 +87,6 @@ class HostRun:
     averages: Mapping[Mode, object] = field(default_factory=dict[Mode, object])
     usage: Usage | None = None
     names: Sequence[str] = ()
-
-
-class TableJudge:
-    """A judge that knows the verdicts, counts how often it is asked, and can fail or be slow.
-
-    Args:
-        pairs: samples with their verdicts.
-        usage: what each judging costs.
-        failing: samples on which it fails.
-        slow: whether later samples are answered first.
-    """
-
-    name = "table"
-
-    def __init__(
-        self,
-        pairs: Sequence[Pair],
-        *,
-        usage: Usage = Usage(),  # noqa: B008 - it is frozen
-        failing: Sequence[Sample] = (),
-        slow: bool = False,
-    ) -> None:
-        self._verdicts = {sample.key: verdicts for sample, verdicts in pairs}
-        self._waits = {sample.key: len(pairs) - n for n, (sample, _) in enumerate(pairs)}
-        self._failing = {sample.key for sample in failing}
-        self._usage, self._slow = usage, slow
-        self.asked: list[str] = []
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        """The verdicts on the sample."""
-        return (await self.judge_detailed(sample)).verdicts
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        """The verdicts, and what they cost. Raises `JudgeError` where it is told to fail."""
-        self.asked.append(sample.key)
-        if self._slow:
-            for _ in range(self._waits[sample.key]):
-                await asyncio.sleep(0.001)
-        if sample.key in self._failing:
-            raise JudgeError("the judge's endpoint refused this sample")
-        verdicts = self._verdicts[sample.key].beside(sample)
-        return Judgement(verdicts, self._usage)
 
 
 class AdapterTests:
@@ -205,14 +155,14 @@ class AdapterTests:
 
     def test_undefined_is_no_number(self) -> None:
         """A response without claims has no score: it is not 0, not NaN in a mean, and no pass."""
-        self._expect_no_number(_without_claims(random_pair(1)), "undefined")
+        self._expect_no_number(without_claims(random_pair(1)), "undefined")
 
     def test_undetermined_is_no_number(self) -> None:
         """A score that open verdicts decide is no number and no pass, and the host says so."""
-        self._expect_no_number(_undetermined(), "undetermined")
+        self._expect_no_number(undetermined(), "undetermined")
 
     def _expect_no_number(self, pair: Pair, status: str) -> None:
-        known = _noisy_pair()
+        known = noisy_pair()
         pairs = [pair, known]
         run = self.run([sample for sample, _ in pairs], TableJudge(pairs))
         for mode in MODES:
@@ -276,8 +226,8 @@ class AdapterTests:
             raise unittest.SkipTest("the host does one run at a time")
         samples = [random_pair(seed)[0] for seed in range(40, 44)]
         both = threading.Barrier(2)
-        tables = [[_all_from(sample, correct) for sample in samples] for correct in (False, True)]
-        judges = [_MeetingJudge(table, both) for table in tables]
+        tables = [[all_from(sample, correct) for sample in samples] for correct in (False, True)]
+        judges = [MeetingJudge(table, both) for table in tables]
         with ThreadPoolExecutor(2) as threads:
             runs = list(threads.map(partial(self.run, samples), judges))
         for run, table in zip(runs, tables, strict=True):
@@ -288,7 +238,7 @@ class AdapterTests:
         """A chunk's label reaches the score, also against what the verdicts say."""
         if not self.labels:
             raise unittest.SkipTest("the host has no place for labels")
-        sample, verdicts = _noisy_pair()
+        sample, verdicts = noisy_pair()
         flipped = [
             chunk.model_copy(update={"relevant": number == 1})
             for number, chunk in enumerate(sample.retrieved_contexts)
@@ -302,7 +252,7 @@ class AdapterTests:
         entailing = [3, 2, 0]
         cells = [[number == chunk for chunk in range(4)] for number in entailing]
         verdicts = Verdicts.from_matrices([False, False, True], cells, cells[1:2])
-        _, verdicts = _with_texts(60, verdicts, 4)
+        _, verdicts = with_texts(60, verdicts, 4)
         verdicts = verdicts.model_copy(update={"chunks": None})
         pairs: list[Pair] = []
         for number, chunks in enumerate(
@@ -325,7 +275,7 @@ class AdapterTests:
             )
             pairs.append((sample, verdicts.beside(sample)))
         pairs.append(pairs[0])
-        judge = _TextJudge(pairs)
+        judge = TextJudge(pairs)
         run = self.run([sample for sample, _ in pairs], judge)
         for (_, expected), row in zip(pairs, run.rows, strict=True):
             _expect_score(row, score(expected))
@@ -335,7 +285,7 @@ class AdapterTests:
         sample, _ = random_pair(5)
         none = sample.model_copy(update={"retrieved_contexts": ()})
         verdicts = Verdicts.from_matrices([False, True], [[], []], [[]])
-        known = _noisy_pair()
+        known = noisy_pair()
         run = self.run([none, known[0]], TableJudge([(none, verdicts), known]))
         _expect_nothing(run.rows[0])
         _expect_score(run.rows[1], score(known[1]))
@@ -351,7 +301,7 @@ class AdapterTests:
         ]
         wrong: list[object] = [{"documents": ["The chunk."]}, "The chunk.", [1, 2], [{"id": "a"}]]
         nothing: list[object] = [[], [""], [{"text": " "}]]
-        judge = _ReadingJudge()
+        judge = ReadingJudge()
         run = self.retrieved([*readable, *wrong, *nothing], judge)
         if run is None:
             raise unittest.SkipTest("the host's rows hold lists of texts only")
@@ -373,13 +323,13 @@ class AdapterTests:
     def test_nothing_secret_is_stored(self) -> None:
         """Neither a key nor a prompt is in anything the host stores, and errors hold neither."""
         pairs = [random_pair(seed) for seed in range(3)]
-        model = _ScriptedLLM(pairs, failing=pairs[1][0].response)
+        model = ScriptedLLM(pairs, failing=pairs[1][0].response)
         prompts = Prompts(decompose=f"{_PROMPT}, to decompose", verify=f"{_PROMPT}, to verify")
         run = self.run([sample for sample, _ in pairs], LLMJudge(model, prompts=prompts))
         _expect_score(run.rows[0], score(pairs[0][1]))
         assert run.stored, "the adapter's test does not say what the host stores"
         shown = f"{run.stored}\n{run.rows}"
-        assert _KEY not in shown, "the key is stored"
+        assert KEY not in shown, "the key is stored"
         assert _PROMPT not in shown, "the prompt is stored"
 
     def test_usage_is_counted_once(self) -> None:
@@ -406,206 +356,6 @@ class AdapterTests:
                     continue
                 outcome = score(verdicts).gate(mode, self.limit)
                 assert (passed is True) == (outcome == "pass"), f"{outcome} is shown as {passed}"
-
-
-TEXTS = {
-    "user_input": "Question {}?",
-    "response": "Response {}.",
-    "reference": "Reference {}.",
-}
-"""The texts beside what was retrieved, in `AdapterTests.retrieved`; they take the row's number."""
-
-
-def _always(text: str) -> Callable[[str], str]:
-    return lambda _: text
-
-
-class BridgeTests:
-    """Tests of a `StructuredLLM` over a host's model object; `bridge` makes one."""
-
-    def bridge(self, reply: Callable[[str], str]) -> StructuredLLM:
-        """The bridge over a model of the host's that replies ``reply(prompt)`` as its text."""
-        raise NotImplementedError
-
-    def _generate(self, reply: Callable[[str], str]) -> tuple[_Reply, Usage]:
-        return asyncio.run(self.bridge(reply).generate(_QUESTION, _Reply))
-
-    def test_a_reply_is_read(self) -> None:
-        """The reply comes as the object asked for, the prompt goes whole, the call is counted."""
-        prompts: list[str] = []
-
-        def reply(prompt: str) -> str:
-            prompts.append(prompt)
-            return '{"words": ["one", "two"]}'
-
-        read, usage = self._generate(reply)
-        assert read == _Reply(words=["one", "two"]), f"read as {read!r}"
-        assert usage.calls == len(prompts) == 1, f"{usage.calls} of {len(prompts)} calls counted"
-        assert _QUESTION in prompts[0], "the prompt did not arrive whole"
-
-    def test_what_is_no_answer_is_an_error(self) -> None:
-        """Prose, a reply cut off, another form, two answers: a `ReplyError`, never a value."""
-        for text in (
-            "",
-            "I cannot say.",
-            '{"words": ["one", "tw',
-            '{"other": 1}',
-            '{"words": ["one"]} or {"words": ["two"]}',
-        ):
-            try:
-                read, _ = self._generate(_always(text))
-            except ReplyError:
-                continue
-            raise AssertionError(f"{text!r} is read as {read!r}")
-
-    def test_a_failing_model_is_a_judge_error_without_its_key(self) -> None:
-        """What the client raises becomes a `JudgeError`; neither key nor prompt is in it."""
-
-        def fail(prompt: str) -> str:
-            raise RuntimeError(f"Authorization: Bearer {_KEY}; {prompt}")
-
-        message = ""
-        try:
-            self._generate(fail)
-        except JudgeError as error:
-            message = str(error)
-        assert message, "a model that fails gives a reply"
-        assert _KEY not in message, "the key is in the error"
-        assert _QUESTION not in message, "the prompt is in the error"
-
-
-class _Reply(BaseModel):
-    words: list[str]
-
-
-_QUESTION = 'Which words?\n\tReply with a list: "one", \u00e9.'
-
-
-class _MeetingJudge(TableJudge):
-    """Waits at its first question until the other run has come as far."""
-
-    def __init__(self, pairs: Sequence[Pair], both: threading.Barrier) -> None:
-        super().__init__(pairs)
-        self._both = both
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        if not self.asked:
-            with contextlib.suppress(threading.BrokenBarrierError):
-                await asyncio.to_thread(self._both.wait, 5)
-        return await super().judge_detailed(sample)
-
-
-class _TextJudge(TableJudge):
-    """Fails on a text that nobody gave to the host."""
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        if sample.key not in self._verdicts:
-            raise JudgeError("a text did not arrive as it was")
-        return await super().judge_detailed(sample)
-
-
-class _ReadingJudge:
-    """Keeps the chunks it is given, by the response; one claim of each is noise."""
-
-    name = "reading"
-
-    def __init__(self) -> None:
-        self.read: dict[str, list[str]] = {}
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        chunks = [chunk.text for chunk in sample.retrieved_contexts]
-        self.read[sample.response] = chunks
-        return Verdicts.from_matrices([False], [[True for _ in chunks]]).beside(sample)
-
-
-def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
-    """A sample with a random verdict table; its texts occur in no other seed's."""
-    rng = random.Random(seed)
-    claims, references, chunks = rng.randint(1, 6), rng.randint(1, 3), rng.randint(1, 5)
-    odds = [rng.random() for _ in range(3)]
-
-    def cell(odds: float) -> bool | None:
-        value = rng.random() < odds
-        return None if rng.random() < open_share else value
-
-    verdicts = Verdicts.from_matrices(
-        [cell(odds[0]) for _ in range(claims)],
-        [[cell(odds[1]) for _ in range(chunks)] for _ in range(claims)],
-        [[cell(odds[2]) for _ in range(chunks)] for _ in range(references)],
-    )
-    return _with_texts(seed, verdicts, chunks)
-
-
-def _with_texts(seed: int, verdicts: Verdicts, chunks: int) -> Pair:
-    sides: dict[str, list[Any]] = {}
-    for side in ("response_claims", "reference_claims"):
-        sides[side] = [
-            claim.model_copy(update={"text": f"Sample {seed} states {side} {number}."})
-            for number, claim in enumerate(getattr(verdicts, side))
-        ]
-    sample = Sample(
-        user_input=f"Question {seed}?",
-        response=f"Response {seed}.",
-        reference=f"Reference {seed}.",
-        retrieved_contexts=[f"Chunk {number} of sample {seed}." for number in range(chunks)],
-    )
-    return sample, verdicts.model_copy(update=sides).beside(sample)
-
-
-def _noisy_pair() -> Pair:
-    """Relevant 1/4, irrelevant 2/4: other scores than 0 in both modes."""
-    table = [[True, False], [False, True], [False, True], [True, False]]
-    verdicts = Verdicts.from_matrices([False, False, False, True], table, [[True, False]])
-    return _with_texts(998, verdicts, 2)
-
-
-def _all_from(sample: Sample, correct: bool) -> Pair:
-    cells = [True for _ in sample.retrieved_contexts]
-    return sample, Verdicts.from_matrices([correct], [cells], [cells]).beside(sample)
-
-
-def _without_claims(pair: Pair) -> Pair:
-    sample, verdicts = pair
-    return sample, verdicts.model_copy(update={"response_claims": ()}).beside(sample)
-
-
-def _undetermined() -> Pair:
-    """One claim of which nobody knows whether it is correct; a relevant chunk, and another."""
-    verdicts = Verdicts.from_matrices(
-        [None, None], [[True, False], [False, True]], [[True, False]]
-    )
-    return _with_texts(999, verdicts, 2)
-
-
-class _ScriptedLLM:
-    """A model that answers from the tables, holds a key, and quotes it where it fails."""
-
-    def __init__(self, pairs: Sequence[Pair], *, failing: str) -> None:
-        self.name, self.api_key, self._failing = "scripted", _KEY, failing
-        self._claims: dict[str, list[str]] = {}
-        self._entailed: set[tuple[str, str]] = set()
-        for sample, verdicts in pairs:
-            texts = [chunk.text for chunk in sample.retrieved_contexts]
-            self._claims[sample.response] = [c.text for c in verdicts.response_claims]
-            self._claims[sample.reference] = [c.text for c in verdicts.reference_claims]
-            self._entailed |= {
-                (sample.reference, claim.text)
-                for claim in verdicts.response_claims
-                if claim.correct
-            }
-            for side in (verdicts.response_claims, verdicts.reference_claims):
-                self._entailed |= {(texts[j], c.text) for c in side for j in c.entailed_by}
-
-    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        said: dict[str, str] = dict(re.findall(r'(?m)^(Text|\d+)[:.] (".*")$', prompt))
-        text, *statements = (json.loads(quoted) for quoted in said.values())
-        if text == self._failing:
-            raise RuntimeError(f"Authorization: Bearer {_KEY}; the prompt was {prompt}")
-        reply: dict[str, Any] = {"claims": self._claims.get(text)}
-        if statements:
-            words = ("yes" if (text, each) in self._entailed else "no" for each in statements)
-            reply = {str(number): word for number, word in enumerate(words, start=1)}
-        return schema.model_validate(reply), Usage(calls=1)
 
 
 def _mode(row: ShownRow, mode: Mode, what: str) -> Shown:
