@@ -70,10 +70,11 @@ def offenders(
 def _show(out: Console, ranking: tuple[Offender, ...], wrong: int, heads: output.Heads) -> None:
     first = ranking[0]
     if first.claims:
+        all_of, one_of = (f"come{'s' if count == 1 else ''}" for count in (wrong, first.claims))
         output.show_lines(
             out,
-            f"{first.claims:,} of the {counted(wrong, 'claim')} that come from a retrieved chunk "
-            f"and not from the reference come from {_name(first)}",
+            f"{first.claims:,} of the {counted(wrong, 'claim')} that {all_of} from a retrieved "
+            f"chunk and not from the reference {one_of} from {_name(first)}",
             "",
         )
     columns = [
