@@ -1,4 +1,4 @@
-"""``noisesense compare``, ``offenders``, ``agreement`` and ``sensitivity``."""
+"""``noisesense compare``, ``offenders`` and ``sensitivity``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from noisesense import (
     write_results,
 )
 from noisesense_adapters.datasets.score import score_dataset
+from noisesense_adapters.report import write_report
 from support.command_here import Done, run_here
 from support.tables import random_pairs
 
@@ -382,6 +383,34 @@ def test_errors_are_one_line(
     assert done.err.startswith("error: ")
     assert done.err.count("\n") == 1
     assert [part for part in named if part not in done.err] == []
+
+
+def test_a_planted_culprit_stands_first_wherever_it_is_shown(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """7 of 11 wrong claims come from one document of 12 uses, one each from four of one use."""
+
+    def one(number: int, document: str, wrong: bool) -> Result:
+        chunk = {"text": f"What {document} says.", "id": document}
+        claim = {"text": f"Claim {number}.", "correct": not wrong, "entailed_by": [0]}
+        known = Verdicts.model_validate({"response_claims": [claim], "chunks": [chunk]})
+        texts = sample(number).model_copy(update={"retrieved_contexts": known.chunks})
+        return Result(f"q{number}", score(known), sample=texts)
+
+    uses = [("once-0.md", True), *(("culprit.md", i < 7) for i in range(12))]
+    uses += [(f"once-{i}.md", True) for i in (1, 2, 3)]
+    results = [one(number, *use) for number, use in enumerate(uses)]
+    path, _ = write(tmp_path, results, [])
+    told = run_here(capsys, "offenders", path).out.splitlines()
+    assert told[0].startswith("7 of the 11 claims that come from a retrieved chunk and not")
+    assert told[0].endswith("come from culprit.md")
+    assert told[3].split()[0] == "7"
+    assert told[3].endswith("culprit.md")
+    first, *_ = json.loads(run_here(capsys, "offenders", path, "--json").out)
+    assert (first["document"], first["claims"]) == ("culprit.md", 7)
+    page = write_report(results, tmp_path / "report.html").read_text("utf-8")
+    assert "Look first at the document <bdi>culprit.md</bdi>: 7 of these 11 claims come from it." in page
+    assert 0 < page.index("culprit.md") < page.index("once-0.md")
 
 
 def test_offenders(tmp_path: Path, capsys: Capsys) -> None:

@@ -43,7 +43,7 @@ def offenders(
         for result in reading.results(results):
             if result.score is not None:
                 open_claims += sum(map(_is_open, result.score.claims))
-                wrong += result.score.partition.relevant + result.score.partition.irrelevant
+                wrong += sum(claim.from_a_chunk for claim in result.score.claims)
                 if result.score.partition.correct < result.score.partition.total:
                     heads.note(result)
             yield result

@@ -96,10 +96,14 @@ def write_report(
             baseline = compare(opened(baseline), opened(results), confidence=confidence)
         modes = [each for mode in MODES if (each := baseline.mode(mode))]
         earlier = words.since(name or "the earlier run", modes)
-    tally, samples, judges = Tally(), Samples(), dict[str, None]()
+    tally, samples, judges, wrong = Tally(), Samples(), dict[str, None](), 0
 
     def collecting() -> Iterator[Result]:
+        nonlocal wrong
         for result in opened(results):
+            wrong += (
+                sum(claim.from_a_chunk for claim in result.score.claims) if result.score else 0
+            )
             tally.add(result)
             samples.add(result)
             if result.judge is not None:
@@ -127,6 +131,7 @@ def write_report(
         left_out=words.left_out,
         plots=plots(summary),
         offenders=ranked,
+        wrong=wrong,
         judges=judges,
         policy=_policy(style, scripts),
         style=Markup(style),

@@ -83,6 +83,12 @@ class ClaimOutcome(Record):
     """Chunks of which it is undetermined whether they entail it."""
 
     @property
+    def from_a_chunk(self) -> bool:
+        """Is it incorrect and entailed by a chunk, of whatever relevance? Both for certain."""
+        entailing = self.relevant_chunks or self.irrelevant_chunks or self.unlabelled_chunks
+        return self.correct is False and bool(entailing)
+
+    @property
     def sentence(self) -> str:
         """In words, e.g. ``Claim 1 "…" is supported by the reference.``"""
         return f"{_name(self)} {_outcome(self)}."
