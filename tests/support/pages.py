@@ -18,15 +18,17 @@ from support.mind import Mind
 from support.server import ScriptedServer
 
 __all__ = [
+    "INSTALLS",
     "PAGES",
     "ROOT",
     "Block",
     "blocks_of",
+    "check_page",
     "commands_in",
+    "has_snippets",
     "model_environment",
     "page_named",
     "recording_in",
-    "run_page",
     "run_snippet",
 ]
 
@@ -126,7 +128,35 @@ def commands_in(block: Block) -> str:
     return text if re.search(r"^noisesense ", text, re.MULTILINE) else ""
 
 
-def run_page(page: Path, folder: Path, env: dict[str, str]) -> Iterator[tuple[Block, str]]:
+INSTALLS = re.compile(r"pip install .*?'?\.\[([\w,-]+)\]'?")
+"""The extras in an install line."""
+HOST_PRINTS_FIRST = ("langsmith", "mlflow")  # the name it has made up for the run
+
+
+def has_snippets(page: Path) -> bool:
+    """Is there anything to run on it?"""
+    return any(block.language == "python" or commands_in(block) for block in blocks_of(page))
+
+
+def check_page(
+    page: Path, folder: Path, env: dict[str, str], python: str = sys.executable
+) -> None:
+    """Run a page in a new folder: it prints what it says, and nothing is there but what it makes.
+
+    Raises:
+        AssertionError: it does not.
+    """
+    for block, printed in run_page(page, folder, env, python):
+        if page.parent.name in HOST_PRINTS_FIRST:
+            printed = printed[-len(block.output) :]
+        assert not block.output or printed == block.output, f"{block.name} printed:\n{printed}"
+        for path in re.findall(r"--(?:out|report|png|save) (\S+)", block.text):
+            assert (folder / path).stat().st_size > 0 or "--repeats" in block.text
+
+
+def run_page(
+    page: Path, folder: Path, env: dict[str, str], python: str
+) -> Iterator[tuple[Block, str]]:
     """Each block of a page in its order, in a folder that is empty at first, and what it prints.
 
     A block with a title becomes the file of that name; Python and our commands are run.
@@ -137,7 +167,7 @@ def run_page(page: Path, folder: Path, env: dict[str, str]) -> Iterator[tuple[Bl
             continue
         if block.language == "python":
             (folder / "snippet.py").write_text(block.text, "utf-8")
-            command = [sys.executable, "snippet.py"]
+            command = [python, "snippet.py"]
         elif block.language == "bash" and (text := commands_in(block)):
             command = ["bash", "-e", "-c", text]
         else:
