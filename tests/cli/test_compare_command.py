@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ WORSE = [1] * (SAMPLES // 2) + [0] * (SAMPLES // 2)  # a quarter more in every s
 
 
 def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsys) -> None:
-    a, b = write(tmp_path, list(run_of(BEFORE)), list(run_of(WORSE)))
+    a, b = write(tmp_path, list(run_of(BEFORE)), list(run_of(WORSE, "Another answer.")))
     done = run_here(capsys, "compare", a, b, "--top", "1")
 
     found = compare(run_of(BEFORE), run_of(WORSE))
@@ -93,7 +94,7 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
         "B is": "worse",
     }
     assert done.out.endswith(
-        "\nclaims whose kind changed (absent: that version's response does not make it):\n"
+        "\nclaims whose kind changed (absent: not among that version's claims):\n"
         "  20 correct → relevant noise\n"
         "\nsamples that changed, largest change first (1 of 20):\n"
         "  q0: relevant 0.0000 → 0.2500\n"
@@ -411,6 +412,25 @@ def test_a_planted_culprit_stands_first_wherever_it_is_shown(
     page = write_report(results, tmp_path / "report.html").read_text("utf-8")
     assert "<bdi>culprit.md</bdi>: 7 of these 11 claims come from it." in page
     assert 0 < page.index("culprit.md") < page.index("once-0.md")
+
+
+def test_what_is_the_judges_and_not_the_versions(tmp_path: Path, capsys: Capsys) -> None:
+    """The same answers, of which every second is judged otherwise, by another judge."""
+    named = [
+        [replace(each, judge=judge) for each in run_of(wrong)]
+        for judge, wrong in (("m, check=list", BEFORE), ("m, check=each", WORSE))
+    ]
+    told = run_here(capsys, "compare", *write(tmp_path, *named)).err
+    assert "note: 20 samples that changed have the same texts in both, judged otherwise" in told
+    assert "note: A and B were not judged alike" in told
+    named[1] = [replace(each, judge="m, check=list") for each in run_of(WORSE, "Another answer.")]
+    told = run_here(capsys, "compare", *write(tmp_path, *named)).err
+    assert "judged" not in told
+
+
+def test_offenders_of_a_run_that_failed(tmp_path: Path, capsys: Capsys) -> None:
+    path, _ = write(tmp_path, [Result("q", error="no reply")], [])
+    assert run_here(capsys, "offenders", path).out == "no sample has a score\n"
 
 
 def test_offenders(tmp_path: Path, capsys: Capsys) -> None:

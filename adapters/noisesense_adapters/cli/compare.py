@@ -184,7 +184,7 @@ def _show(out: Console, comparison: Comparison, top: int, heads: output.Heads) -
         if before != after
     ]
     if moved:
-        about = "claims whose kind changed (absent: that version's response does not make it):"
+        about = "claims whose kind changed (absent: not among that version's claims):"
         output.show_lines(out, "", about, *moved)
     changes = comparison.changes[:top]
     if changes:

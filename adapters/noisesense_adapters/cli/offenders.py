@@ -36,12 +36,13 @@ def offenders(
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
-    reading, heads, open_claims, wrong = Reading(), output.Heads(), 0, 0
+    reading, heads, open_claims, wrong, scored = Reading(), output.Heads(), 0, 0, 0
 
     def counting() -> Iterator[Result]:
-        nonlocal open_claims, wrong
+        nonlocal open_claims, wrong, scored
         for result in reading.results(results):
             if result.score is not None:
+                scored += 1
                 open_claims += sum(map(_is_open, result.score.claims))
                 wrong += sum(claim.from_a_chunk for claim in result.score.claims)
                 if result.score.partition.correct < result.score.partition.total:
@@ -61,9 +62,8 @@ def offenders(
                 'supports it or which documents entail it; "open" counts it for each of those',
             )
     else:
-        output.show_lines(
-            output.console(), "no claim comes from a retrieved chunk and not from the reference"
-        )
+        found = "no claim comes from a retrieved chunk and not from the reference"
+        output.show_lines(output.console(), found if scored else "no sample has a score")
     raise typer.Exit(reading.status)
 
 
@@ -95,7 +95,7 @@ def _show(out: Console, ranking: tuple[Offender, ...], wrong: int, heads: output
     output.show_table(out, columns, rows)
     for each in ranking:
         if each.offences:
-            output.show_lines(out, "", f"{_name(each)}:")
+            output.show_lines(out, "", f"{_name(each).rstrip('.')}:")
             for offence in each.offences:
                 output.show_lines(out, f'  "{one_line(offence.claim)}" ({heads[offence.sample]})')
 

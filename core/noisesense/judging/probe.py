@@ -87,7 +87,7 @@ async def probe(ask: Ask) -> Probe:
     return Probe(
         None,
         f"in a list it {failures[0]}; one by one it {failures[1]}. "
-        'Hint: use a larger model, or overrule this by check="list" or check="each"',
+        'Hint: use a larger model, or overrule this by check="list" or check="each" (--check)',
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
@@ -181,6 +181,8 @@ class _Figures(NamedTuple):
     modes: tuple[Mode, ...]
     claims: tuple[tuple[str, Category], ...]
     cluster: str | None
+    key: str | None  # of its texts, where they are known
+    judge: str | None
 
 
 _Pairs = Sequence[tuple[_Figures, _Figures]]
@@ -189,8 +191,9 @@ _Pairs = Sequence[tuple[_Figures, _Figures]]
 def _figures(result: Result) -> _Figures:
     score = result_in(result).score
     name, cluster = name_of(result), result.cluster
+    key = result.sample.key if result.sample else None
     if score is None:
-        return _Figures(name, None, dict.fromkeys(MODES), (), (), cluster)
+        return _Figures(name, None, dict.fromkeys(MODES), (), (), cluster, key, result.judge)
     return _Figures(
         name,
         (score.definition, score.empty),
@@ -198,6 +201,8 @@ def _figures(result: Result) -> _Figures:
         modes_of(score.definition),
         tuple((claim.text, claim.category) for claim in score.claims),
         cluster,
+        key,
+        result.judge,
     )
 
 
@@ -277,7 +282,10 @@ def compare(
         transitions=transitions,
         clusters=units,
         margin=margin,
-        warnings=tuple(_warnings(modes.values(), paired, failed=len(failed), clusters=units)),
+        warnings=(
+            *_warnings(modes.values(), paired, failed=len(failed), clusters=units),
+            *_judged_otherwise(scored, changes),
+        ),
     )
 
 
@@ -395,3 +403,21 @@ def _warnings(
                 f"{each.mode}: {counted(units, unit)}; only large differences can be decided."
             )
     return warnings
+
+
+def _judged_otherwise(scored: _Pairs, changes: Sequence[SampleChange]) -> Iterator[str]:
+    """Differences that are the judge's, and not the versions'."""
+    judges = [{each.judge for each in run if each.judge} for run in zip(*scored, strict=True)]
+    if scored and all(judges) and judges[0] != judges[1]:
+        yield (
+            "A and B were not judged alike (model, way to check or options): part of the "
+            "difference may be the judge's."
+        )
+    changed = {change.id for change in changes}
+    same = sum(x.key is not None and x.key == y.key and x.name.id in changed for x, y in scored)
+    if same:
+        have = "has" if same == 1 else "have"
+        yield (
+            f"{counted(same, 'sample')} that changed {have} the same texts in both, judged "
+            "otherwise: with one store for both runs (score --store FILE) a text is judged once."
+        )
