@@ -107,6 +107,10 @@ class JudgeError(NoiseSenseError, RuntimeError):
     """The judge could not be asked: no key, endpoint out of reach, refused, timed out."""
 
 
+class UnfitJudgeError(JudgeError):
+    """The model was tested on statements of known answer, and cannot judge: no sample is asked."""
+
+
 class ReplyError(JudgeError):
     """The model replied, but with nothing usable: malformed, truncated, empty or refused.
 

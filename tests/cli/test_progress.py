@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
-from noisesense_adapters.cli.progress import Pace
+import pytest
+
+from noisesense import Result, Usage
+from noisesense_adapters.cli.progress import Pace, RunProgress
 
 
 def clock(*seconds: float) -> Callable[[], float]:
@@ -36,3 +40,22 @@ def test_no_time_at_all_is_no_rate() -> None:
     pace = Pace(clock(7, 7))
     pace.add()
     assert (pace.rate, pace.shown(3)) == (None, "")
+
+
+def test_without_a_terminal_a_line_every_half_minute(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text("{}\n" * 40, encoding="utf-8")
+    now = [0.0]
+    progress = RunProgress(path, clock=lambda: now[0])
+    with progress:
+        for _ in range(13):
+            now[0] += 5
+            progress.add(Result("q", error="no", usage=Usage(calls=2)))
+    assert capsys.readouterr().err.splitlines() == [
+        "failed: no",
+        "6 of 40 samples, 0.2/s, 0:02:50 left, 12 calls, 6 failed",
+        "12 of 40 samples, 0.2/s, 0:02:20 left, 24 calls, 12 failed",
+        "12 more failed like one of these",
+    ]

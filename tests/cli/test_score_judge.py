@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from noisesense import Result, read_results
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.report import write_report
 from support.command import environment, run
 from support.command_here import Done, run_here
 from support.datasets import rows, write_jsonl
@@ -198,6 +200,41 @@ def test_a_wrong_key_ends_the_run_soon(
     )
     assert "sk-canary" not in done.err
     assert not out.exists()
+
+
+def test_a_model_that_auto_refuses_ends_the_run_and_leaves_earlier_results(
+    server: ScriptedServer, tmp_path: Path, judged: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the statements it is tested on it says nothing that could be read."""
+    out, report = tmp_path / "out.jsonl", tmp_path / "report.html"
+    arguments = [texts(tmp_path, 3), *options(server), "--out", out, "--report", report]
+    assert judged(*arguments).status == 0
+    before = out.read_bytes(), report.read_bytes()
+    monkeypatch.setattr(Mind, "answer", lambda *_: "It depends.")
+    done = judged(*arguments, "--check", "auto")
+    assert (done.status, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    assert re.match(
+        r"error: scripted at \S+ cannot judge: in a list it did not answer 18 of 18", line
+    )
+    assert "larger model" in line
+    assert (out.read_bytes(), report.read_bytes()) == before
+
+
+def test_a_judge_that_nobody_tested_is_said_to_be_one(
+    server: ScriptedServer, tmp_path: Path, judged: Judged
+) -> None:
+    out, report = tmp_path / "out.jsonl", tmp_path / "report.html"
+    done = judged(texts(tmp_path), *options(server), "--out", out, "--report", report)
+    words = (
+        "Nobody tested this judge: --check auto first asks it a few statements of known answer."
+    )
+    assert f"note: {words}" in done.err
+    assert f"<li>{words}</li>" in report.read_text(encoding="utf-8")
+    assert f"every reply of the judge is kept in {out}.db" in done.out.splitlines()
+    tested = [replace(each, judge="m, plan=lazy check=auto votes=1") for each in results_of(out)]
+    write_report(tested, report)
+    assert words not in report.read_text(encoding="utf-8")
 
 
 ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

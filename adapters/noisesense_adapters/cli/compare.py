@@ -215,10 +215,12 @@ def _figures(mode: ModeComparison, margin: float) -> dict[str, Text | str]:
 
 
 def _decision(mode: ModeComparison, margin: float) -> str:
-    """With a margin an answer is missing for one reason only."""
+    """With a margin, or below 6 pairs, an answer is missing for one reason only."""
     if mode.decision == "same":
         return f"the same within {margin:g}"
-    return "too few to say" if margin and mode.decision == "undecided" else mode.decision
+    if mode.decision == "undecided":
+        return "too few to say" if margin or mode.too_few else "not clearly different"
+    return mode.decision
 
 
 def _values(comparison: Comparison, change: SampleChange) -> str:

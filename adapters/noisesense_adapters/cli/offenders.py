@@ -14,7 +14,7 @@ from noisesense.stats.offenders import GroupBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
-from noisesense_adapters.cli.output import one_line
+from noisesense_adapters.cli.output import cut, one_line
 
 _WIDTH = 60
 
@@ -70,11 +70,13 @@ def offenders(
 def _show(out: Console, ranking: tuple[Offender, ...], wrong: int, heads: output.Heads) -> None:
     first = ranking[0]
     if first.claims:
+        share = f"{first.claims:,} of the {wrong:,}" if first.claims < wrong else f"All {wrong:,}"
+        claims = "The one claim" if wrong == 1 else f"{share} claims"
         all_of, one_of = (f"come{'s' if count == 1 else ''}" for count in (wrong, first.claims))
         output.show_lines(
             out,
-            f"{first.claims:,} of the {counted(wrong, 'claim')} that {all_of} from a retrieved "
-            f"chunk and not from the reference {one_of} from {_name(first)}",
+            f"{claims} that {all_of} from a retrieved chunk and not from the reference {one_of} "
+            f"from {_name(first)}",
             "",
         )
     columns = [
@@ -109,5 +111,4 @@ def _is_open(claim: ClaimOutcome) -> bool:
 
 
 def _name(offender: Offender, width: int = _WIDTH) -> str:
-    text = one_line(offender.document) or "(no id and no text)"
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return cut(offender.document, width) or "(no id and no text)"

@@ -71,10 +71,11 @@ def tell(*lines: str) -> None:
 
 
 def show_modes(out: Console, modes: Mapping[str, Mapping[str, Text | str]]) -> None:
-    """A column of figures for each mode; what one lacks is a dash."""
+    """A column of figures for each mode; what one lacks is a dash. A row of zero counts goes."""
     labels = dict.fromkeys(label for figures in modes.values() for label in figures)
     rows = [[label, *(each.get(label, "-") for each in modes.values())] for label in labels]
-    show_table(out, [Column(""), *numeric(*modes)], rows)
+    shown = [row for row in rows if any(cell != "0" for cell in row[1:])]
+    show_table(out, [Column(""), *numeric(*modes)], shown)
 
 
 def show_table(out: Console, columns: Sequence[Column], rows: Iterable[Cells]) -> None:
@@ -167,11 +168,17 @@ class Heads:
     def note(self, result: Result) -> Result:
         """Remember the question of a result whose id was made from its content."""
         if result.sample is not None and _KEY.fullmatch(result.id):
-            self._questions[result.id] = one_line(result.sample.user_input)[:_HEAD]
+            self._questions[result.id] = cut(result.sample.user_input, _HEAD)
         return result
 
     def __getitem__(self, name: str) -> str:
         return self._questions.get(name) or short(name)
+
+
+def cut(text: str, width: int) -> str:
+    """One line of at most so many characters."""
+    text = one_line(text)
+    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def one_line(text: str) -> str:

@@ -6,8 +6,8 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import cast
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -15,15 +15,16 @@ from rich.text import Text
 
 from noisesense import ModeSummary, Result, Summary, Usage
 from noisesense.errors import NoiseSenseError
-from noisesense.scoring.definitions import MODES, Category
-from noisesense.stats.summary import counted
+from noisesense.scoring.definitions import MODES
+from noisesense.stats.summary import counted, headline
 from noisesense_adapters.cli import output
-from noisesense_adapters.cli.output import extent, figure, kind, one_line, span
+from noisesense_adapters.cli.output import extent, one_line, span
 from noisesense_adapters.cli.terminal import visible
 from noisesense_adapters.datasets.read import count_rows
 
 _SHOWN_FAILURES = 20
 _LAST = 1000
+_TELL = 30.0  # seconds between the lines that stand for the bar where there is no terminal
 
 
 class Pace:
@@ -78,9 +79,12 @@ class RunProgress:
         at_once: how many samples are judged at once.
     """
 
-    def __init__(self, dataset: Path, at_once: int = 1) -> None:
+    def __init__(
+        self, dataset: Path, at_once: int = 1, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._console = output.console(stderr=True)
         self._bar: Progress | None = None
+        self._dataset = dataset
         self.done = self.failed = self.chunks = 0
         self.usage = Usage()
         self._failures: dict[str, int] = {}
@@ -93,9 +97,9 @@ class RunProgress:
                 console=self._console,
                 transient=True,
             )
-            self._total = count_rows(dataset)
             self._task = self._bar.add_task("scoring", total=self._total, pace="", spent="")
-        self._pace = Pace(at_once=at_once)
+        self._pace = Pace(clock, at_once)
+        self._clock, self._told = clock, clock()
 
     def __enter__(self) -> RunProgress:
         if self._bar is not None:
@@ -134,11 +138,21 @@ class RunProgress:
             self.say(f"failed: {error}")
 
     def _draw(self) -> None:
+        now = self._clock()
+        if self._bar is None and now - self._told < _TELL:
+            return
+        left = None if self._total is None else max(self._total - self.done, 0)
+        failed = f"{self.failed:,} failed" if self.failed else ""
+        pace, spent = self._pace.shown(left), ", ".join(filter(None, (_usage(self.usage), failed)))
         if self._bar is not None:
-            left = None if self._total is None else max(self._total - self.done, 0)
-            failed = f"{self.failed:,} failed" if self.failed else ""
-            spent = ", ".join(part for part in (_usage(self.usage), failed) if part)
-            self._bar.update(self._task, advance=1, pace=self._pace.shown(left), spent=spent)
+            self._bar.update(self._task, advance=1, pace=pace, spent=spent)
+        else:
+            self._told, of = now, "" if self._total is None else f" of {self._total:,}"
+            self.say(", ".join(filter(None, (f"{self.done:,}{of} samples", pace, spent))))
+
+    @cached_property
+    def _total(self) -> int | None:
+        return count_rows(self._dataset)
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
@@ -170,21 +184,12 @@ def show_summary(
     chunks: int,
 ) -> None:
     """Print a run's figures; warnings go to stderr."""
-    output.show_lines(out, _headline(name, summary, chunks))
+    output.show_lines(out, _run(name, summary, chunks))
     modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
     if modes:
-        out.print()
-        figures = [_figures(mode, summary) for mode in modes]
-        # A mode without a sample to measure has no quantiles.
-        labels = max(figures, key=len)
-        rows = [
-            [label, *(column.get(label, figure(None)) for column in figures)] for label in labels
-        ]
-        output.show_table(
-            out, [output.Column(""), *output.numeric(*(mode.mode for mode in modes))], rows
-        )
-        out.print()
-        output.show_lines(out, _partition(summary))
+        message, rest = headline(summary)
+        output.show_lines(out, "", f"{message}.", rest, "")
+        output.show_modes(out, {mode.mode: _figures(mode, summary) for mode in modes})
     if aggregates is not None:
         shown = ", ".join(
             f"{name} {'undetermined' if value is None else value}"
@@ -197,7 +202,7 @@ def show_summary(
     output.tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _headline(name: str, summary: Summary, chunks: int) -> str:
+def _run(name: str, summary: Summary, chunks: int) -> str:
     parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
     if summary.failed:
         parts.append(f"{summary.failed:,} failed")
@@ -215,34 +220,13 @@ def _headline(name: str, summary: Summary, chunks: int) -> str:
 def _figures(mode: ModeSummary, summary: Summary) -> dict[str, str]:
     """Labels and figures of one mode, top to bottom."""
     percent = f"  {summary.confidence:.0%} interval"
-    measured = mode.determined + mode.undetermined
-    quantiles = {
-        "median" if p == 0.5 else f"{p:.0%} quantile": extent(each)
-        for p, each in mode.quantiles.items()
-    }
     return {
         "mean": extent(mode.mean),
         percent: span(mode.interval),
-        "standard deviation": (
-            "undetermined" if mode.undetermined and measured > 1 else figure(mode.stdev)
-        ),
-        "minimum": extent(mode.minimum),
-        **quantiles,
+        "median": extent(mode.median),
         "maximum": extent(mode.maximum),
-        "samples determined": f"{mode.determined:,}",
         "samples undetermined": f"{mode.undetermined:,}",
         "samples undefined": f"{mode.undefined:,}",
         "mean over all claims": extent(mode.micro),
         f"{percent} ": span(mode.micro_interval),
     }
-
-
-def _partition(summary: Summary) -> str:
-    total = summary.partition.total
-    if not total:
-        return "no response claims"
-    shares = ", ".join(
-        f"{kind(cast('Category', category))} {count / total:.1%}"
-        for category, count in summary.partition._asdict().items()
-    )
-    return f"{counted(total, 'response claim')}: {shares}"

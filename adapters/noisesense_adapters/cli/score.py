@@ -13,12 +13,13 @@ from noisesense import Judge, Summary, compare, stability
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.gate import Gate, worst
-from noisesense_adapters.cli.output import console, show_json, show_lines
+from noisesense_adapters.cli.output import console, show_json, show_lines, tell
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.cli.stability import show as show_stability
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.write import scratch_folder
 from noisesense_adapters.ragchecker.aggregates import ragchecker_aggregates
+from noisesense_adapters.toolbox.judges import untested
 
 _output = partial(typer.Option, rich_help_panel="Output")
 
@@ -141,7 +142,7 @@ def score(
     # What reads the results again reads them from a file.
     needs_file = out is None and (pictures or ragchecker or repeats > 1)
     aggregates = agreed = None
-    chunks = 0
+    chunks, name = 0, ""
     with scratch_folder() if needs_file else nullcontext() as scratch:
         results = out if scratch is None else scratch / "results.jsonl"
         paths = [results] if repeats == 1 or results is None else _numbered(results, repeats)
@@ -170,7 +171,7 @@ def score(
             if reason := getattr(model, "form_reason", ""):
                 progress.say(reason)
             summaries.append(summary)
-            chunks = progress.chunks
+            chunks, name = progress.chunks, getattr(model, "name", "")
         if repeats > 1:
             agreed = stability((results_of(path) for path in paths if path), limit=gate.fail_above)
         elif results is not None:
@@ -187,7 +188,9 @@ def score(
             show_stability(console(), agreed)
         else:
             show_summary(console(), dataset.name, summaries[0], aggregates, chunks)
+        tell(*(f"note: {words}" for words in untested([name])))
         written = [f"wrote {path}" for path in (*(paths if out else ()), report, png) if path]
+        written += [f"every reply of the judge is kept in {store}"] if store else []
         show_lines(console(), *([""] if written else []), *written)
     statuses = [options.SOME_FAILED if each.failed else 0 for each in summaries]
     for number, each in enumerate(summaries, start=1):

@@ -52,7 +52,7 @@ async def _judge_rows(
     A row that occurs twice is judged twice. A sample that fails does not end the run.
 
     Raises:
-        JudgeError: the judge failed on the first `GIVE_UP` samples.
+        JudgeError: the judge failed on the first `GIVE_UP` samples, or is unfit for any.
         StoreError: the judge's store cannot be read or written.
     """
     waiting = enumerate(rows)
@@ -67,6 +67,8 @@ async def _judge_rows(
             try:
                 result = await _judged(row, judge, chosen)
                 judged += result.score is not None
+            except errors.UnfitJudgeError:
+                raise
             except errors.JudgeError as error:
                 result = unscored(row, error.within(row.place))
                 failed += 1

@@ -15,10 +15,12 @@ from markupsafe import Markup
 from noisesense import Comparison, Result, Tally, __version__, compare, offenders, read_results
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
+from noisesense.stats.summary import headline
 from noisesense.utf8 import encodable
 from noisesense_adapters.report import words
 from noisesense_adapters.report.plots import plots
 from noisesense_adapters.report.samples import Samples
+from noisesense_adapters.toolbox.judges import untested
 
 Results = Iterable[Result] | str | os.PathLike[str]
 
@@ -124,7 +126,7 @@ def write_report(
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
         mode_words=words.MODE_WORDS,
         definition=DEFINITIONS[summary.definition] if summary.definition else None,
-        headline=words.headline(summary),
+        headline=headline(summary),
         kinds=words.KINDS,
         no_values=words.NO_VALUES,
         extent=words.extent,
@@ -133,6 +135,7 @@ def write_report(
         offenders=ranked,
         wrong=wrong,
         judges=judges,
+        warnings=(*summary.warnings, *([] if trust else untested(judges))),
         policy=_policy(style, scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],

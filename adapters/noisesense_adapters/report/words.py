@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from noisesense import ModeSummary, Partition, Summary
+from noisesense import ModeSummary
 from noisesense.scoring.definitions import Mode
 from noisesense.stats.compare import ModeComparison
 from noisesense.stats.quantiles import quantile_of_counts
@@ -34,36 +34,6 @@ KINDS = {
 }
 
 
-class Headline(NamedTuple):
-    """The main message, and the counts behind it."""
-
-    message: str
-    rest: str
-
-
-def headline(summary: Summary) -> Headline:
-    """How many claims the retrieved chunks misled. Does not depend on the definition."""
-    kinds = summary.partition
-    if not kinds.total:
-        return Headline("No response claims were judged", "There is nothing to count.")
-    noisy = kinds.relevant + kinds.irrelevant
-    amount, one = f"{noisy:,}", noisy == 1
-    if kinds.undetermined:
-        amount, one = f"{noisy:,} to {noisy + kinds.undetermined:,}", False
-    verb, source = ("is", "comes") if one else ("are", "come")
-    message = (
-        f"{amount} of {_claims(kinds)} {verb} not supported by the reference and {source} from a "
-        "retrieved chunk"
-    )
-    rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
-    if kinds.hallucination:
-        are = "is" if kinds.hallucination == 1 else "are"
-        rest.append(f"{kinds.hallucination:,} more {are} supported neither by it nor by a chunk")
-    if kinds.undetermined:
-        rest.append(f"the judge left {kinds.undetermined:,} open")
-    return Headline(message, "; ".join(rest) + ".")
-
-
 _CHANGE = {
     "worse": ", worse",
     "better": ", better",
@@ -81,10 +51,6 @@ def since(name: str, modes: list[ModeComparison]) -> str:
         if mode.mean_a and mode.mean_b and mode.difference
     ]
     return f"Since {name}: {', '.join(parts) or 'nothing to compare'}."
-
-
-def _claims(kinds: Partition) -> str:
-    return f"{kinds.total:,} claim" if kinds.total == 1 else f"{kinds.total:,} claims"
 
 
 def extent(bounds: tuple[float, float], digits: int = 3, sign: str = "") -> str:

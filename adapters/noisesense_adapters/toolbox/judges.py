@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, cast
 
 from noisesense import Judge, RecordedJudge, Sample, Verdicts
@@ -54,6 +54,14 @@ def given_judge(judge: Any, **others: Any) -> Judge | None:
         expected = "a recording's path, or an object with `async def judge(sample)`"
         raise InputError(expected, type(judge).__name__, where="judge")
     return judge
+
+
+def untested(judges: Iterable[str]) -> list[str]:
+    """A warning if one of these judges, by its `noisesense.LLMJudge.name`, was never tested."""
+    if any("check=list" in judge or "check=each" in judge for judge in judges):
+        how = "--check auto first asks it a few statements of known answer"
+        return [f"Nobody tested this judge: {how}."]
+    return []
 
 
 def check_alone(**others: object) -> None:

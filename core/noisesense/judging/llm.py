@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from noisesense.errors import (
     InputError,
-    JudgeError,
     ReplyError,
+    UnfitJudgeError,
     check_choice,
     check_whole,
     describe,
@@ -74,8 +74,8 @@ class LLMJudge(PlannedJudge):
             strong models. ``"each"`` asks about one claim a call, for one word: for small and
             local models, which err less so; where the endpoint tells probabilities, that of
             "yes" is kept. ``"auto"`` asks a few statements of known answer first, in at most 21
-            calls, takes the first of the two that the model can do, and raises `JudgeError` if
-            it can do neither; `form` and `form_reason` say what came of it.
+            calls, takes the first of the two that the model can do, and raises
+            `UnfitJudgeError` if it can do neither; `form` and `form_reason` say what came of it.
         threshold: with single claims, and where the endpoint tells probabilities: a "yes" is what
             has at least this one, in place of the word that the model said. `noisesense trust`
             finds one by labels.
@@ -265,7 +265,7 @@ class LLMJudge(PlannedJudge):
         return {}
 
     async def _decided(self, run: SampleRun) -> str:
-        """How claims are checked. Raises `JudgeError` if the model can do neither."""
+        """How claims are checked. Raises `UnfitJudgeError` if the model can do neither."""
         if self._check != "auto":
             return self._check
 
@@ -274,7 +274,7 @@ class LLMJudge(PlannedJudge):
 
         probed = await self._probe.get(partial(probe, asked))
         if probed.form is None:
-            raise JudgeError(f"{self.model} cannot judge: {probed.reason}")
+            raise UnfitJudgeError(f"{self.model} cannot judge: {probed.reason}")
         return probed.form
 
 

@@ -87,7 +87,8 @@ async def probe(ask: Ask) -> Probe:
     return Probe(
         None,
         f"in a list it {failures[0]}; one by one it {failures[1]}. "
-        'Hint: use a larger model, or overrule this by check="list" or check="each" (--check)',
+        "Hint: use a larger model, or a temperature of 0; "
+        'check="list" or check="each" (--check) overrules this',
     )
 
 

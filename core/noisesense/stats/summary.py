@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
@@ -173,8 +174,8 @@ def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -
         )
     if mode.interval and len(mode.ranges) == 1:
         warnings.append(
-            f"{mode.mode}: all {count} {unit}s have the same value; the interval says only what "
-            "this number can have missed."
+            f"{mode.mode}: all {count} {unit}s have the same value; the interval says how far "
+            "off that can be with so few."
         )
     elif mode.interval and samples >= FEW_UNITS and differing < FEW_NOISY:
         warnings.append(
@@ -191,3 +192,33 @@ def _percent(share: float) -> str:
 def counted(count: int, unit: str) -> str:
     """``"1 pair"``, ``"2,000 pairs"``."""
     return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
+class Headline(NamedTuple):
+    """The main message, and the counts behind it."""
+
+    message: str
+    rest: str
+
+
+def headline(summary: Summary) -> Headline:
+    """How many claims the retrieved chunks misled. Does not depend on the definition."""
+    kinds = summary.partition
+    if not kinds.total:
+        return Headline("No response claims were judged", "There is nothing to count.")
+    noisy = kinds.relevant + kinds.irrelevant
+    amount, one = f"{noisy:,}", noisy == 1
+    if kinds.undetermined:
+        amount, one = f"{noisy:,} to {noisy + kinds.undetermined:,}", False
+    verb, source = ("is", "comes") if one else ("are", "come")
+    message = (
+        f"{amount} of {counted(kinds.total, 'claim')} {verb} not supported by the reference and "
+        f"{source} from a retrieved chunk"
+    )
+    rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
+    if kinds.hallucination:
+        are = "is" if kinds.hallucination == 1 else "are"
+        rest.append(f"{kinds.hallucination:,} more {are} supported neither by it nor by a chunk")
+    if kinds.undetermined:
+        rest.append(f"the judge left {kinds.undetermined:,} open")
+    return Headline(message, "; ".join(rest) + ".")
