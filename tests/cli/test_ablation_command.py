@@ -22,7 +22,7 @@ log = pathlib.Path(__file__).with_name("asked.txt")
 def answer(user_input, contexts):
     with log.open("a") as file:
         file.write("x")
-    if os.environ.get("KILL_AT") == str(log.stat().st_size):
+    if log.stat().st_size >= int(os.environ.get("KILL_AT", 1000)):
         os.kill(os.getpid(), signal.SIGKILL)
     return ". ".join(contexts)
 """

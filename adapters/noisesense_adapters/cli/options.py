@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -20,6 +20,9 @@ from noisesense_adapters.cli.output import one_line, tell
 from noisesense_adapters.datasets.results import Choices, choices, results_of
 from noisesense_adapters.datasets.rows import FIELDS
 from noisesense_adapters.datasets.write import check_folder
+
+if TYPE_CHECKING:
+    from noisesense.judging.plan import PlannedJudge
 
 judge_panel = partial(typer.Option, rich_help_panel="Judge")
 input_panel = partial(typer.Option, rich_help_panel="Input")
@@ -196,6 +199,13 @@ class Asking:
             min=0.001, metavar="SECONDS", help="For a whole request.  [default: the client's own]"
         ),
     ] = None
+
+    def judge(self, model: str, **more: Any) -> PlannedJudge:
+        """The judge that is asked, by its name ``provider:model``."""
+        from noisesense_adapters.datasets.model import model_judge  # it loads SQLite
+
+        more = {"store": self.store, **self.of_model, **more}
+        return model_judge(model, concurrency=self.concurrency, votes=self.votes, **more)
 
     @property
     def of_model(self) -> dict[str, Any]:

@@ -100,7 +100,6 @@ def score(
     found no claim in any response; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
     """
     # Here, since judging loads SQLite.
-    from noisesense_adapters.datasets.model import model_judge
     from noisesense_adapters.datasets.score import score_dataset
 
     chosen, reading, _ = scoring.choices, source.reading(), gate.checked
@@ -128,16 +127,7 @@ def score(
     def judge_of(repeat: int) -> Judge | None:
         if judge is None:
             return None
-        return model_judge(
-            judge,
-            plan=plan,
-            votes=asking.votes,
-            concurrency=asking.concurrency,
-            store=store,
-            repeat=repeat,
-            **asking.of_model,
-            **local.given,
-        )
+        return asking.judge(judge, plan=plan, store=store, repeat=repeat, **local.given)
 
     # What reads the results again reads them from a file.
     needs_file = out is None and (pictures or ragchecker or repeats > 1)

@@ -104,7 +104,7 @@ def write_report(
         nonlocal wrong
         for result in opened(results):
             wrong += (
-                sum(claim.from_a_chunk for claim in result.score.claims) if result.score else 0
+                sum(c.from_a_chunk is True for c in result.score.claims) if result.score else 0
             )
             tally.add(result)
             samples.add(result)

@@ -18,14 +18,5 @@ from noisesense.ablation.figures import Ablation, Cause, Change, Estimate
 from noisesense.ablation.plan import VARIANTS, plan
 from noisesense.ablation.run import Answer, ablate, ablation
 
-__all__ = [
-    "VARIANTS",
-    "Ablation",
-    "Answer",
-    "Cause",
-    "Change",
-    "Estimate",
-    "ablate",
-    "ablation",
-    "plan",
-]
+__all__ = ["VARIANTS", "Ablation", "Answer", "Cause", "Change", "Estimate"]
+__all__ += ["ablate", "ablation", "plan"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from noisesense.ablation.plan import CLAIMS, Case, distractors
+from noisesense.ablation.plan import Case, distractors
 from noisesense.scoring.records import Range, Record
-from noisesense.stats.interval import Interval, Resampling, mean_interval, mean_range
+from noisesense.stats.interval import Interval, Resampling, mean_interval, mean_range, units_of
 
 
 class Estimate(NamedTuple):
@@ -34,8 +34,7 @@ class Estimate(NamedTuple):
 
     def text(self, form: str) -> str:
         """The value, or from what to what it may be."""
-        ends = dict.fromkeys((format(self.low, form), format(self.high, form)))
-        return " to ".join(ends)
+        return _ends(self.low, self.high, form)
 
 
 class Change(NamedTuple):
@@ -60,6 +59,10 @@ class Cause(NamedTuple):
     claims: int
     low: int
     high: int
+
+    @property
+    def caused(self) -> str:
+        return _ends(self.low, self.high, ".0f")
 
 
 @dataclass(frozen=True)
@@ -101,90 +104,72 @@ class Ablation(Record):
         return tuple(_sentences(self))
 
 
-def _estimate(values: Sequence[tuple[str, Range]], least: float = 0.0) -> Estimate | None:
+def _estimate(values: Iterable[tuple[str, Range]], least: float = 0.0) -> Estimate | None:
     """The mean of the values; those of one unit (sample or cluster) are not independent."""
+    values = list(values)
+    ends = [units_of(values, end) for end in (0, 1)]
+    interval = mean_interval(ends, Resampling(), (least, 1.0))
     mean = mean_range([value for _, value in values])
-    if mean is None:
-        return None
-    ends: list[Counter[tuple[float, ...]]] = []
-    for end in (0, 1):
-        sums: dict[str, tuple[float, float]] = {}
-        for unit, value in values:
-            part, whole = sums.get(unit, (0.0, 0.0))
-            sums[unit] = (part + value[end], whole + 1)
-        ends.append(Counter(sums.values()))
-    return Estimate(*mean, mean_interval(ends, Resampling(), (least, 1.0)), len(values))
+    return mean and Estimate(*mean, interval, len(values))
 
 
-def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
-    answered = {variant for case in cases for variant in (*case.said, *case.noise)}
-    if "relevant-only" in answered:
-        for case in cases:
-            if "" in case.noise and all(case.score.chunk_relevance):
-                case.noise["relevant-only"] = case.noise[""]  # the very same chunks
-    # With both answers to compare, every figure is of the claims that have both.
-    needed = CLAIMS & answered
-    claims = [
-        (case, i, {variant: case.said[variant][at] for variant in needed})
-        for case in cases
-        if needed and needed <= case.said.keys()
-        for at, i in enumerate(case.noisy)
+def _mean(cases: Iterable[Case], variant: str) -> Estimate | None:
+    return _estimate((c.unit, each) for c in cases for each in c.found.get(variant, ()))
+
+
+def _change(cases: Iterable[Case], before: str, after: str, factor: float = 1.0) -> Change | None:
+    """From one variant to another, over what has both."""
+    pairs = [
+        (c.unit, both)
+        for c in cases
+        for both in zip(c.found.get(before, ()), c.found.get(after, ()), strict=False)
     ]
-    said = {
-        variant: _estimate([(case.unit, each[variant]) for case, _, each in claims])
-        for variant in needed
-    }
-    effect = None
-    if needed == CLAIMS:
-        moved = [(c.unit, e["again"].minus(e["without"])) for c, _, e in claims]
-        effect = _estimate(moved, -1.0)
-    counts = sorted(count for each in answered - CLAIMS if each and (count := distractors(each)))
-    noise = {
-        name: found
-        for name in ("", "relevant-only", *(f"plus-{count}" for count in counts))
-        if (found := _estimate([(c.unit, c.noise[name]) for c in cases if name in c.noise]))
-    }
-    growth = _change(cases, f"plus-{counts[-1]}", counts[0] / counts[-1]) if counts else None
-    return Ablation(
-        claims=sum(len(case.noisy) for case in cases),
-        samples=sum(bool(case.noisy) for case in cases),
-        again=said.get("again"),
-        without=said.get("without"),
-        effect=effect,
-        noise=noise,
-        perfect_reranker=_change(cases, "relevant-only"),
-        growth=growth and growth.change,
-        step=counts[0] if counts else None,
-        causes=_causes(claims) if effect else (),
-        left_out=dict(left_out),
-    )
-
-
-def _change(cases: Iterable[Case], variant: str, factor: float = 1.0) -> Change | None:
-    """From the results to the variant, over the samples that have both."""
-    pairs = [(c.unit, c.noise[""], c.noise[variant]) for c in cases if variant in c.noise]
-    was = _estimate([(unit, before) for unit, before, _ in pairs])
-    now = _estimate([(unit, after) for unit, _, after in pairs])
-    ends = ((unit, after.minus(before)) for unit, before, after in pairs)
+    was, now = (_estimate((unit, both[at]) for unit, both in pairs) for at in (0, 1))
+    moved = ((unit, b.minus(a)) for unit, (a, b) in pairs)
     change = _estimate(
-        [(unit, Range(factor * low, factor * high)) for unit, (low, high) in ends], -1.0
+        ((unit, Range(low * factor, high * factor)) for unit, (low, high) in moved), -1
     )
     return Change(was, now, change) if was and now and change else None
 
 
-def _causes(claims: Iterable[tuple[Case, int, dict[str, Range]]]) -> tuple[Cause, ...]:
-    sums: dict[str, tuple[int, float, float]] = {}
-    for case, i, each in claims:
-        low, high = each["again"].minus(each["without"])
-        chunks = [
-            case.sample.retrieved_contexts[j]
-            for j in case.score.verdicts.response_claims[i].entailed_by
-        ]
-        for document in {chunk.id or chunk.text for chunk in chunks}:
-            count, least, most = sums.get(document, (0, 0.0, 0.0))
-            sums[document] = (count + 1, least + low, most + high)
+def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
+    answered = {variant for case in cases for variant in case.found}
+    if "relevant-only" in answered:
+        for case in cases:
+            if all(case.score.chunk_relevance):
+                case.found["relevant-only"] = case.found[""]  # the very same chunks
+    effect = _change(cases, "without", "again")
+    counts = sorted(count for each in answered - {""} if (count := distractors(each)))
+    names = ["", "relevant-only", *(f"plus-{count}" for count in counts)]
+    growth = _change(cases, "", names[-1], counts[0] / counts[-1]) if counts else None
+    return Ablation(
+        claims=sum(len(case.noisy) for case in cases),
+        samples=sum(bool(case.noisy) for case in cases),
+        # Of the claims that have both answers, if some have.
+        again=effect.after if effect else _mean(cases, "again"),
+        without=effect.before if effect else _mean(cases, "without"),
+        effect=effect and effect.change,
+        noise={name: found for name in names if (found := _mean(cases, name))},
+        perfect_reranker=_change(cases, "", "relevant-only"),
+        growth=growth and growth.change,
+        step=counts[0] if counts else None,
+        causes=_causes(cases),
+        left_out=dict(left_out),
+    )
+
+
+def _causes(cases: Iterable[Case]) -> tuple[Cause, ...]:
+    sums = defaultdict[str, list[Range]](list)
+    for case in cases:
+        both = (case.found.get("again", ()), case.found.get("without", ()))
+        for i, again, without in zip(case.noisy, *both, strict=False):
+            entailing = case.score.verdicts.response_claims[i].entailed_by
+            chunks = [case.sample.retrieved_contexts[j] for j in entailing]
+            for document in {chunk.id or chunk.text for chunk in chunks}:
+                sums[document].append(again.minus(without))
     causes = [
-        Cause(name, count, round(low), round(high)) for name, (count, low, high) in sums.items()
+        Cause(name, len(all_of), *(round(sum(ends)) for ends in zip(*all_of, strict=True)))
+        for name, all_of in sums.items()
     ]
     return tuple(sorted(causes, key=lambda c: (-c.low - c.high, -c.claims, c.document)))
 
@@ -195,9 +180,12 @@ def _span(estimate: Estimate, form: str) -> str:
     return f"{estimate.interval.low:{form}} to {estimate.interval.high:{form}}"
 
 
+def _ends(low: float, high: float, form: str) -> str:
+    return " to ".join(dict.fromkeys((f"{low:{form}}", f"{high:{form}}")))
+
+
 def _number(share: Estimate) -> str:
-    low, high = round(share.low * share.size), round(share.high * share.size)
-    return " to ".join(dict.fromkeys((str(low), str(high))))
+    return _ends(share.low * share.size, share.high * share.size, ".0f")
 
 
 def _sentences(found: Ablation) -> Iterator[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import Any
 
 from pydantic import StrictStr
 
-from noisesense.errors import InputError, check_whole, describe
+from noisesense.errors import InputError, check_whole, describe, located
 from noisesense.scoring.records import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
@@ -21,7 +22,6 @@ from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
 VARIANTS = ("again", "without", "relevant-only", "plus-2")
 CLAIMS = {"again", "without"}
 """Of these only whether the noisy claims are said again is asked."""
-_PLUS = re.compile(r"plus-([1-9][0-9]{0,3})")
 
 
 class Row(Model):
@@ -36,6 +36,10 @@ class Row(Model):
     @property
     def place(self) -> str:
         return f"{self.id}, {self.variant}"
+
+    @property
+    def of_claims(self) -> bool:
+        return self.variant in CLAIMS
 
     @property
     def texts(self) -> list[str]:
@@ -55,31 +59,29 @@ class Case:
     result: Result
     sample: Sample
     score: Score
-    noisy: list[int]
-    sources: set[int]
-    said: dict[str, list[Range]] = field(default_factory=dict[str, "list[Range]"])
-    noise: dict[str, Range] = field(default_factory=dict[str, Range])
+    found: dict[str, list[Range]] = field(default_factory=dict[str, "list[Range]"])
+    """By variant. Of `CLAIMS`: was each noisy claim said again? Of others, and of ``""``, the
+    results themselves: the noise of the response, or nothing where it makes no claims."""
+
+    @cached_property
+    def noisy(self) -> list[int]:
+        return [claim.index for claim in self.score.claims if claim.from_a_chunk]
+
+    @property
+    def texts(self) -> list[str]:
+        return [chunk.text for chunk in self.sample.retrieved_contexts]
 
     @property
     def unit(self) -> str:
         return self.result.cluster or self.result.id
 
-    @property
-    def claims(self) -> list[str]:
-        return [self.score.claims[i].text for i in self.noisy]
 
-
-def noise_of(scored: Score) -> Range | None:
-    """Between what the share of noisy claims lies; None without claims."""
-    sure = maybe = 0
-    for claim in scored.claims:
-        entailing = claim.relevant_chunks or claim.irrelevant_chunks or claim.unlabelled_chunks
-        if claim.correct is True or not (entailing or claim.undetermined_chunks):
-            continue
-        maybe += 1
-        sure += claim.correct is False and bool(entailing)
-    total = len(scored.claims)
-    return Range(sure / total, maybe / total) if total else None
+def noise_of(scored: Score) -> list[Range]:
+    """Between what the share of noisy claims lies; nothing without claims."""
+    noisy = [claim.from_a_chunk for claim in scored.claims]
+    if not noisy:
+        return []
+    return [Range(noisy.count(True) / len(noisy), 1 - noisy.count(False) / len(noisy))]
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
@@ -90,18 +92,8 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
             continue
         if result.id in cases:
             raise InputError("each id once", describe(result.id), where="results")
-        scored, sample = result.score, result.sample
-        claims = scored.verdicts.response_claims
-        noisy = [i for i, c in enumerate(claims) if c.correct is False and c.entailed_by]
-        texts = [chunk.text for chunk in sample.retrieved_contexts]
-        # What the judge left open may be a source too, and equal texts are one.
-        entailing = {
-            texts[j] for i in noisy for j in (*claims[i].entailed_by, *claims[i].undetermined)
-        }
-        sources = {j for j, text in enumerate(texts) if text in entailing}
-        case = cases[result.id] = Case(result, sample, scored, noisy, sources)
-        if (noise := noise_of(scored)) is not None:
-            case.noise[""] = noise
+        found = {"": noise_of(result.score)}
+        cases[result.id] = Case(result, result.sample, result.score, found)
     if not cases:
         raise InputError("results with verdicts and texts", "none", where="results")
     return cases
@@ -109,13 +101,11 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
 
 def distractors(variant: str) -> int:
     """K of ``plus-K``; 0 for another variant. Raises `InputError` for an unknown one."""
-    if match := _PLUS.fullmatch(variant):
-        return int(match[1])
-    if variant not in VARIANTS:
-        raise InputError(
-            "'again', 'without', 'relevant-only' or 'plus-K'", describe(variant), where="variant"
-        )
-    return 0
+    plus = re.fullmatch(r"plus-([1-9][0-9]{0,3})", variant)
+    if plus is None and variant not in VARIANTS:
+        expected = "'again', 'without', 'relevant-only' or 'plus-K'"
+        raise InputError(expected, describe(variant), where="variant")
+    return int(plus[1]) if plus else 0
 
 
 def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
@@ -125,46 +115,40 @@ def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
     holds the reference, or one of its claims, word for word.
     """
     own = case.sample
-    wanted = [own.reference, *(c.text for c in case.score.verdicts.reference_claims)]
-    holding = {chunk.text for chunk in own.retrieved_contexts}
+    claims = [claim.text for claim in case.score.verdicts.reference_claims]
+    wanted = [each for each in (own.reference, *claims) if each]
+    holding = set(case.texts)
     pool: dict[str, Chunk] = {}
     for other in cases:
         same = other.sample.user_input == own.user_input or other.sample.reference == own.reference
-        for chunk, relevant in zip(
-            other.sample.retrieved_contexts, other.score.chunk_relevance, strict=True
-        ):
+        relevance = other.score.chunk_relevance
+        for chunk, relevant in zip(other.sample.retrieved_contexts, relevance, strict=True):
             if same and relevant is not False:
                 holding.add(chunk.text)
-            if chunk.text.strip():
-                pool.setdefault(chunk.text, chunk)
-    return [
-        chunk.model_copy(update={"relevant": False})
-        for text, chunk in sorted(pool.items())
-        if text not in holding and not any(each and each in text for each in wanted)
-    ]
+            pool.setdefault(chunk.text, chunk)
+    fit = (each for each in pool if each.strip() and not any(part in each for part in wanted))
+    return [pool[each].model_copy(update={"relevant": False}) for each in sorted({*fit} - holding)]
 
 
 def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> list[Chunk] | None:
     """The variant's chunks; None where it says nothing about the sample."""
-    chunks = list(case.sample.retrieved_contexts)
-    count = distractors(variant)
+    chunks, relevance = list(case.sample.retrieved_contexts), case.score.chunk_relevance
     if variant in CLAIMS:
-        kept = [c for j, c in enumerate(chunks) if variant == "again" or j not in case.sources]
-        return kept if case.noisy else None
-    if "" not in case.noise:
+        claims = [case.score.verdicts.response_claims[i] for i in case.noisy]
+        # What the judge left open may be a source too, and equal texts are one.
+        sources = {chunks[j].text for c in claims for j in (*c.entailed_by, *c.undetermined)}
+        kept = [c for c in chunks if variant == "again" or c.text not in sources]
+        return kept if claims else None
+    if not case.found[""]:
         return None
-    if not count:
-        relevance = case.score.chunk_relevance
-        unclear = None in relevance or True not in relevance or all(relevance)
-        return None if unclear else [c for c, yes in zip(chunks, relevance, strict=True) if yes]
+    if (count := distractors(variant)) == 0:
+        mixed = {*relevance} == {True, False}
+        return [c for c, yes in zip(chunks, relevance, strict=True) if yes] if mixed else None
     pool = _pool(case, cases)
     if len(pool) < count:
-        raise InputError(
-            f"{count} chunks of other samples that hold nothing of the reference",
-            str(len(pool)),
-            where=f"{case.result.id}, {variant}",
-            hint="ask for fewer distractors, or give more samples",
-        )
+        expected = f"{count} chunks of other samples that hold nothing of the reference"
+        where, hint = f"{case.result.id}, {variant}", "ask for fewer, or give more samples"
+        raise InputError(expected, str(len(pool)), where=where, hint=hint)
     random = Random(f"{seed} {case.result.id}")  # plus-4 holds the distractors of plus-2
     random.shuffle(pool)
     for chunk in pool[:count]:
@@ -199,18 +183,38 @@ def rows_of(cases: dict[str, Case], variants: Sequence[str], seed: int) -> list[
     check_whole(seed, 0, "seed")
     for variant in variants:
         distractors(variant)
-    found = (
-        (case, variant, contexts_of(case, variant, cases.values(), seed))
-        for case in cases.values()
-        for variant in dict.fromkeys(variants)
-    )
     return [
         Row(
-            id=case.result.id,
-            variant=variant,
-            user_input=case.sample.user_input,
-            retrieved_contexts=tuple(chunks),
+            id=name, variant=each, user_input=case.sample.user_input, retrieved_contexts=(*chunks,)
         )
-        for case, variant, chunks in found
-        if chunks is not None
+        for name, case in cases.items()
+        for each in dict.fromkeys(variants)
+        if (chunks := contexts_of(case, each, cases.values(), seed)) is not None
     ]
+
+
+def answers_to(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
+    """The answers with their samples. Raises `InputError` for one that answers something else."""
+    seen: set[str] = set()
+    for number, data in enumerate(answered, start=1):
+        with located(f"answer {number}"):
+            row = data if isinstance(data, Row) else Row.model_validate(data)
+            count, case = distractors(row.variant), cases.get(row.id)
+            if case is None:
+                raise InputError("an id of the results", describe(row.id))
+        with located(row.place):
+            if row.place in seen:
+                raise InputError("one answer", "another one")
+            seen.add(row.place)
+            question, own = case.sample.user_input, Counter(case.texts)
+            if row.user_input != question:
+                raise InputError(f"the question {describe(question)}", describe(row.user_input))
+            if count:
+                fits = len(row.texts) == count + len(case.texts) and own <= Counter(row.texts)
+            else:
+                planned = contexts_of(case, row.variant, (), 0)
+                fits = planned is not None and row.texts == [chunk.text for chunk in planned]
+            if not fits:
+                hint = "the plan is one of other results"
+                raise InputError("the contexts of the plan", "others", hint=hint)
+        yield case, row

@@ -83,10 +83,12 @@ class ClaimOutcome(Record):
     """Chunks of which it is undetermined whether they entail it."""
 
     @property
-    def from_a_chunk(self) -> bool:
-        """Is it incorrect and entailed by a chunk, of whatever relevance? Both for certain."""
+    def from_a_chunk(self) -> bool | None:
+        """Is it incorrect and entailed by a chunk, relevant or not? None: it is open."""
         entailing = self.relevant_chunks or self.irrelevant_chunks or self.unlabelled_chunks
-        return self.correct is False and bool(entailing)
+        if self.correct or not (entailing or self.undetermined_chunks):
+            return False
+        return True if self.correct is False and entailing else None
 
     @property
     def sentence(self) -> str:

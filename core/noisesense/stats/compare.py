@@ -20,6 +20,7 @@ from noisesense.stats.interval import (
     difference_interval,
     mean_interval,
     mean_range,
+    units_of,
 )
 from noisesense.stats.pairing import (
     MIN_PAIRED,
@@ -30,7 +31,6 @@ from noisesense.stats.pairing import (
     name_of,
     pair,
 )
-from noisesense.stats.resampling import Unit
 from noisesense.stats.summary import FEW_UNITS, counted
 
 Decision = Literal["better", "worse", "same", "undecided"]
@@ -307,8 +307,8 @@ def _mode(
 ) -> ModeComparison:
     rows = [(x, a, b) for x, y in scored if (a := x.values[mode]) and (b := y.values[mode])]
     undetermined = sum(a.value is None or b.value is None for _, a, b in rows)
-    differences = [(b.minus(a), x.cluster) for x, a, b in rows]
-    ends = [_units(differences, end, clustered) for end in (0, 1)]
+    differences = [(x.cluster if clustered else i, b.minus(a)) for i, (x, a, b) in enumerate(rows)]
+    ends = [units_of(differences, end) for end in (0, 1)]
     interval = difference_interval(ends[0], resampling)
     if undetermined:
         interval = covering(interval, difference_interval(ends[1], resampling))
@@ -326,18 +326,6 @@ def _mode(
         bounded=bounded,
         decision=_decision(interval, bounded, margin),
     )
-
-
-def _units(
-    differences: Sequence[tuple[Range, str | None]], end: int, clustered: bool
-) -> Counter[Unit]:
-    """What each pair, or cluster of pairs, adds to the mean of that end."""
-    sums: dict[str | int | None, list[float]] = {}
-    for i, (difference, cluster) in enumerate(differences):
-        unit = sums.setdefault(cluster if clustered else i, [0.0, 0.0])
-        unit[0] += difference[end]
-        unit[1] += 1
-    return Counter((round(total, 12), count) for total, count in sums.values())
 
 
 def _decision(interval: Interval | None, bounded: Interval | None, margin: float) -> Decision:

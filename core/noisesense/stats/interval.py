@@ -23,7 +23,8 @@ Econometrica 72.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from operator import mul
 from random import Random
@@ -32,7 +33,7 @@ from typing import Literal, NamedTuple
 from noisesense.errors import InputError, describe
 from noisesense.scoring.records import Range
 from noisesense.stats.quantiles import NORMAL, quantile_of_sorted, t_quantile
-from noisesense.stats.resampling import Statistic, Units, columns_of, resampled, total
+from noisesense.stats.resampling import Statistic, Unit, Units, columns_of, resampled, total
 
 
 def mean_range(ranges: Sequence[Range]) -> Range | None:
@@ -94,6 +95,14 @@ class Resampling(NamedTuple):
 def ratio(sums: Sequence[float]) -> float | None:
     """First sum over second: a mean, where each unit adds (value, 1)."""
     return sums[0] / sums[1] if sums[1] else None
+
+
+def units_of(values: Iterable[tuple[Hashable, Range]], end: int) -> Counter[Unit]:
+    """What each unit adds to the mean of that end: the sum of its values, and how many it has."""
+    units: dict[Hashable, list[float]] = {}
+    for unit, value in values:
+        units.setdefault(unit, []).append(value[end])
+    return Counter((round(sum(each), 12), len(each)) for each in units.values())
 
 
 def mean_interval(
