@@ -213,7 +213,8 @@ def test_a_model_that_auto_refuses_ends_the_run_and_leaves_earlier_results(
     monkeypatch.setattr(Mind, "answer", lambda *_: "It depends.")
     done = judged(*arguments, "--check", "auto")
     assert (done.status, done.out) == (2, "")
-    (line,) = done.err.splitlines()
+    first, line = done.err.splitlines()
+    assert first == "testing the judge on statements of known answer, then judging"
     assert re.match(
         r"error: scripted at \S+ cannot judge: in a list it did not answer 18 of 18", line
     )
@@ -234,7 +235,9 @@ def test_a_judge_that_nobody_tested_is_said_to_be_one(
     assert f"every reply of the judge is kept in {out}.db" in done.out.splitlines()
     tested = [replace(each, judge="m, plan=lazy check=auto votes=1") for each in results_of(out)]
     write_report(tested, report)
-    assert words not in report.read_text(encoding="utf-8")
+    page = report.read_text(encoding="utf-8")
+    assert words not in page
+    assert "<li>The judge passed a test of 18 plain statements. How well it takes answers" in page
 
 
 ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -242,7 +242,7 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     header = re.sub(
         r"\s+", " ", re.sub("<[^>]+>", "", page.split("<header")[1].split("</header")[0])
     )
-    assert "Look first at the document the &lt;b&gt;document&lt;/b&gt;: 3 of these 3" in header
+    assert "Look first at the document the &lt;b&gt;document&lt;/b&gt;: all these claims" in header
     assert "Since before.jsonl: relevant 0.500 → 0.750 (+0.250, which may be chance)" in header
     assert "irrelevant 0.000 → 0.000 (+0.000, which may be chance)" in header
     plain = write_report(run(2, 1), tmp_path / "b.html").read_text("utf-8")

@@ -70,8 +70,11 @@ def offenders(
 def _show(out: Console, ranking: tuple[Offender, ...], wrong: int, heads: output.Heads) -> None:
     first = ranking[0]
     if first.claims:
-        share = f"{first.claims:,} of the {wrong:,}" if first.claims < wrong else f"All {wrong:,}"
-        claims = "The one claim" if wrong == 1 else f"{share} claims"
+        all_claims = "Both claims" if wrong == 2 else f"All {wrong:,} claims"
+        claims = (
+            f"{first.claims:,} of the {wrong:,} claims" if first.claims < wrong else all_claims
+        )
+        claims = "The one claim" if wrong == 1 else claims
         all_of, one_of = (f"come{'s' if count == 1 else ''}" for count in (wrong, first.claims))
         output.show_lines(
             out,

@@ -141,6 +141,8 @@ def score(
             model, progress = judge_of(number), RunProgress(dataset, asking.concurrency)
             if repeats > 1:
                 progress.say(f"judging {number} of {repeats}")
+            elif asking.check == "auto":
+                progress.say("testing the judge on statements of known answer, then judging")
             try:
                 with progress:
                     summary = score_dataset(

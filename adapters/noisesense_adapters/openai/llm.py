@@ -129,8 +129,8 @@ def _new_client(settings: dict[str, Any]) -> AsyncOpenAI:
     except OpenAIError:
         pass
     raise JudgeError(
-        "no API key. Hint: set the environment variable OPENAI_API_KEY, or give api_key "
-        "(--api-key-env NAME); for an endpoint that needs no key, any text will do"
+        "no API key. Hint: set the environment variable OPENAI_API_KEY, or name another by "
+        "--api-key-env NAME (in Python: api_key=…); where none is needed, any text will do"
     )
 
 

@@ -29,7 +29,7 @@ KINDS = {
     "correct": Kind("correct", "entailed by the reference"),
     "relevant": Kind("relevant noise", "in a relevant chunk, and not in the reference"),
     "irrelevant": Kind("irrelevant noise", "in irrelevant chunks only, and not in the reference"),
-    "hallucination": Kind("hallucination", "neither in the reference nor in any chunk"),
+    "hallucination": Kind("hallucination", "found neither in the reference nor in a chunk"),
     "undetermined": Kind("undetermined", "the judge left its kind open"),
 }
 

@@ -57,10 +57,16 @@ def given_judge(judge: Any, **others: Any) -> Judge | None:
 
 
 def untested(judges: Iterable[str]) -> list[str]:
-    """A warning if one of these judges, by its `noisesense.LLMJudge.name`, was never tested."""
-    if any("check=list" in judge or "check=each" in judge for judge in judges):
+    """What nobody tested of these judges, each an `noisesense.LLMJudge.name`, as warnings."""
+    names = list(judges)
+    if any("check=list" in name or "check=each" in name for name in names):
         how = "--check auto first asks it a few statements of known answer"
         return [f"Nobody tested this judge: {how}."]
+    if any("check=auto" in name for name in names):
+        return [
+            "The judge passed a test of 18 plain statements. How well it takes answers apart was "
+            "not tested: read the claims of some samples, or label them (noisesense trust)."
+        ]
     return []
 
 

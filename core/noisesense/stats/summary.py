@@ -207,7 +207,7 @@ def headline(summary: Summary) -> Headline:
     if not kinds.total:
         return Headline("No response claims were judged", "There is nothing to count.")
     noisy = kinds.relevant + kinds.irrelevant
-    amount, one = f"{noisy:,}", noisy == 1
+    amount, one = f"{noisy:,}", 1 in (noisy, kinds.total)
     if kinds.undetermined:
         amount, one = f"{noisy:,} to {noisy + kinds.undetermined:,}", False
     verb, source = ("is", "comes") if one else ("are", "come")
