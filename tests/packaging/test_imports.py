@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PYDANTIC = {"pydantic", "pydantic_core", "typing_extensions"}  # the last two come with the first
+DEPENDENCIES = {
+    "pydantic",
+    "pydantic_core",
+    "typing_extensions",
+    "msgspec",
+}  # the last two come with the first
 
 # What the adapters may import beside pydantic, the core and each other. One folder is one
 # framework's; what is not here may import nothing more.
@@ -30,7 +35,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},
-    "table": {"numpy", "pyarrow", "narwhals", "msgspec"},
+    "table": {"pyarrow", "narwhals"},
     "toolbox": {"langchain_core"},  # its types only
     "validmind": {"validmind", "pandas", "plotly"},
 }
@@ -57,8 +62,8 @@ def _beyond(folder: Path, allowed: set[str]) -> list[str]:
     ]
 
 
-def test_the_core_imports_pydantic_and_the_standard_library() -> None:
-    assert _beyond(ROOT / "core", {"noisesense", *PYDANTIC}) == []
+def test_the_core_imports_pydantic_msgspec_and_the_standard_library() -> None:
+    assert _beyond(ROOT / "core", {"noisesense", *DEPENDENCIES}) == []
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,7 @@ def test_the_core_imports_pydantic_and_the_standard_library() -> None:
     ids=lambda path: path.name,
 )
 def test_an_adapter_imports_its_own_framework(path: Path) -> None:
-    ours = {"noisesense", "noisesense_adapters", *PYDANTIC}
+    ours = {"noisesense", "noisesense_adapters", *DEPENDENCIES}
     assert _beyond(path, ours | FRAMEWORKS.get(path.name, set())) == []
 
 
@@ -88,7 +93,7 @@ def test_the_source_folders_are_no_packages(folder: str) -> None:
 
 
 LIGHT = {"noisesense", "noisesense_adapters", "annotated_types", "typing_extensions"}
-LIGHT |= PYDANTIC | {"typing_inspection"}
+LIGHT |= DEPENDENCIES | {"typing_inspection"}
 
 # In a process of its own: what this process has loaded proves nothing.
 LOADED = """

@@ -6,12 +6,15 @@ import codecs
 import csv
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
+
+from msgspec import MsgspecError
+from msgspec.json import decode as json_decode
 
 from noisesense.errors import InputError, NoiseSenseError, describe
 from noisesense.jsonl import parse_line
@@ -54,17 +57,10 @@ def jsonl_rows(path: Path) -> Iterator[Raw]:
     return (jsonl_row(path, *line) for line in jsonl_lines(path))
 
 
-def jsonl_lines(
-    path: Path, first: int = 1, start: int = 0, end: int | None = None
-) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold something, with their numbers; of one above `LARGEST` its beginning.
-
-    From byte ``start``, where line number ``first`` begins, to byte ``end``, where a line ends.
-    """
+def jsonl_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold something, with their numbers; of one above `LARGEST` its beginning."""
     with opened(path) as file:
-        if start:  # a pipe has no positions
-            file.seek(start)
-        for number, line in enumerate(_lines(file, end), start=first):
+        for number, line in enumerate(_lines(file), start=1):
             if number == 1:
                 refuse_other_encodings(line, path)
             if not line.isspace():
@@ -87,9 +83,9 @@ def opened(path: Path) -> Generator[IO[bytes], None, None]:
         raise InputError("a readable file", got, where=str(path)) from error
 
 
-def _lines(file: IO[bytes], end: int | None = None) -> Iterator[bytes]:
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
     """The lines; of one above `LARGEST` its beginning, which is longer than that."""
-    while (end is None or file.tell() < end) and (line := file.readline(LARGEST + 1)):
+    while line := file.readline(LARGEST + 1):
         yield line
         while len(line) > LARGEST and not line.endswith(b"\n"):
             line = file.readline(LARGEST + 1)
@@ -102,6 +98,8 @@ def _too_large(what: str) -> InputError:
 def _value(line: bytes, *, first: bool) -> object:
     if len(line) > LARGEST:
         return _too_large("a line")
+    with suppress(MsgspecError, ValueError, RecursionError):
+        return json_decode(line)
     try:
         return parse_line(line.decode("utf-8-sig" if first else "utf-8"))
     except UnicodeDecodeError as error:

@@ -15,6 +15,7 @@ from noisesense import RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError, describe, located
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import ResultLine
+from noisesense.verdicts.light import light_recorded
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.rows import (
     FIELDS,
@@ -33,6 +34,7 @@ from noisesense_adapters.toolbox.given import Column, pick, without_nulls
 from noisesense_adapters.toolbox.judges import read_verdicts
 
 _FIELDS = frozenset(ResultLine.model_fields)
+_LIGHT = frozenset(("sample", "verdicts", "id", "cluster"))
 
 
 def is_result(row: Mapping[str, Any]) -> bool:
@@ -49,6 +51,18 @@ def read_result_line(row: Mapping[str, Any], place: str) -> Row:
     if sample is not None and verdicts is not None:
         verdicts = verdicts.beside(sample)
     return Row(place, name, line.cluster, sample, verdicts, line)
+
+
+def read_light_line(row: Mapping[str, Any], place: str) -> Row:
+    """As `read_result_line`, but for the texts, where the line is plain: many times as fast."""
+    name, cluster = row.get("id"), row.get("cluster")
+    named = all(each is None or type(each) is str for each in (name, cluster))
+    found = light_recorded(row) if named and row.keys() <= _LIGHT else None
+    sample, verdicts = found or (None, None)
+    name = sample.key if sample is not None and name is None else name
+    if verdicts is None or name is None:
+        return read_result_line(row, place)
+    return Row(place, name, cluster, None, verdicts)
 
 
 def is_checked(row: Mapping[str, Any]) -> bool:
@@ -157,6 +171,7 @@ def read_rows(
     columns: Mapping[str, Column] | None = None,
     *,
     verdicts: bool = True,
+    texts: bool = True,
     split_contexts: str | None = None,
 ) -> Iterator[Row | BadRow]:
     """The samples of a dataset, one by one.
@@ -176,6 +191,7 @@ def read_rows(
             ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` a column's
             name, a dotted path into a column of objects, or a function of the row.
         verdicts: whether to read the verdicts in the file; if not, broken ones do no harm.
+        texts: whether a row's sample is needed; lines of recordings are read faster without it.
         split_contexts: what stands between the chunks in a cell that holds no list.
 
     Raises:
@@ -195,6 +211,8 @@ def read_rows(
     if split_contexts == "":
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     read, rows = _reader(path, first, columns, verdicts=verdicts), chain(first, rows)
+    if read is read_result_line and verdicts and not texts:
+        read = read_light_line
     if split_contexts is not None and isinstance(read, ColumnReader):
         read = replace(read, separator=split_contexts)
         rows = _with_separator(rows, read, path)
@@ -324,6 +342,8 @@ def row_of(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: boo
     except RecursionError:
         got = "one that is nested too deep"
         return BadRow(place, name, InputError("a sample", got, where=place))
+    if not mapped:
+        return row
     return row._replace(
         id=mapped.get("id") or row.id, cluster=mapped.get("cluster") or row.cluster
     )

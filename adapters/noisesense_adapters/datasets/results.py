@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import TypedDict
 
-from noisesense import RecordedJudge, Verdicts, score
+from noisesense import RecordedJudge, score
 from noisesense.errors import InputError, NoiseSenseError
 from noisesense.scoring.definitions import DefinitionName, check_definition
 from noisesense.scoring.results import Result, ResultLine
 from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
+from noisesense.verdicts.form import VerdictsForm
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.toolbox.given import Column
@@ -102,13 +103,16 @@ def _check_verdicts(rows: Iterable[Row | BadRow]) -> None:
         )
 
 
+_NO_LINE = ResultLine()
+
+
 def result_of(
     row: Row | BadRow, chosen: Choices, recording: RecordedJudge | None = None
 ) -> Result:
     """The row's result: a score, or an error that says why there is none."""
     if isinstance(row, BadRow):
         return unscored(row, row.error)
-    line = ResultLine() if row.line is None or recording is not None else row.line
+    line = _NO_LINE if row.line is None or recording is not None else row.line
     scored = None
     if line.error is None:  # else it had failed already
         try:
@@ -129,9 +133,9 @@ def result_of(
     )
 
 
-def scored_by(chosen: Choices, verdicts: Verdicts, line: ResultLine | None = None) -> Score:
+def scored_by(chosen: Choices, verdicts: VerdictsForm, line: ResultLine | None = None) -> Score:
     """The score by the choices, or else as the line says. Raises as `noisesense.score`."""
-    line = line or ResultLine()
+    line = line or _NO_LINE
     return score(
         verdicts,
         definition=chosen["definition"] or line.definition,
@@ -140,7 +144,7 @@ def scored_by(chosen: Choices, verdicts: Verdicts, line: ResultLine | None = Non
     )
 
 
-def _verdicts(row: Row, recording: RecordedJudge | None) -> Verdicts:
+def _verdicts(row: Row, recording: RecordedJudge | None) -> VerdictsForm:
     if recording is not None:
         if row.sample is None:
             raise InputError("texts to find in the recording", "only verdicts")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, located
 from noisesense.scoring.results import ResultLine
+from noisesense.verdicts.light import LightVerdicts
 from noisesense_adapters.toolbox.given import (
     Column,
     chunks_of,
@@ -30,7 +31,7 @@ class Row(NamedTuple):
     cluster: str | None = None
     sample: Sample | None = None
     """None where there are only verdicts: the texts are unknown or do not make a sample."""
-    verdicts: Verdicts | None = None
+    verdicts: Verdicts | LightVerdicts | None = None
     """With their chunks filled in; None if the dataset has none."""
     line: ResultLine | None = None
     """The whole line of a results file or of a recording."""

@@ -179,7 +179,8 @@ def score_dataset(
             write(result)
 
         own = judge is None and verdicts is None
-        rows = read_rows(path, columns, verdicts=own, split_contexts=split_contexts)
+        texts = not own or target is not None
+        rows = read_rows(path, columns, verdicts=own, texts=texts, split_contexts=split_contexts)
         if judge is not None:
             run_blocking(_judge_rows(rows, judge, chosen, concurrency, said, keep))
         else:

@@ -8,15 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-from noisesense import NoiseSenseError, Score, Tally, score
+from noisesense import Tally
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
 from noisesense.scoring.outcomes import Counts, Partition
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.tally import cells_of
-from noisesense.verdicts.light import light_recorded
 from noisesense_adapters.datasets.files import jsonl_row
-from noisesense_adapters.datasets.read import read_result_line, row_of
+from noisesense_adapters.datasets.read import read_light_line, row_of
 from noisesense_adapters.datasets.results import Choices, choices, result_of
 from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.extras import needs_extra
@@ -135,11 +134,8 @@ def _structs(table: Any) -> Iterator[Raw]:
 
 
 def _scored(raw: Raw, chosen: Choices) -> dict[str, Any]:
-    """A row's scores. What is not plainly valid is scored, or refused, by the models."""
-    found = _plainly(raw.data, chosen)
-    if found is None:
-        result = result_of(row_of(raw, read_result_line, {}, verdicts=True), chosen)
-        found = _Row(result.id, result.cluster, result.unanswered, result.score, result.error)
+    """A row's scores."""
+    found = result_of(row_of(raw, read_light_line, {}, verdicts=True), chosen)
     row: dict[str, Any] = {"id": found.id, "cluster": found.cluster, "error": found.error}
     if (scored := found.score) is None:
         return row
@@ -159,39 +155,6 @@ def _scored(raw: Raw, chosen: Choices) -> dict[str, Any]:
             f"{mode}_determined": counts.determined,
         }
     return row
-
-
-class _Row(NamedTuple):
-    id: str | None
-    cluster: str | None
-    unanswered: int
-    score: Score | None
-    error: str | None = None
-
-
-_PLAIN = {"sample", "verdicts", "id", "cluster"}
-
-
-def _plainly(data: Any, chosen: Choices) -> _Row | None:
-    if type(data) is not dict or not data.keys() <= _PLAIN:
-        return None
-    fields = cast("dict[str, Any]", data)
-    name, cluster = fields.get("id"), fields.get("cluster")
-    if not all(each is None or type(each) is str for each in (name, cluster)):
-        return None
-    found = light_recorded(fields)
-    if found is None or (found[0] is None and name is None):
-        return None
-    try:
-        scored = score(
-            found[1],
-            definition=chosen["definition"] or "ragas",
-            empty=chosen["empty"] or "undefined",
-            undetermined=chosen["undetermined"] or "none",
-        )
-    except NoiseSenseError:
-        return None  # the models' way says where
-    return _Row(name, cluster, 0, scored)
 
 
 def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:

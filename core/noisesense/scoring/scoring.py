@@ -145,9 +145,13 @@ class Score:
         """Why the mode has nothing to measure, in words; empty if it has something."""
         if not self.verdicts.response_claims:
             return "the response has no claims"
-        if mode in chunk_modes(self.definition) and nothing_retrieved(self.verdicts):
+        if self._nothing_retrieved and mode in chunk_modes(self.definition):
             return "nothing was retrieved"
         return ""
+
+    @cached_property
+    def _nothing_retrieved(self) -> bool:
+        return nothing_retrieved(self.verdicts)
 
     def gate(self, mode: Mode, limit: float) -> GateOutcome:
         """Does the mode's value stay within the limit? See `noisesense.gate`.
@@ -162,7 +166,7 @@ class Score:
 
     def counts(self, mode: Mode) -> Counts | None:
         """The claims behind the value; None if the definition has no such mode."""
-        return self._counts[MODES.index(check_mode(mode))]
+        return self._counts[MODES.index(mode if mode in MODES else check_mode(mode))]
 
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:

@@ -18,7 +18,7 @@ from noisesense.stats.interval import mean_range
 from noisesense.stats.labels_cells import CellKind
 from noisesense.stats.quantiles import quantile_of_sorted
 from noisesense.verdicts.form import ClaimForm, VerdictsForm
-from noisesense.verdicts.light import LightChunk, LightClaim, LightVerdicts
+from noisesense.verdicts.light import LightChunk, LightClaim, LightResponseClaim, LightVerdicts
 from noisesense.verdicts.verdicts import Verdicts
 
 CELLS: tuple[CellKind, ...] = get_args(CellKind)
@@ -175,11 +175,11 @@ def _flipped(
     def flip(cell: bool) -> bool:
         return cell != (draw() < rates[not cell])
 
-    def claim_of(claim: ClaimForm, kind: CellKind, correct: bool | None = None) -> LightClaim:
+    def entailing(claim: ClaimForm, kind: CellKind) -> tuple[int, ...]:
         yes, maybe = claim.entailed_by, claim.undetermined
-        if kind in kinds:
-            yes = tuple(j for j in chunks if j not in maybe and flip(j in claim.entailed_by))
-        return LightClaim(claim.text, yes, maybe, correct)
+        if kind not in kinds:
+            return yes
+        return tuple(j for j in chunks if j not in maybe and flip(j in yes))
 
     def correct_of(correct: bool | None) -> bool | None:
         return correct if correct is None or "correct" not in kinds else flip(correct)
@@ -191,9 +191,14 @@ def _flipped(
         texts = [LightChunk(each.text, each.relevant, each.id) for each in own]
     return LightVerdicts(
         tuple(
-            claim_of(claim, "response", correct_of(claim.correct))
-            for claim in verdicts.response_claims
+            LightResponseClaim(
+                c.text, entailing(c, "response"), c.undetermined, correct=correct_of(c.correct)
+            )
+            for c in verdicts.response_claims
         ),
-        tuple(claim_of(claim, "reference") for claim in verdicts.reference_claims),
+        tuple(
+            LightClaim(c.text, entailing(c, "reference"), c.undetermined)
+            for c in verdicts.reference_claims
+        ),
         tuple(texts),
     )

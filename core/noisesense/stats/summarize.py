@@ -74,7 +74,7 @@ class Tally:
             result = Result(str(self.samples), result)
         result = result_in(result)
         score = result.score
-        if score is not None:
+        if score is not None and score.definition != self.definition:
             self._settle(score.definition, f"result {result.id!r}")
         self.samples += 1
         self.unanswered += result.unanswered

@@ -81,7 +81,7 @@ class ModeTally:
         counts = score.counts(self.mode)
         if counts is None:
             return  # the definition does not have this mode
-        if score.bounds(self.mode) is None:
+        if score.empty != "zero" and score.lacks(self.mode):
             self.undefined += 1
             return
         self.times[counts] += 1

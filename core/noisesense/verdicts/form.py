@@ -6,8 +6,9 @@ data its own way.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Protocol, TypedDict
+from typing import Any, Protocol, TypedDict
 
 Cell = bool | None
 
@@ -110,8 +111,9 @@ def nothing_retrieved(verdicts: VerdictsForm) -> bool:
     chunks = verdicts.chunks
     if not chunks:
         return not verdicts.chunk_count
-    if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
-        return False
+    for chunk in chunks:
+        if chunk.relevant is not None or chunk.text.strip():
+            return False
     claims = (*verdicts.response_claims, *verdicts.reference_claims)
     named = any(claim.entailed_by or claim.undetermined for claim in claims)
     return not named and any(claim.text for claim in claims)
@@ -143,3 +145,17 @@ def merged_chunk(own: ChunkForm, context: ChunkForm) -> tuple[str, bool | None, 
         return None
     label = own.relevant if context.relevant is None else context.relevant
     return context.text, label, context.id or own.id
+
+
+def key_of(texts: list[Any]) -> str:
+    """A sample's key, of question, response, reference and the list of chunks' texts."""
+    from hashlib import sha256  # neither is needed by a process that only scores
+
+    from msgspec.json import encode
+
+    try:
+        canonical = encode(texts)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        plain = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+        canonical = plain.encode("utf-8", "surrogatepass")
+    return sha256(canonical).hexdigest()

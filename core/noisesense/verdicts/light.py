@@ -6,13 +6,17 @@ decide whether it is wrong, and say so; a property test holds the two equal.
 
 from __future__ import annotations
 
-import json
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
-from noisesense.verdicts.form import MOST_UNLISTED, VerdictsBase, merged_chunk
+from msgspec import Meta, MsgspecError, Struct, convert, json
+
+from noisesense.verdicts.form import MOST_UNLISTED, VerdictsBase, key_of, merged_chunk
+
+Positions = tuple[Annotated[int, Meta(ge=0)], ...]
 
 
-class LightChunk(NamedTuple):
+class LightChunk(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """As `noisesense.Chunk`."""
 
     text: str
@@ -20,50 +24,67 @@ class LightChunk(NamedTuple):
     id: str | None = None
 
 
-class LightClaim(NamedTuple):
-    """As `noisesense.ResponseClaim`; ``correct`` means nothing in a claim of the reference."""
+if TYPE_CHECKING:
+    _Chunk = LightChunk
+else:
+    _Chunk = str | LightChunk  # a plain text, until `_chunks` reads it
+
+
+class LightClaim(Struct, forbid_unknown_fields=True, gc=False):
+    """As `noisesense.ReferenceClaim`."""
 
     text: str
-    entailed_by: tuple[int, ...]
-    undetermined: tuple[int, ...] = ()
-    correct: bool | None = None
+    entailed_by: Positions
+    undetermined: Positions = ()
 
 
-class _Parts(NamedTuple):
-    response_claims: tuple[LightClaim, ...]
-    reference_claims: tuple[LightClaim, ...] = ()
-    chunks: tuple[LightChunk, ...] | None = None
+class LightResponseClaim(LightClaim, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """As `noisesense.ResponseClaim`."""
+
+    correct: bool | None
 
 
-class LightVerdicts(VerdictsBase, _Parts):
+class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
     """As `noisesense.Verdicts`."""
 
-    __slots__ = ()
+    response_claims: tuple[LightResponseClaim, ...]
+    reference_claims: tuple[LightClaim, ...] = ()
+    chunks: tuple[_Chunk, ...] | None = None
 
 
-class LightSample(NamedTuple):
+class LightSample(Struct, forbid_unknown_fields=True, gc=False):
     """As `noisesense.Sample`."""
 
-    user_input: str
     response: str
     reference: str
-    retrieved_contexts: tuple[LightChunk, ...]
+    retrieved_contexts: tuple[_Chunk, ...]
+    user_input: str = ""
+
+    @property
+    def key(self) -> str:
+        """As of `noisesense.Sample`."""
+        return key_of([*self.texts])
 
     @property
     def texts(self) -> tuple[object, ...]:
         """What a recording finds it by: the sample without its labels."""
-        return (*self[:3], tuple(chunk.text for chunk in self.retrieved_contexts))
+        texts = tuple([chunk.text for chunk in _chunks(self.retrieved_contexts)])
+        return self.user_input, self.response, self.reference, texts
 
 
 class _NotPlainError(Exception):
     """Not plainly valid: the models decide."""
 
 
+_NOT_PLAIN = (_NotPlainError, MsgspecError, ValueError, RecursionError)
+
+
 def light_verdicts(data: Any, contexts: Any = None) -> LightVerdicts | None:
     """``Verdicts.model_validate(data)``, beside the contexts if they are given; None: unsure."""
     try:
-        return _beside(_verdicts(data), None if contexts is None else _contexts(contexts))
-    except _NotPlainError:
+        beside = None if contexts is None else _retrieved(convert(contexts, tuple[_Chunk, ...]))
+        return _beside(convert(data, LightVerdicts), beside)
+    except _NOT_PLAIN:
         return None
 
 
@@ -78,8 +99,8 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
         if not line.strip():
             continue
         try:
-            data: dict[str, Any] = json.loads(line.decode())
-        except (ValueError, RecursionError):
+            data: dict[str, Any] = json.decode(line)
+        except _NOT_PLAIN:
             return None
         pair = light_recorded(data) if type(data) is dict and len(data) == 2 else None
         if pair is None or pair[0] is None or pair[0].texts in seen:
@@ -90,15 +111,13 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
     return found
 
 
-def light_recorded(
-    data: dict[str, Any],
-) -> tuple[LightSample | None, LightVerdicts] | None:
+def light_recorded(data: Mapping[str, Any]) -> tuple[LightSample | None, LightVerdicts] | None:
     """The sample, if there is one, and the verdicts beside it, of a line; None: unsure."""
     try:
-        verdicts = _verdicts(data.get("verdicts"))
         sample = None if data.get("sample") is None else _sample(data["sample"])
+        verdicts = convert(data.get("verdicts"), LightVerdicts)
         return sample, _beside(verdicts, None if sample is None else sample.retrieved_contexts)
-    except _NotPlainError:
+    except _NOT_PLAIN:
         return None
 
 
@@ -106,135 +125,58 @@ def light_sample(data: Any) -> LightSample | None:
     """``Sample.model_validate(data)``; None: unsure."""
     try:
         return _sample(data)
-    except _NotPlainError:
+    except _NOT_PLAIN:
         return None
 
 
-# From here on, parameters have the type that is expected; whether they are of it is checked first.
+def _sample(data: Any) -> LightSample:
+    sample = convert(data, LightSample)
+    _check(sample.response.strip() and sample.reference.strip())
+    sample.retrieved_contexts = _retrieved(sample.retrieved_contexts)
+    return sample
 
 
-def _sample(data: dict[str, Any]) -> LightSample:
-    _check(type(data) is dict and len(data) in (3, 4))
-    user_input: Any = data.get("user_input", "")
-    response: Any = data.get("response")
-    reference: Any = data.get("reference")
-    _check(len(data) == 3 + ("user_input" in data) and "retrieved_contexts" in data)
-    _check(type(user_input) is type(response) is type(reference) is str)
-    _check(response.strip() and reference.strip())
-    return LightSample(user_input, response, reference, _contexts(data["retrieved_contexts"]))
+def _chunks(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
+    return tuple([LightChunk(each) if type(each) is str else each for each in listed])
 
 
-def _contexts(data: list[Any]) -> tuple[LightChunk, ...]:
-    chunks = _chunks(data)
+def _retrieved(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
+    chunks = _chunks(listed)
     # Nothing retrieved, as in a `noisesense.Sample`.
     return chunks if any(chunk.text.strip() for chunk in chunks) else ()
 
 
-def _verdicts(data: Any) -> LightVerdicts:
-    fields: dict[str, Any] = data
-    _check(type(fields) is dict and "response_claims" in fields)
-    claims: list[Any] = fields["response_claims"]
-    others: list[Any] | tuple[()] = fields.get("reference_claims", ())
-    own = fields.get("chunks")
-    _check(len(fields) == 1 + ("reference_claims" in fields) + ("chunks" in fields))
-    chunks = None if own is None else _chunks(own)
-    _check(type(claims) is list and (others == () or type(others) is list))
-    response = tuple(_response_claim(claim) for claim in claims)
-    verdicts = LightVerdicts(response, tuple(_claim(claim) for claim in others), chunks)
-    if chunks is not None:
-        _check(_last(verdicts) < len(chunks))
+def _beside(verdicts: LightVerdicts, contexts: tuple[LightChunk, ...] | None) -> LightVerdicts:
+    own = None if verdicts.chunks is None else _chunks(verdicts.chunks)
+    chunks = own if contexts is None else contexts
+    last = _ordered(verdicts)
+    _check(last < (MOST_UNLISTED if chunks is None else len(chunks)))
+    if own is not None and contexts is not None:
+        _check(len(own) == len(contexts))
+        merged = [merged_chunk(*pair) for pair in zip(own, contexts, strict=True)]
+        _check(None not in merged)
+        chunks = tuple([LightChunk(*each) for each in merged if each])
+    verdicts.chunks = chunks
     return verdicts
 
 
-def _last(verdicts: LightVerdicts) -> int:
-    """The last position that is named; -1 if none is."""
+def _ordered(verdicts: LightVerdicts) -> int:
+    """Puts positions in order; the last that is named, -1 if none is."""
     last = -1
     for claims in (verdicts.response_claims, verdicts.reference_claims):
-        for _, yes, maybe, _ in claims:
+        for claim in claims:
+            yes, maybe = claim.entailed_by, claim.undetermined
+            if len(yes) > 1:
+                claim.entailed_by = yes = tuple(sorted(yes))
+            if len(maybe) > 1:
+                claim.undetermined = maybe = tuple(sorted(maybe))
+            if len(yes) + len(maybe) > 1:
+                _check(len({*yes, *maybe}) == len(yes) + len(maybe))
             if yes and yes[-1] > last:
                 last = yes[-1]
             if maybe and maybe[-1] > last:
                 last = maybe[-1]
     return last
-
-
-def _beside(verdicts: LightVerdicts, contexts: tuple[LightChunk, ...] | None) -> LightVerdicts:
-    response, reference, own = verdicts
-    if own is None:
-        _check(_last(verdicts) < (MOST_UNLISTED if contexts is None else len(contexts)))
-    if contexts is None:
-        return verdicts
-    if own is None:
-        return LightVerdicts(response, reference, contexts)
-    _check(len(own) == len(contexts))
-    return LightVerdicts(response, reference, tuple(map(_merged, own, contexts)))
-
-
-def _merged(own: LightChunk, context: LightChunk) -> LightChunk:
-    chunk = merged_chunk(own, context)
-    if chunk is None:
-        raise _NotPlainError
-    return LightChunk(*chunk)
-
-
-def _response_claim(data: dict[str, Any]) -> LightClaim:
-    correct = data.get("correct", "") if type(data) is dict else ""
-    if correct is not None and type(correct) is not bool:
-        raise _NotPlainError
-    return _claim(data, 3, correct)
-
-
-def _claim(data: dict[str, Any], fields: int = 2, correct: bool | None = None) -> LightClaim:
-    if type(data) is not dict:
-        raise _NotPlainError
-    text, yes, maybe = data.get("text"), data.get("entailed_by"), data.get("undetermined", _NONE)
-    if maybe is not _NONE:
-        fields += 1
-        maybe = _positions(maybe)
-    if len(data) != fields or type(text) is not str:
-        raise _NotPlainError
-    yes = _positions(yes)
-    if maybe and yes and {*yes}.intersection(maybe):
-        raise _NotPlainError
-    return LightClaim(text, yes, maybe, correct)
-
-
-def _chunks(data: list[Any]) -> tuple[LightChunk, ...]:
-    _check(type(data) is list)
-    return tuple(map(_chunk, data))
-
-
-def _chunk(data: dict[str, Any] | str) -> LightChunk:
-    if type(data) is str:
-        return LightChunk(data)
-    if type(data) is not dict or type(text := data.get("text")) is not str:
-        raise _NotPlainError
-    if len(data) == 1:
-        return LightChunk(text)
-    label, name = data.get("relevant"), data.get("id")
-    _check(len(data) == 1 + ("relevant" in data) + ("id" in data))
-    _check((label is None or type(label) is bool) and (name is None or type(name) is str))
-    return LightChunk(text, label, name)
-
-
-def _positions(listed: list[Any] | None) -> tuple[int, ...]:
-    if type(listed) is not list:
-        raise _NotPlainError
-    if not listed:
-        return _NONE
-    if len(listed) > 1:
-        if {*map(type, listed)} != _WHOLE or len({*listed}) < len(listed):
-            raise _NotPlainError
-        listed = sorted(listed)
-    elif type(listed[0]) is not int:
-        raise _NotPlainError
-    if listed[0] < 0:
-        raise _NotPlainError
-    return tuple(listed)
-
-
-_NONE: tuple[int, ...] = ()
-_WHOLE = {int}
 
 
 def _check(holds: object) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictStr, ValidationInfo
 
 from noisesense.errors import InputError, describe
+from noisesense.verdicts.form import key_of
 from noisesense.verdicts.model import Model
 
 
@@ -83,6 +82,4 @@ class Sample(Model):
     def key(self) -> str:
         """SHA-256 of the texts. Labels and ids do not enter: some hosts cannot carry them."""
         texts = [chunk.text for chunk in self.retrieved_contexts]
-        content = [self.user_input, self.response, self.reference, texts]
-        canonical = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+        return key_of([self.user_input, self.response, self.reference, texts])
