@@ -90,8 +90,7 @@ class SampleChange(Record):
         id: A's name for it.
         a: A's value in each mode; None where it is undefined.
         b: B's.
-        claims: the claims that changed, those in both versions first. A claim whose verdicts
-            went missing is among them, as undetermined.
+        claims: those that changed (or whose verdicts went missing), those in both versions first.
     """
 
     id: str
@@ -155,8 +154,7 @@ class Comparison(Record, BothModes[ModeComparison]):
     @property
     def too_few(self) -> bool:
         """Is some mode undecided because the pairs are too few? Then nothing has passed."""
-        both = (self.relevant, self.irrelevant)
-        return any(each.too_few for each in both if each)
+        return any(each.too_few for each in (self.relevant, self.irrelevant) if each)
 
     @property
     def worse(self) -> tuple[Mode, ...]:
@@ -190,18 +188,14 @@ _Pairs = Sequence[tuple[_Figures, _Figures]]
 
 def _figures(result: Result) -> _Figures:
     score = result_in(result).score
-    name, cluster = name_of(result), result.cluster
-    key = result.sample.key if result.sample else None
-    if score is None:
-        return _Figures(name, None, dict.fromkeys(MODES), (), (), cluster, key, result.judge)
     return _Figures(
-        name,
-        (score.definition, score.empty),
-        {mode: score.bounds(mode) for mode in MODES},
-        modes_of(score.definition),
-        tuple((claim.text, claim.category) for claim in score.claims),
-        cluster,
-        key,
+        name_of(result),
+        (score.definition, score.empty) if score else None,
+        {mode: score.bounds(mode) if score else None for mode in MODES},
+        modes_of(score.definition) if score else (),
+        tuple((claim.text, claim.category) for claim in score.claims) if score else (),
+        result.cluster,
+        result.sample.key if result.sample else None,
         result.judge,
     )
 
@@ -224,28 +218,23 @@ def compare(
     leave of it, with Student's t interval: where the versions do not differ, each mode is called
     better or worse at most ``1 − confidence`` of the time, and so one of the two up to twice as
     often; either is called *worse* at most ``1 − confidence`` of the time. Fewer than 6 pairs
-    decide nothing. Where verdicts are open, the interval reaches from the lower end of the one of
-    (B's lowest − A's highest) to the upper end of the one of (B's highest − A's lowest): a
-    difference that the missing verdicts could undo is never called one. Claims are matched by
-    their text within a sample.
+    decide nothing. Where verdicts are open, the interval covers every way they may fall: a
+    difference that they could undo is never called one. Claims are matched by their text within a
+    sample. Memory grows with the number of samples.
 
     Args:
         a: the results of the first version.
         b: of the second.
         pair_by: ``"id"``; ``"question"``: user input and reference; by default by the ids that
-            were supplied, and by question if there are none, or none in both. An id equal to the
-            sample's content key was not supplied.
+            were supplied (not keys of the content), and by question if none are in both.
         min_paired: the least share of the smaller run that must have a partner in the other.
         margin: the difference that does not matter, 0 to 1. Above 0, B is worse only if it is by
-            more than this, and the same if the whole interval is within it, and that of a
-            difference in which one more pair, half of it, would differ by 1: what is rare and
-            large is not "the same" because it was not seen.
+            more than this, and the same if the whole interval is within it, also where half a
+            pair more differs by 1: what is rare is not "the same" because it was not seen.
         confidence: of the intervals.
-        cluster: pairs of one cluster count as one? By default if every pair's A names its cluster.
+        cluster: do pairs of a cluster count as one? By default if every pair's A names its own.
         seed: the same seed gives the same intervals.
         resamples: how many, where intervals are drawn.
-
-    Memory grows with the number of samples: the claims' texts of both versions are kept.
 
     Raises:
         PairingError: no sample is in both runs, or fewer than ``min_paired``.
@@ -367,9 +356,8 @@ def _warnings(
     warnings = list(paired.warnings)
     only_a, only_b = len(paired.only_a), len(paired.only_b)
     if only_a or only_b:
-        warnings.append(
-            f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
-        )
+        where = f"only in A: {only_a}, only in B: {only_b}"
+        warnings.append(f"samples {where}; they are in no figure.")
     if failed:
         warnings.append(f"{counted(failed, 'sample')} failed in A or in B and enter no figure.")
     for each in modes:
