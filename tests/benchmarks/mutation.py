@@ -398,7 +398,7 @@ class Area:
 
     def pytest_configure(self) -> None:
         same = settings(
-            settings.get_profile("noisesense"),
+            settings.get_profile("few"),
             derandomize=True,
             max_examples=30,
             phases=[Phase.explicit, Phase.generate],
