@@ -29,8 +29,8 @@ NOT_SUPPORTED = "not supported by the reference and"
         (
             "crh",
             f"1 of 3 claims is {NOT_SUPPORTED} comes from a retrieved chunk",
-            "1 from relevant chunks, 0 from irrelevant ones; 1 more is supported neither by it nor "
-            "by a chunk.",
+            "1 from relevant chunks, 0 from irrelevant ones; 1 more is supported neither by it "
+            "nor by a chunk.",
         ),
         (
             "rriihh",
