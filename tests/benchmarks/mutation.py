@@ -82,7 +82,7 @@ class Mutant(NamedTuple):
     """Where and what, without the line: ``function: old → new``."""
     code: CodeType
     kept: bool
-    """Is the line run once only: when the module is loaded, or in a cached function?"""
+    """Is the line run once only: when the module is loaded, or in or by a cached function?"""
     loaded: bool
     """Is it run when the module is loaded?"""
 
@@ -169,7 +169,21 @@ class _Place(NamedTuple):
     """Of the statement it is in: the first; of the defaults of a function: all of its lines."""
 
 
-def _places(node: ast.AST, place: _Place) -> Iterator[tuple[ast.AST, str, ast.AST, _Place]]:
+def _cached(tree: ast.AST) -> set[str]:
+    """The names of cached functions, and of what they call."""
+    functions = [
+        each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.FunctionDef)
+        and any(ast.unparse(one) == "cache" for one in each.decorator_list)
+    ]
+    calls = (call for each in functions for call in ast.walk(each) if isinstance(call, ast.Call))
+    return {each.name for each in functions} | {ast.unparse(call.func) for call in calls}
+
+
+def _places(
+    node: ast.AST, place: _Place, cached: set[str]
+) -> Iterator[tuple[ast.AST, str, ast.AST, _Place]]:
     """Every node that may have a fault, with its parent, field and place."""
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
@@ -181,12 +195,11 @@ def _places(node: ast.AST, place: _Place) -> Iterator[tuple[ast.AST, str, ast.AS
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
                 inner = inner._replace(name=f"{place.name}.{child.name}".lstrip("."))
             if isinstance(child, ast.FunctionDef):
-                cached = any(ast.unparse(each) == "cache" for each in child.decorator_list)
-                inner = inner._replace(kept=cached, loaded=False)
+                inner = inner._replace(kept=child.name in cached, loaded=False)
             if isinstance(child, ast.arguments) and isinstance(node, ast.FunctionDef):
                 inner = inner._replace(lines=range(node.lineno, (node.end_lineno or 0) + 1))
             yield node, field, child, inner
-            yield from _places(child, inner)
+            yield from _places(child, inner, cached)
 
 
 def _is_idle(node: ast.AST, field: str) -> bool:
@@ -203,7 +216,7 @@ def _is_idle(node: ast.AST, field: str) -> bool:
 def mutants(source: str, path: str) -> Iterator[Mutant]:
     """All mutants of a module."""
     tree = ast.parse(source)
-    for parent, field, node, place in list(_places(tree, _Place())):
+    for parent, field, node, place in list(_places(tree, _Place(), _cached(tree))):
         if place.loaded and isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             continue  # a type, as in ``Truth = bool | None``
         for fault in _faults(node):

@@ -166,7 +166,7 @@ class Score:
 
     def counts(self, mode: Mode) -> Counts | None:
         """The claims behind the value; None if the definition has no such mode."""
-        return self._counts[MODES.index(mode if mode in MODES else check_mode(mode))]
+        return self._counts[MODES.index(check_mode(mode))]
 
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
