@@ -6,9 +6,11 @@ import asyncio
 import sys
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, cast
 
 import typer
+from typer import Argument, Option
 
 from noisesense.ablation import VARIANTS, Ablation, Answer, ablate, ablation, plan
 from noisesense.errors import InputError, located
@@ -18,26 +20,17 @@ from noisesense_adapters.cli.options import Asking, Reading, ResultsPath
 
 _TOP = 10
 _ALL = ",".join(VARIANTS)
-_Variants = Annotated[
-    str, typer.Option(metavar="NAMES", help="Of again, without, relevant-only, plus-K.")
-]
-_Seed = Annotated[int, typer.Option(min=0, help="Of the distractors and their places.")]
-_Judge = Annotated[
-    str, options.judge_panel(metavar="PROVIDER:MODEL", help="The model that judges.")
-]
-_PNG = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Plot noise by distractors: .png.")
-]
-_Answered = Annotated[Path, typer.Argument(metavar="ANSWERED", help="The rows, answered.")]
-_System = Annotated[
-    str,
-    typer.Option(metavar="MODULE:FUNCTION", help="Your system: (question, contexts) -> response."),
-]
-_Out = Annotated[Path, typer.Option(metavar="FILE", help="The rows: .jsonl.")]
+_Variants = Annotated[str, Option(metavar="NAMES", help="again, without, relevant-only, plus-K.")]
+_Seed = Annotated[int, Option(min=0, help="Of the distractors and their places.")]
+_Judge = Annotated[str, options.judge_panel(metavar="PROVIDER:MODEL", help="Judges the answers.")]
+_PNG = Annotated[Path | None, Option(metavar="FILE", help="Plot noise by distractors: .png.")]
+_Answered = Annotated[Path, Argument(metavar="ANSWERED", help="The rows, answered.")]
+_System = Annotated[str, Option(metavar="MODULE:FUNCTION", help="Your system.")]
+_Out = Annotated[Path, Option(metavar="FILE", help="The rows: .jsonl.")]
 _Kept = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Keep the answers; a run goes on from them.")
+    Path | None, Option(metavar="FILE", help="Keep the answers, and go on from them.")
 ]
-_Same = Annotated[bool, typer.Option(help="The same chunks always give the same response.")]
+_Same = Annotated[bool, Option(help="The same chunks always give the same response.")]
 
 app = typer.Typer(help="Did the chunk do it? Ask your own system again.", no_args_is_help=True)
 
@@ -90,7 +83,11 @@ def run(
     png: _PNG = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Ask your system and judge its answers, in one process."""
+    """Ask your system and judge its answers, in one process.
+
+    Your system is a function of the question and a list of texts, or an async one, that returns
+    the response. It is looked for from the working directory.
+    """
     reading = Reading()
     found = ablate(
         reading.results(results),
@@ -107,13 +104,14 @@ def run(
 
 
 def _function(name: str) -> Answer:
-    module, _, function = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        return cast("Answer", getattr(import_module(module), function))
+        found, got = resolve_name(name), "something else"
     except (ImportError, AttributeError, ValueError) as error:
-        expected = "MODULE:FUNCTION that can be imported"
-        raise InputError(expected, str(error), where="--answer") from error
+        found, got = None, str(error)
+    if not callable(found):
+        raise InputError("MODULE:FUNCTION that can be imported", got, where="--answer")
+    return cast("Answer", found)
 
 
 def _show(found: Ablation, png: Path | None, as_json: bool) -> None:
