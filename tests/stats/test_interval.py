@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError
+from noisesense.scoring.records import Range
 from noisesense.stats import interval as _interval
 from noisesense.stats.interval import (
     Interval,
@@ -22,6 +23,7 @@ from noisesense.stats.interval import (
     mean_interval,
     percentile_level,
     ratio,
+    units_of,
 )
 from noisesense.stats.resampling import Statistic, Unit, resampled
 from support.simulated import POPULATIONS, Draw, Population
@@ -280,3 +282,67 @@ def test_equal_differences_are_no_certainty(pairs: int, away: bool) -> None:
     assert none is not None
     assert none.low < 0 < none.high
     assert difference_interval(Counter({(0.1, 1.0): 1}), HOW) is None
+
+
+def test_a_difference_of_unequal_clusters_by_hand() -> None:
+    units: Counter[Unit] = Counter({(0.5, 1.0): 3, (0.4, 2.0): 2, (-0.2, 4.0): 1})
+    found = difference_interval(units, HOW)
+    assert found is not None
+    # Σ d = 2.1 over Σ size = 11; each unit's distance from its share of the mean.
+    mean = 2.1 / 11
+    squares = 3 * (0.5 - mean) ** 2 + 2 * (0.4 - 2 * mean) ** 2 + (-0.2 - 4 * mean) ** 2
+    error = math.sqrt(squares / 5) / (11 / 6) / math.sqrt(6)
+    reach = float(stats.t.ppf(0.975, 5)) * error
+    assert (found.low, found.high) == pytest.approx((mean - reach, mean + reach))
+    assert (found.method, found.units) == ("t", 6)
+
+
+def test_a_difference_reaches_no_further_than_one() -> None:
+    found = difference_interval(Counter({(1.0, 1.0): 1, (-1.0, 1.0): 1}), HOW)
+    assert found is not None
+    assert (found.low, found.high) == (-1.0, 1.0)
+
+
+def test_clusters_of_one_mean_are_equal_whatever_their_size() -> None:
+    for other in ((0.4, 2.0), (0.2 + 4e-13, 1.0)):
+        found = difference_interval(Counter({(0.2, 1.0): 3, other: 3}), HOW)
+        assert found is not None
+        assert found.method == "dirichlet"
+
+
+def test_signs_as_rare_as_the_level_say_nothing() -> None:
+    """Of 6 equal signs chance makes 1 in 64 all of one kind: that is not below 1/64."""
+    six: Counter[Unit] = Counter({(0.001, 1.0): 6})
+    at = difference_interval(six, HOW._replace(confidence=1 - 2 / 64))
+    beyond = difference_interval(six, HOW._replace(confidence=1 - 2.001 / 64))
+    assert at is not None
+    assert beyond is not None
+    assert at.low > 0
+    assert beyond.low > 0
+    below = difference_interval(six, HOW._replace(confidence=1 - 1.99 / 64))
+    assert below is not None
+    assert below.low < 0
+
+
+def test_a_figure_that_is_added_moves_an_interval_and_its_error_widens_it() -> None:
+    units: Counter[Unit] = Counter({(0.0, 1.0): 6, (1.0, 1.0): 4})
+    plain = few_units_interval(units, HOW, (0.0, 1.0))
+    moved = few_units_interval(units, HOW, (0.0, 1.0), beside=(0.25, 0.0))
+    assert (moved.low, moved.high) == pytest.approx((plain.low + 0.25, plain.high + 0.25))
+    wide = few_units_interval(units, HOW, (0.0, 1.0), beside=(0.25, 0.3))
+    assert wide.high - wide.low > 1.3 * (plain.high - plain.low)
+
+
+def test_what_units_add() -> None:
+    values = [("a", Range(0.1, 0.5)), ("a", Range(0.2, 0.5)), ("b", Range(0.3 + 4e-13, 1.0))]
+    values += [("b", Range(0.0, 0.0)), ("c", Range(0.0, 0.25))]
+    assert units_of(values, 0) == Counter({(0.3, 2): 2, (0.0, 1): 1})
+    assert units_of(values, 1) == Counter({(1.0, 2): 2, (0.25, 1): 1})
+
+
+def test_units_without_anything_have_no_interval() -> None:
+    assert mean_interval([Counter({(0.0, 0.0): 3})], HOW) is None
+    two = bootstrap_interval(Counter({(0.0, 1.0): 1, (1.0, 1.0): 1}), ratio, HOW)
+    assert two is not None
+    assert (two.units, two.method) == (2, "bca")
+    assert bootstrap_interval(Counter({(0.0, 0.0): 1, (1.0, 0.0): 1}), ratio, HOW) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -21,7 +22,7 @@ from noisesense import (
     trust,
     trust_results,
 )
-from noisesense.stats.interval import Resampling
+from noisesense.stats.interval import Resampling, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, compare_cells, kappa
 from noisesense.stats.pairing import VerdictPair
 from noisesense.stats.resampling import Unit
@@ -178,7 +179,7 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert found.cells["response"].kappa == 1.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    assert found.sentence.startswith("people would find a relevant mean of ")
+    assert found.sentence.startswith("people would find a mean (relevant mode) of ")
     assert list(found.to_dict())[1] == "means"
 
 
@@ -198,3 +199,104 @@ def test_thresholds_of_a_judge_with_probabilities() -> None:
     assert found is not None
     assert found.balanced.false_yes == found.balanced.false_no == 0.0
     assert trust("m", SAMPLES, probabilities=[(True, 0.9)]).calibration is None
+
+
+def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
+    judged, labels = _own()
+    found = trust_results(judged, labels, judge="m")
+    low, high = found.means["relevant"].judge_mean
+    assert low == high
+    assert (
+        f" where m finds {low:.4f}; people would find a mean (irrelevant mode) of "
+        in found.sentence
+    )
+    means = {mode: each._replace(judge_mean=(0.1, 0.25)) for mode, each in found.means.items()}
+    open_ones = trust("m", [labeled("1", [True], [True])], means=means)
+    assert " where m finds 0.1000 to 0.2500; " in open_ones.sentence
+    assert "m has an unknown share of false yes and 0.0% false no" in open_ones.sentence
+    assert (open_ones.usage, open_ones.unmatched_claims) == (Usage(), 0)
+    # With means, labels that the judge decided none of are no error.
+    assert trust("m", [labeled("1", [None], [True])], means=means).compared == 0
+
+
+def test_claims_of_one_side_are_counted_over_all_samples() -> None:
+    def verdicts(response: str, reference: str) -> Verdicts:
+        return Verdicts.model_validate(
+            {
+                "response_claims": [
+                    {"text": text, "correct": True, "entailed_by": []} for text in response
+                ],
+                "reference_claims": [{"text": text, "entailed_by": []} for text in reference],
+            }
+        )
+
+    people, judge = verdicts("ab", "xy"), verdicts("acd", "xz")
+    _, alone = compare_cells(VerdictPair("1", judge, people))
+    assert alone == 3 + 2  # c, d, b; z, y
+    rows = [LabeledVerdicts(people, judge, str(i), None) for i in range(3)]
+    assert trust("m", rows).unmatched_claims == 3 * 5
+
+
+def test_chunks_that_only_one_side_lists() -> None:
+    claims = [{"text": "a", "correct": None, "entailed_by": [0]}]
+    bare = Verdicts.model_validate({"response_claims": claims})
+    listed = Verdicts.model_validate(
+        {"response_claims": claims, "chunks": [{"text": each} for each in "xyz"]}
+    )
+    for pair in ((bare, listed), (listed, bare)):
+        found, _ = compare_cells(VerdictPair("1", *pair))
+        assert found["response"] == Confusion(both_yes=1, both_no=2)
+    two = listed.model_copy(update={"chunks": (listed.chunks or ())[:2]})
+    with pytest.raises(InputError, match="sample '1': expected 2 chunks, as people saw, got 3"):
+        compare_cells(VerdictPair("1", listed, two))
+    assert Confusion() == (0,) * 6
+
+
+def test_intervals_of_rates_are_of_their_own_cells() -> None:
+    """Of (both yes, missed, false yes, both no, …) of each sample; none without such cells."""
+    units: Counter[Unit] = Counter(
+        {
+            (3.0, 1.0, 0.0, 2.0, 0.0, 0.0): 2,
+            (2.0, 0.0, 1.0, 1.0, 0.0, 0.0): 3,
+            (0.0, 0.0, 2.0, 5.0, 0.0, 0.0): 1,
+        }
+    )
+    found, how = cell_agreement(units, Resampling()), Resampling()
+    false_yes: Counter[Unit] = Counter({(0.0, 2.0): 2, (1.0, 2.0): 3, (2.0, 7.0): 1})
+    missed: Counter[Unit] = Counter({(1.0, 4.0): 2, (0.0, 2.0): 3})
+    assert found.false_yes_interval == mean_interval([false_yes], how)
+    assert found.missed_interval == mean_interval([missed], how)
+    assert found.kappa is not None
+    assert found.kappa_interval is not None
+    assert found.kappa_interval.low < found.kappa < found.kappa_interval.high
+    alike = cell_agreement(Counter({(2.0, 0.0, 0.0, 0.0, 0.0, 0.0): 9}), how)
+    assert (alike.kappa, alike.kappa_interval) == (None, None)
+
+
+def test_a_definition_that_there_is_not() -> None:
+    judged, labels = _own()
+    with pytest.raises(InputError, match="definition"):
+        trust_results(judged, labels, definition="ragas2")  # type: ignore[arg-type]
+
+
+def test_warnings_of_the_means_name_their_mode_once() -> None:
+    judged, labels = _own()
+    found = trust_results(judged, labels[:6])
+    for mode in found.means:
+        own = prediction_powered(judged, labels[:6], mode=mode).warnings
+        assert own
+        for each in own:
+            assert found.warnings.count(each) + found.warnings.count(f"{mode}: {each}") == 1
+
+
+def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() -> None:
+    judged, labels = _own()
+    alone = trust_results(judged, labels)
+    grouped = [replace(each, cluster=str(i // 10)) for i, each in enumerate(judged)]
+    found = trust_results(grouped, labels)
+    units = [each.cells["correct"].false_yes_interval for each in (alone, found)]
+    assert all(units)
+    assert units[1] is not None
+    assert units[1].units == 6
+    assert sum("share a cluster" in each for each in found.warnings) == 1
+    assert not any("share a cluster" in each for each in alone.warnings)

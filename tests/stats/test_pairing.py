@@ -288,7 +288,7 @@ def test_labels_of_ids_alone_and_of_questions_alone() -> None:
     judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
     found = pair_verdicts(judge, [Result("2", score(WRONG))], None)
     assert (len(found.samples), found.only_judge, found.other_texts) == (1, 1, 0)
-    ((name, mine, theirs),) = found.samples
+    ((name, mine, theirs, _),) = found.samples
     assert (name, score(mine).relevant, score(theirs).relevant) == ("2", 0.0, 1.0)
     # By question: the judge's verdicts are kept, too.
     for name in (None, "a label"):

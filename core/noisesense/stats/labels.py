@@ -80,7 +80,7 @@ class Trust(Record):
     def sentence(self) -> str:
         """The means, if there are any, and the errors in each kind of cell, in words."""
         means = [
-            f"people would find a {mode} mean of {mean.interval.low:.4f} to "
+            f"people would find a mean ({mode} mode) of {mean.interval.low:.4f} to "
             f"{mean.interval.high:.4f} where {self.judge} finds {_mean(mean)}"
             for mode, mean in self.means.items()
         ]
@@ -232,9 +232,14 @@ def trust_results(
         else:
             means[mode] = found
             warnings += (f"{mode}: {each}" for each in found.warnings if each not in warnings)
+    if means and any(result.cluster for result in judged):
+        warnings.append(
+            "The corrected means have intervals over single samples: where samples share a "
+            "cluster, they are too narrow."
+        )
     return trust(
         judge,
-        (LabeledVerdicts(each.human, each.judge, each.name) for each in paired.samples),
+        (LabeledVerdicts(x.human, x.judge, x.name, x.cluster) for x in paired.samples),
         means=means,
         warnings=warnings,
         confidence=confidence,

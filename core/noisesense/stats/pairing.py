@@ -279,6 +279,7 @@ class VerdictPair(NamedTuple):
     name: str
     judge: VerdictsForm
     human: VerdictsForm
+    cluster: str | None = None
 
 
 class PairedVerdicts(NamedTuple):
@@ -300,6 +301,7 @@ class _Side(NamedTuple):
     name: Named
     label: str
     verdicts: VerdictsForm
+    cluster: str | None = None
 
 
 def pair_verdicts(
@@ -332,7 +334,7 @@ def pair_verdicts(
             "are not the same sample and are in no figure.",
         )
     return PairedVerdicts(
-        [VerdictPair(x.label, x.verdicts, y.verdicts) for x, y in same],
+        [VerdictPair(x.label, x.verdicts, y.verdicts, x.cluster or y.cluster) for x, y in same],
         paired.by,
         len(paired.only_a) + others,
         len(paired.only_b) + others,
@@ -345,7 +347,7 @@ def _sides(items: Iterable[JudgedSample]) -> Iterator[_Side]:
     for item in items:
         if isinstance(item, Result):
             if item.score is not None:
-                yield _Side(name_of(item), item.id, item.score.verdicts)
+                yield _Side(name_of(item), item.id, item.score.verdicts, item.cluster)
         else:
             sample, verdicts = _sample_and_verdicts(item)
             name = Named(sample.key, False, _question(sample), sample.key)
