@@ -429,7 +429,9 @@ def test_what_is_the_judges_and_not_the_versions(tmp_path: Path, capsys: Capsys)
 
 def test_offenders_of_a_run_that_failed(tmp_path: Path, capsys: Capsys) -> None:
     path, _ = write(tmp_path, [Result("q", error="no reply")], [])
-    assert run_here(capsys, "offenders", path).out == "no sample has a score\n"
+    assert run_here(capsys, "offenders", path).out == "no sample has a score; no reply\n"
+    compared = run_here(capsys, "compare", path, path)
+    assert compared.out.startswith("1 sample in both, paired by id; none has a score\n")
 
 
 def test_offenders(tmp_path: Path, capsys: Capsys) -> None:

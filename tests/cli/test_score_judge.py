@@ -240,6 +240,17 @@ def test_a_judge_that_nobody_tested_is_said_to_be_one(
     assert "<li>The judge passed a test of 18 plain statements. How well it takes answers" in page
 
 
+def test_a_judge_that_was_never_reached_passed_no_test(tmp_path: Path, judged: Judged) -> None:
+    out = tmp_path / "out.jsonl"
+    nowhere = ["--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "5"]
+    done = judged(texts(tmp_path), *nowhere, "--check", "auto", "--out", out)
+    assert done.status == 3
+    assert "cannot be reached" in done.err
+    assert "passed a test" not in done.err
+    assert "every reply" not in done.out
+    assert f"note: All {len(PAIRS)} samples failed: there are no figures." in done.err
+
+
 ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no provider": (("--judge", "gpt-4.1"), ("provider:model", "'gpt-4.1'")),
     "an unknown provider": (("--judge", "nobody:x"), ("a provider LangChain knows", "'nobody'")),

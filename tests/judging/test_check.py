@@ -121,6 +121,8 @@ def test_auto_takes_the_list_where_the_model_can_do_it() -> None:
     plain = LLMJudge(model(lambda truth, _: truth))
     right(plain)
     assert judge.usage.calls == plain.usage.calls + len(_TEXTS)  # counted, and cheap
+    first = [data.get("premise") for data in llm.data[: len(_TEXTS)]]
+    assert {*first} == {text for text, _ in _TEXTS}  # before anything else is paid for
 
 
 def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> None:

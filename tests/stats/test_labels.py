@@ -22,6 +22,7 @@ from noisesense import (
     trust,
     trust_results,
 )
+from noisesense.scoring.records import Range
 from noisesense.stats.interval import Resampling, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, compare_cells, kappa
 from noisesense.stats.pairing import VerdictPair
@@ -210,7 +211,8 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
         f" where m finds {low:.4f}; people would find a mean (irrelevant mode) of "
         in found.sentence
     )
-    means = {mode: each._replace(judge_mean=(0.1, 0.25)) for mode, each in found.means.items()}
+    open_mean = Range(0.1, 0.25)
+    means = {mode: replace(each, judge_mean=open_mean) for mode, each in found.means.items()}
     open_ones = trust("m", [labeled("1", [True], [True])], means=means)
     assert " where m finds 0.1000 to 0.2500; " in open_ones.sentence
     assert "m has an unknown share of false yes and 0.0% false no" in open_ones.sentence
@@ -300,3 +302,7 @@ def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() ->
     assert units[1].units == 6
     assert sum("share a cluster" in each for each in found.warnings) == 1
     assert not any("share a cluster" in each for each in alone.warnings)
+    some = trust_results([grouped[0], *judged[1:]], labels)
+    assert any("share a cluster" in each for each in some.warnings)
+    few = trust_results(grouped, labels[:1])
+    assert not any("share a cluster" in each for each in few.warnings)  # there are no means

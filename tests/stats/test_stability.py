@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from noisesense import (
     stability,
     write_results,
 )
+from noisesense.stats.interval import Resampling, bootstrap_interval
+from noisesense.stats.resampling import Unit
 from noisesense.stats.stability import ModeStability, SampleStability
 from support.command_here import run_here
 from support.simulated import result_of
@@ -152,3 +156,55 @@ def test_command(tmp_path: Path, capsys: Capsys) -> None:
     data = json.loads(run_here(capsys, "stability", *paths, "--limit", "0.5", "--json").out)
     assert data["relevant"]["changed"][0]["crosses"]
     assert run_here(capsys, "stability", paths[0]).status == 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[0, 2, 4, 1, 1, 3], [1, 2, 4, 3, 1, 4]],
+        [[0, 2, 4], [0, 2, 3]],  # draws of equal samples, in which nothing differs
+        [[1, 2, 2], [3, 2, 2]],  # means that scatter less than chance would make them
+        [[0, 4], [4, 1]],
+    ],
+)
+def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> None:
+    def share(sums: Sequence[float]) -> float | None:
+        variances, means, squares, count = sums
+        if count < 2:
+            return None
+        judge, center = variances / count, means / count
+        between = (squares - count * center**2) / (count - 1)
+        whole = judge + max(0.0, max(0.0, between) - judge / 2)
+        return None if whole <= 1e-12 else judge / whole
+
+    mode = stability(map(run, rows)).relevant
+    assert mode is not None
+    units = Counter[Unit]()
+    for one, two in zip(*rows, strict=True):
+        mean, difference = (one + two) / 8, (one - two) / 4
+        units[difference**2 / 2, mean, mean**2, 1.0] += 1
+    expected = bootstrap_interval(units, share, Resampling())
+    found = mode.judge_share_interval
+    assert (found is None) is (expected is None)
+    if found and expected:
+        assert found[:2] == pytest.approx(expected[:2])
+
+
+def test_what_changes_most_is_first() -> None:
+    """Who crosses the limit, then who scatters more, then by id."""
+    rows = [[1, 0, 2, 2, 0, 2], [1, 1, 3, 4, 2, 3], [1, 0, 3, 2, 0, 2]]
+    mode = stability(map(run, rows), limit=0.5).relevant
+    assert mode is not None
+    # q1 and q4 stay at or below 1/2; q2 and q5 scatter as much as each other, q3 more.
+    assert [(each.id, each.crosses) for each in mode.changed] == [
+        ("q3", True), ("q2", True), ("q5", True), ("q4", False), ("q1", False),
+    ]  # fmt: skip
+    assert mode.crossing == 3
+
+
+@pytest.mark.parametrize("rows", [[[1, 1], [2, 0], [2, 0]], [[1, 1], [0, 2], [0, 2]]])
+def test_equal_scatter_is_in_the_order_of_ids(rows: list[list[int]]) -> None:
+    """1/4, 1/2, 1/2 and 1/4, 0, 0 have one variance, but for the last digits."""
+    mode = stability(map(run, rows)).relevant
+    assert mode is not None
+    assert [each.id for each in mode.changed] == ["q0", "q1"]

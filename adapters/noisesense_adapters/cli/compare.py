@@ -161,11 +161,9 @@ def _may_be_worse(mode: ModeComparison, margin: float) -> bool:
 
 def _show(out: Console, comparison: Comparison, top: int, heads: output.Heads) -> None:
     by = "id" if comparison.paired_by == "id" else "question and reference"
-    output.show_lines(
-        out,
-        f"{counted(comparison.pairs, 'sample')} in both, paired by {by}; "
-        f"definition {comparison.definition}, lower is better",
-    )
+    scored = f"definition {comparison.definition}, lower is better"
+    pairs = f"{counted(comparison.pairs, 'sample')} in both, paired by {by}"
+    output.show_lines(out, f"{pairs}; {scored if comparison.definition else 'none has a score'}")
     modes = [each for mode in MODES if (each := comparison.mode(mode)) is not None]
     if modes:
         out.print()

@@ -37,9 +37,10 @@ def offenders(
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
     reading, heads, open_claims, wrong, scored = Reading(), output.Heads(), 0, 0, 0
+    failed = ""
 
     def counting() -> Iterator[Result]:
-        nonlocal open_claims, wrong, scored
+        nonlocal open_claims, wrong, scored, failed
         for result in reading.results(results):
             if result.score is not None:
                 scored += 1
@@ -47,6 +48,7 @@ def offenders(
                 wrong += sum(claim.from_a_chunk is True for claim in result.score.claims)
                 if result.score.partition.correct < result.score.partition.total:
                     heads.note(result)
+            failed = failed or result.error or ""
             yield result
 
     ranking = rank_offenders(counting(), group_by=cast("GroupBy", by), top=top, examples=examples)
@@ -63,7 +65,8 @@ def offenders(
             )
     else:
         found = "no claim comes from a retrieved chunk and not from the reference"
-        output.show_lines(output.console(), found if scored else "no sample has a score")
+        unscored = f"no sample has a score{f'; {failed}' if failed else ''}"
+        output.show_lines(output.console(), found if scored else unscored)
     raise typer.Exit(reading.status)
 
 

@@ -87,6 +87,7 @@ class RunProgress:
         self._dataset = dataset
         self.done = self.failed = self.chunks = 0
         self.usage = Usage()
+        self.judges: dict[str, None] = {}
         self._failures: dict[str, int] = {}
         if self._console.is_terminal:
             self._bar = _TwoLines(
@@ -121,6 +122,7 @@ class RunProgress:
         if result is not None:
             self.usage += result.usage
             self.chunks += _chunks(result)
+            self.judges |= {result.judge: None} if result.judge else {}
             if result.usage.calls or not result.usage.cached_calls:
                 self._pace.add()
             if result.error is not None:

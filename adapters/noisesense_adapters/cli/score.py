@@ -132,7 +132,7 @@ def score(
     # What reads the results again reads them from a file.
     needs_file = out is None and (pictures or ragchecker or repeats > 1)
     aggregates = agreed = None
-    chunks, name = 0, ""
+    chunks, judges = 0, dict[str, None]()
     with scratch_folder() if needs_file else nullcontext() as scratch:
         results = out if scratch is None else scratch / "results.jsonl"
         paths = [results] if repeats == 1 or results is None else _numbered(results, repeats)
@@ -163,7 +163,7 @@ def score(
             if reason := getattr(model, "form_reason", ""):
                 progress.say(reason)
             summaries.append(summary)
-            chunks, name = progress.chunks, getattr(model, "name", "")
+            chunks, judges = progress.chunks, progress.judges if model else {}
         if repeats > 1:
             agreed = stability((results_of(path) for path in paths if path), limit=gate.fail_above)
         elif results is not None:
@@ -180,9 +180,9 @@ def score(
             show_stability(console(), agreed)
         else:
             show_summary(console(), dataset.name, summaries[0], aggregates, chunks)
-        tell(*(f"note: {words}" for words in untested([name])))
+        tell(*(f"note: {words}" for words in untested(judges)))
         written = [f"wrote {path}" for path in (*(paths if out else ()), report, png) if path]
-        written += [f"every reply of the judge is kept in {store}"] if store else []
+        written += [f"every reply of the judge is kept in {store}"] if store and judges else []
         show_lines(console(), *([""] if written else []), *written)
     statuses = [options.SOME_FAILED if each.failed else 0 for each in summaries]
     for number, each in enumerate(summaries, start=1):

@@ -164,6 +164,7 @@ class LLMJudge(PlannedJudge):
         A score is a fraction of all claims: with some of them missing there is nothing to go on
         with. So a list longer than the text can hold is none.
         """
+        await self._decided(run)  # before anything is paid for
         question = question if which in _QUESTION_WITH else ""
         parts = split_text(text, self._budget.text_chars)
         lists = await gather_all(self._find(run, which, part, question) for part in parts)

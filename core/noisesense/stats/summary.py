@@ -128,7 +128,9 @@ def run_warnings(
     warnings: list[str] = []
     if not samples:
         warnings.append("There are no results.")
-    if failed:
+    if failed and failed == samples:
+        warnings.append(f"All {counted(samples, 'sample')} failed: there are no figures.")
+    elif failed:
         warnings.append(
             f"{failed} of {samples} samples failed and are in no figure: if they are the hard "
             "ones, every figure is too good."
