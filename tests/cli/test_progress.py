@@ -42,7 +42,7 @@ def test_no_time_at_all_is_no_rate() -> None:
     assert (pace.rate, pace.shown(3)) == (None, "")
 
 
-def test_without_a_terminal_a_line_every_half_minute(
+def test_without_a_terminal_a_line_every_minute(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "d.jsonl"
@@ -51,11 +51,11 @@ def test_without_a_terminal_a_line_every_half_minute(
     progress = RunProgress(path, clock=lambda: now[0])
     with progress:
         for _ in range(13):
-            now[0] += 5
+            now[0] += 10
             progress.add(Result("q", error="no", usage=Usage(calls=2)))
     assert capsys.readouterr().err.splitlines() == [
         "failed: no",
-        "6 of 40 samples, 0.2/s, 0:02:50 left, 12 calls, 6 failed",
-        "12 of 40 samples, 0.2/s, 0:02:20 left, 24 calls, 12 failed",
+        "6 of 40 samples, 0.1/s, 0:05:40 left, 12 calls, 6 failed",
+        "12 of 40 samples, 0.1/s, 0:04:40 left, 24 calls, 12 failed",
         "12 more failed like one of these",
     ]

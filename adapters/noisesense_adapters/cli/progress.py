@@ -24,7 +24,7 @@ from noisesense_adapters.datasets.read import count_rows
 
 _SHOWN_FAILURES = 20
 _LAST = 1000
-_TELL = 30.0  # seconds between the lines that stand for the bar where there is no terminal
+_TELL = 60.0  # seconds between the lines that stand for the bar where there is no terminal
 
 
 class Pace:
@@ -184,8 +184,9 @@ def show_summary(
     summary: Summary,
     aggregates: Mapping[str, float | None] | None,
     chunks: int,
+    doubts: Iterable[str] = (),
 ) -> None:
-    """Print a run's figures; warnings go to stderr."""
+    """Print a run's figures, and ``doubts`` about its judge; warnings go to stderr."""
     output.show_lines(out, _run(name, summary, chunks))
     modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
     if modes:
@@ -200,7 +201,7 @@ def show_summary(
         output.show_lines(out, f"as RAGChecker prints it, in percent: {shown}")
     spent = _usage(summary.usage)
     if spent:
-        output.show_lines(out, f"judged with {spent}")
+        output.show_lines(out, ". ".join([f"judged with {spent}", *doubts]))
     output.tell(*(f"note: {warning}" for warning in summary.warnings))
 
 

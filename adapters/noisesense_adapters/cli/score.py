@@ -13,7 +13,7 @@ from noisesense import Judge, Summary, compare, stability
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.gate import Gate, worst
-from noisesense_adapters.cli.output import console, show_json, show_lines, tell
+from noisesense_adapters.cli.output import console, show_json, show_lines
 from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.cli.stability import show as show_stability
 from noisesense_adapters.datasets.results import results_of
@@ -179,8 +179,8 @@ def score(
         if agreed is not None:
             show_stability(console(), agreed)
         else:
-            show_summary(console(), dataset.name, summaries[0], aggregates, chunks)
-        tell(*(f"note: {words}" for words in untested(judges)))
+            doubts = untested(judges)
+            show_summary(console(), dataset.name, summaries[0], aggregates, chunks, doubts)
         written = [f"wrote {path}" for path in (*(paths if out else ()), report, png) if path]
         written += [f"every reply of the judge is kept in {store}"] if store and judges else []
         show_lines(console(), *([""] if written else []), *written)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, cast
 from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
-from noisesense.verdicts.light import LightVerdicts
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import NAMES, Inputs, given_verdicts
 from noisesense_adapters.toolbox.documents import as_list, as_object
@@ -75,6 +74,8 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         inputs = Inputs(output, context, settings.config)
         verdicts, judgement = given_verdicts(inputs), None
         if verdicts is None and settings.definition == "promptfoo" and not inputs.response.strip():
+            from noisesense.verdicts.light import LightVerdicts
+
             verdicts = LightVerdicts(())  # a sample would have to say something
         if verdicts is None:
             # Loaded only when a model must be asked: SQLite, the client.

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe, located
-from noisesense.verdicts.light import light_lookup, light_verdicts
 from noisesense_adapters.toolbox.documents import as_list, as_object
 from noisesense_adapters.toolbox.given import chunks_of
 
@@ -250,6 +249,8 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     """
     if inputs.verdicts is None:
         return None
+    from noisesense.verdicts.light import light_lookup, light_verdicts  # it loads msgspec
+
     where, value = inputs.verdicts
     if isinstance(value, str):
         path, fields = _located(value, where), inputs.fields
