@@ -23,14 +23,9 @@ _ALL = ",".join(VARIANTS)
 _Variants = Annotated[str, Option(metavar="NAMES", help="again, without, relevant-only, plus-K.")]
 _Seed = Annotated[int, Option(min=0, help="Of the distractors and their places.")]
 _Judge = Annotated[str, options.judge_panel(metavar="PROVIDER:MODEL", help="Judges the answers.")]
-_PNG = Annotated[Path | None, Option(metavar="FILE", help="Plot noise by distractors: .png.")]
-_Answered = Annotated[Path, Argument(metavar="ANSWERED", help="The rows, answered.")]
-_System = Annotated[str, Option(metavar="MODULE:FUNCTION", help="Your system.")]
-_Out = Annotated[Path, Option(metavar="FILE", help="The rows: .jsonl.")]
-_Kept = Annotated[
-    Path | None, Option(metavar="FILE", help="Keep the answers, and go on from them.")
-]
+_Kept = Annotated[Path | None, Option(metavar="FILE", help="Keep answers, and go on from them.")]
 _Same = Annotated[bool, Option(help="The same chunks always give the same response.")]
+_PNG = Annotated[Path | None, Option(metavar="FILE", help="Plot noise by distractors: .png.")]
 
 app = typer.Typer(help="Did the chunk do it? Ask your own system again.", no_args_is_help=True)
 
@@ -38,7 +33,7 @@ app = typer.Typer(help="Did the chunk do it? Ask your own system again.", no_arg
 @app.command("plan")
 def plan_rows(
     results: ResultsPath,
-    out: _Out,
+    out: Annotated[Path, Option(metavar="FILE", help="The rows: .jsonl.")],
     variants: _Variants = _ALL,
     seed: _Seed = 0,
     force: options.ForceOption = False,
@@ -54,7 +49,7 @@ def plan_rows(
 @options.grouped
 def report(
     results: ResultsPath,
-    answered: _Answered,
+    answered: Annotated[Path, Argument(metavar="ANSWERED", help="The rows, answered.")],
     judge: _Judge,
     asking: Asking,
     png: _PNG = None,
@@ -73,7 +68,7 @@ def report(
 @options.grouped
 def run(
     results: ResultsPath,
-    answer: _System,
+    answer: Annotated[str, Option(metavar="MODULE:FUNCTION", help="Your system.")],
     judge: _Judge,
     asking: Asking,
     variants: _Variants = _ALL,
@@ -124,14 +119,14 @@ def _show(found: Ablation, png: Path | None, as_json: bool) -> None:
     output.show_lines(out, *found.sentences, "")
     columns = [output.Column("variant"), *output.numeric("samples", "noise", "interval")]
     noise = [
-        [name or "as it was", f"{each.size:,}", each.text(".4f"), output.span(each.interval)]
-        for name, each in found.noise.items()
+        [name or "as it was", str(size), output.extent((low, high)), output.span(interval)]
+        for name, (low, high, interval, size) in found.noise.items()
     ]
     output.show_table(out, columns, noise)
     columns = [*output.numeric("claims", "caused"), output.Column("document")]
     causes = [
-        [f"{each.claims:,}", each.caused, output.cut(each.document, 60)]
-        for each in found.causes[:_TOP]
+        [str(claims), output.extent((low, high), ".0f"), output.cut(document, 60)]
+        for document, claims, low, high in found.causes[:_TOP]
     ]
     if causes:
         output.show_lines(out, "")

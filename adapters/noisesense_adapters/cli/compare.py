@@ -19,7 +19,7 @@ from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, Gate, worst
-from noisesense_adapters.cli.output import extent, kind, one_line, signed, span
+from noisesense_adapters.cli.output import extent, kind, one_line, span
 from noisesense_adapters.datasets.results import results_of
 
 
@@ -206,7 +206,7 @@ def _figures(mode: ModeComparison, margin: float) -> dict[str, Text | str]:
         "  undefined": f"{mode.undefined:,}",
         "mean of A": extent(mode.mean_a),
         "mean of B": extent(mode.mean_b),
-        "difference": signed(mode.difference),
+        "difference": extent(mode.difference, "+.4f"),
         "  its interval": span(mode.interval),
         "B is": Text(_decision(mode, margin), style=_STYLES.get(mode.decision, "")),
     }

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from noisesense import Interval, Result
+from noisesense.scoring import records
 from noisesense.scoring.definitions import Category
 from noisesense_adapters.cli.terminal import pipe_closed, visible
 
@@ -136,18 +137,9 @@ def span(pair: tuple[float, float] | Interval | None) -> str:
     return "-" if pair is None else f"{pair[0]:.4f} to {pair[1]:.4f}"
 
 
-def extent(bounds: tuple[float, float] | None) -> str:
-    """A figure between two bounds: one number where they meet."""
-    if bounds is None:
-        return "-"
-    return figure(bounds[0]) if bounds[0] == bounds[1] else span(bounds)
-
-
-def signed(bounds: tuple[float, float] | None) -> str:
-    if bounds is None:
-        return "-"
-    low, high = bounds
-    return f"{low:+.4f}" if low == high else f"{low:+.4f} to {high:+.4f}"
+def extent(ends: tuple[float, float] | None, form: str = ".4f") -> str:
+    """A figure between two ends: one number where they meet; ``-`` where it is undefined."""
+    return "-" if ends is None else records.extent(ends, form)
 
 
 def kind(category: Category | None) -> str:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from noisesense import Comparison, Result, Tally, __version__, compare, offenders, read_results
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
+from noisesense.scoring.records import extent
 from noisesense.stats.summary import headline
 from noisesense.utf8 import encodable
 from noisesense_adapters.report import words
@@ -129,7 +130,7 @@ def write_report(
         headline=headline(summary),
         kinds=words.KINDS,
         no_values=words.NO_VALUES,
-        extent=words.extent,
+        extent=extent,
         left_out=words.left_out,
         plots=plots(summary),
         offenders=ranked,

@@ -12,9 +12,10 @@ from matplotlib.patches import Patch
 from noisesense import Partition, Summary, summarize
 from noisesense.errors import InputError
 from noisesense.jsonl import as_path
+from noisesense.scoring.records import extent
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.page import Results, opened, source_name
-from noisesense_adapters.report.words import KINDS, NO_VALUES, boxes_caption, extent
+from noisesense_adapters.report.words import KINDS, NO_VALUES, boxes_caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from noisesense import ModeSummary
 from noisesense.scoring.definitions import Mode
+from noisesense.scoring.records import extent
 from noisesense.stats.compare import ModeComparison
 from noisesense.stats.quantiles import quantile_of_counts
 
@@ -46,17 +47,11 @@ def since(name: str, modes: list[ModeComparison]) -> str:
     """What changed since an earlier run."""
     parts = [
         f"{mode.mode} {extent(mode.mean_a)} → {extent(mode.mean_b)} "
-        f"({extent(mode.difference, sign='+')}{_CHANGE[mode.decision]})"
+        f"({extent(mode.difference, '+.3f')}{_CHANGE[mode.decision]})"
         for mode in modes
         if mode.mean_a and mode.mean_b and mode.difference
     ]
     return f"Since {name}: {', '.join(parts) or 'nothing to compare'}."
-
-
-def extent(bounds: tuple[float, float], digits: int = 3, sign: str = "") -> str:
-    """A figure between two bounds: one number where they meet."""
-    low, high = (f"{end:{sign}.{digits}f}" for end in bounds)
-    return low if bounds[0] == bounds[1] else f"{low} to {high}"
 
 
 def histogram_words(mode: ModeSummary, counts: list[int]) -> str:
@@ -80,7 +75,7 @@ def box_words(modes: list[ModeSummary]) -> str:
 
 def _box(mode: ModeSummary) -> str:
     at = partial(quantile_of_counts, mode.distribution)
-    mean = f"mean {extent(mode.mean, 2)}, " if mode.mean else ""
+    mean = f"mean {extent(mode.mean, '.2f')}, " if mode.mean else ""
     missing = left_out(mode)
     excluded = f", without {missing} undetermined" if missing else ""
     return (

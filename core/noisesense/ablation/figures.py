@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from noisesense.ablation.plan import Case, distractors
-from noisesense.scoring.records import Range, Record
+from noisesense.scoring.records import Range, Record, extent
 from noisesense.stats.interval import Interval, Resampling, mean_interval, mean_range, units_of
 
 
@@ -31,10 +31,6 @@ class Estimate(NamedTuple):
     def value(self) -> float | None:
         """The number, where the two ends meet."""
         return self.low if self.low == self.high else None
-
-    def text(self, form: str) -> str:
-        """The value, or from what to what it may be."""
-        return _ends(self.low, self.high, form)
 
 
 class Change(NamedTuple):
@@ -59,10 +55,6 @@ class Cause(NamedTuple):
     claims: int
     low: int
     high: int
-
-    @property
-    def caused(self) -> str:
-        return _ends(self.low, self.high, ".0f")
 
 
 @dataclass(frozen=True)
@@ -117,18 +109,16 @@ def _mean(cases: Iterable[Case], variant: str) -> Estimate | None:
     return _estimate((c.unit, each) for c in cases for each in c.found.get(variant, ()))
 
 
-def _change(cases: Iterable[Case], before: str, after: str, factor: float = 1.0) -> Change | None:
-    """From one variant to another, over what has both."""
+def _change(cases: Iterable[Case], before: str, after: str, steps: float = 1.0) -> Change | None:
+    """From one variant to another, over what has both; ``change`` is that of one step."""
     pairs = [
-        (c.unit, both)
+        (c.unit, pair)
         for c in cases
-        for both in zip(c.found.get(before, ()), c.found.get(after, ()), strict=False)
+        for pair in zip(c.found.get(before, ()), c.found.get(after, ()), strict=False)
     ]
-    was, now = (_estimate((unit, both[at]) for unit, both in pairs) for at in (0, 1))
-    moved = ((unit, b.minus(a)) for unit, (a, b) in pairs)
-    change = _estimate(
-        ((unit, Range(low * factor, high * factor)) for unit, (low, high) in moved), -1
-    )
+    was, now = (_estimate((unit, pair[at]) for unit, pair in pairs) for at in (0, 1))
+    moved = ((unit, *b.minus(a)) for unit, (a, b) in pairs)
+    change = _estimate(((unit, Range(a / steps, b / steps)) for unit, a, b in moved), -1)
     return Change(was, now, change) if was and now and change else None
 
 
@@ -141,7 +131,7 @@ def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
     effect = _change(cases, "without", "again")
     counts = sorted(count for each in answered - {""} if (count := distractors(each)))
     names = ["", "relevant-only", *(f"plus-{count}" for count in counts)]
-    growth = _change(cases, "", names[-1], counts[0] / counts[-1]) if counts else None
+    growth = _change(cases, "", names[-1], counts[-1] / counts[0]) if counts else None
     return Ablation(
         claims=sum(len(case.noisy) for case in cases),
         samples=sum(bool(case.noisy) for case in cases),
@@ -168,24 +158,19 @@ def _causes(cases: Iterable[Case]) -> tuple[Cause, ...]:
             for document in {chunk.id or chunk.text for chunk in chunks}:
                 sums[document].append(again.minus(without))
     causes = [
-        Cause(name, len(all_of), *(round(sum(ends)) for ends in zip(*all_of, strict=True)))
-        for name, all_of in sums.items()
+        Cause(name, len(each), *(round(sum(ends)) for ends in zip(*each, strict=True)))
+        for name, each in sums.items()
     ]
     return tuple(sorted(causes, key=lambda c: (-c.low - c.high, -c.claims, c.document)))
 
 
 def _span(estimate: Estimate, form: str) -> str:
-    if estimate.interval is None:
-        return "too few samples for an interval"
-    return f"{estimate.interval.low:{form}} to {estimate.interval.high:{form}}"
-
-
-def _ends(low: float, high: float, form: str) -> str:
-    return " to ".join(dict.fromkeys((f"{low:{form}}", f"{high:{form}}")))
+    found = estimate.interval
+    return extent(found[:2], form) if found else "too few samples for an interval"
 
 
 def _number(share: Estimate) -> str:
-    return _ends(share.low * share.size, share.high * share.size, ".0f")
+    return extent((share.low * share.size, share.high * share.size), ".0f")
 
 
 def _sentences(found: Ablation) -> Iterator[str]:
@@ -196,27 +181,28 @@ def _sentences(found: Ablation) -> Iterator[str]:
     elif again and without and effect:
         yield (
             f"Of {effect.size} {of}, {_number(again)} were said again with the same chunks and "
-            f"{_number(without)} without the chunks they came from: {effect.text('.0%')} "
+            f"{_number(without)} without the chunks they came from: {extent(effect[:2], '.0%')} "
             f"({_span(effect, '.0%')}) of them go when the chunk goes."
         )
-    elif without:
-        yield (
-            f"Of {without.size} {of}, {_number(without)} were said again without the chunks "
-            "they came from. How many the system would have dropped by chance is not known, so "
-            "this is no effect: answer the variant 'again', too."
-        )
-    elif again:
-        yield f"Of {again.size} {of}, {_number(again)} were said again with the same chunks."
+    elif said := without or again:
+        how = "with the same chunks."
+        if without:
+            how = (
+                "without the chunks they came from. How many the system would have dropped by "
+                "chance is not known, so this is no effect: answer the variant 'again', too."
+            )
+        yield f"Of {said.size} {of}, {_number(said)} were said again {how}"
     if found.perfect_reranker:
-        before, after, change = found.perfect_reranker
+        *noise, change = found.perfect_reranker
+        before, after = (extent(each[:2], ".2f") for each in noise)
         way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
         yield (
-            f"With relevant chunks alone, noise sensitivity {way} from {before.text('.2f')} to "
-            f"{after.text('.2f')} (difference {_span(change, '+.2f')})."
+            f"With relevant chunks alone, noise sensitivity {way} from {before} to {after} "
+            f"(difference {_span(change, '+.2f')})."
         )
-    if found.growth and found.step:
+    if found.growth:
         yield (
-            f"Each {found.step} distractors more add {found.growth.text('.2f')} "
+            f"Each {found.step} distractors more add {extent(found.growth[:2], '.2f')} "
             f"({_span(found.growth, '.2f')}) to noise sensitivity."
         )
     yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -31,7 +30,7 @@ class Row(Model):
     variant: StrictStr
     user_input: StrictStr
     retrieved_contexts: tuple[ChunkLike, ...]
-    response: StrictStr | None = None
+    response: StrictStr | None = ""
 
     @property
     def place(self) -> str:
@@ -41,39 +40,29 @@ class Row(Model):
     def of_claims(self) -> bool:
         return self.variant in CLAIMS
 
-    @property
-    def texts(self) -> list[str]:
-        return [chunk.text for chunk in self.retrieved_contexts]
-
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready. A chunk is its text, or an object where it has a label or an id."""
         chunks = [c.model_dump(exclude_defaults=True) for c in self.retrieved_contexts]
         texts = [c["text"] if len(c) == 1 else c for c in chunks]
-        return self.model_dump() | {"retrieved_contexts": texts, "response": self.response or ""}
+        return self.model_dump() | {"retrieved_contexts": texts}
 
 
 @dataclass
 class Case:
     """One sample of the results, and what became of it under each variant."""
 
-    result: Result
+    id: str
+    unit: str
     sample: Sample
     score: Score
-    found: dict[str, list[Range]] = field(default_factory=dict[str, "list[Range]"])
+    noisy: list[int]
+    found: dict[str, list[Range]]
     """By variant. Of `CLAIMS`: was each noisy claim said again? Of others, and of ``""``, the
     results themselves: the noise of the response, or nothing where it makes no claims."""
 
-    @cached_property
-    def noisy(self) -> list[int]:
-        return [claim.index for claim in self.score.claims if claim.from_a_chunk]
 
-    @property
-    def texts(self) -> list[str]:
-        return [chunk.text for chunk in self.sample.retrieved_contexts]
-
-    @property
-    def unit(self) -> str:
-        return self.result.cluster or self.result.id
+def texts_of(chunks: Iterable[Chunk]) -> list[str]:
+    return [chunk.text for chunk in chunks]
 
 
 def noise_of(scored: Score) -> list[Range]:
@@ -92,8 +81,9 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
             continue
         if result.id in cases:
             raise InputError("each id once", describe(result.id), where="results")
-        found = {"": noise_of(result.score)}
-        cases[result.id] = Case(result, result.sample, result.score, found)
+        unit, found = result.cluster or result.id, {"": noise_of(result.score)}
+        noisy = [claim.index for claim in result.score.claims if claim.from_a_chunk]
+        cases[result.id] = Case(result.id, unit, result.sample, result.score, noisy, found)
     if not cases:
         raise InputError("results with verdicts and texts", "none", where="results")
     return cases
@@ -114,42 +104,41 @@ def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
     A chunk that is, or may be, relevant to the same question or reference does; so does one that
     holds the reference, or one of its claims, word for word.
     """
-    own = case.sample
+    own, pool = case.sample, dict[str, Chunk]()
+    unfit = set(texts_of(own.retrieved_contexts))
     claims = [claim.text for claim in case.score.verdicts.reference_claims]
-    wanted = [each for each in (own.reference, *claims) if each]
-    holding = set(case.texts)
-    pool: dict[str, Chunk] = {}
-    for other in cases:
-        same = other.sample.user_input == own.user_input or other.sample.reference == own.reference
-        relevance = other.score.chunk_relevance
-        for chunk, relevant in zip(other.sample.retrieved_contexts, relevance, strict=True):
-            if same and relevant is not False:
-                holding.add(chunk.text)
+    wanted = [text for text in (own.reference, *claims) if text]
+    for each in cases:
+        other, relevance = each.sample, each.score.chunk_relevance
+        same = other.user_input == own.user_input or other.reference == own.reference
+        for chunk, relevant in zip(other.retrieved_contexts, relevance, strict=True):
+            held = (same and relevant is not False) or any(text in chunk.text for text in wanted)
+            if held or not chunk.text.strip():
+                unfit.add(chunk.text)
             pool.setdefault(chunk.text, chunk)
-    fit = (each for each in pool if each.strip() and not any(part in each for part in wanted))
-    return [pool[each].model_copy(update={"relevant": False}) for each in sorted({*fit} - holding)]
+    return [pool[text].model_copy(update={"relevant": False}) for text in sorted({*pool} - unfit)]
 
 
 def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> list[Chunk] | None:
     """The variant's chunks; None where it says nothing about the sample."""
-    chunks, relevance = list(case.sample.retrieved_contexts), case.score.chunk_relevance
+    count, chunks = distractors(variant), list(case.sample.retrieved_contexts)
     if variant in CLAIMS:
         claims = [case.score.verdicts.response_claims[i] for i in case.noisy]
         # What the judge left open may be a source too, and equal texts are one.
         sources = {chunks[j].text for c in claims for j in (*c.entailed_by, *c.undetermined)}
         kept = [c for c in chunks if variant == "again" or c.text not in sources]
         return kept if claims else None
-    if not case.found[""]:
+    relevance = case.score.chunk_relevance
+    if not case.found[""] or (not count and {*relevance} != {True, False}):
         return None
-    if (count := distractors(variant)) == 0:
-        mixed = {*relevance} == {True, False}
-        return [c for c, yes in zip(chunks, relevance, strict=True) if yes] if mixed else None
+    if not count:
+        return [chunk for chunk, yes in zip(chunks, relevance, strict=True) if yes]
     pool = _pool(case, cases)
     if len(pool) < count:
         expected = f"{count} chunks of other samples that hold nothing of the reference"
-        where, hint = f"{case.result.id}, {variant}", "ask for fewer, or give more samples"
+        where, hint = f"{case.id}, {variant}", "ask for fewer, or give more samples"
         raise InputError(expected, str(len(pool)), where=where, hint=hint)
-    random = Random(f"{seed} {case.result.id}")  # plus-4 holds the distractors of plus-2
+    random = Random(f"{seed} {case.id}")  # plus-4 holds the distractors of plus-2
     random.shuffle(pool)
     for chunk in pool[:count]:
         chunks.insert(random.randint(0, len(chunks)), chunk)
@@ -181,15 +170,15 @@ def plan(
 
 def rows_of(cases: dict[str, Case], variants: Sequence[str], seed: int) -> list[Row]:
     check_whole(seed, 0, "seed")
-    for variant in variants:
-        distractors(variant)
-    return [
-        Row(
-            id=name, variant=each, user_input=case.sample.user_input, retrieved_contexts=(*chunks,)
-        )
-        for name, case in cases.items()
+    planned = [
+        (case, each, contexts_of(case, each, cases.values(), seed))
+        for case in cases.values()
         for each in dict.fromkeys(variants)
-        if (chunks := contexts_of(case, each, cases.values(), seed)) is not None
+    ]
+    return [
+        Row(id=c.id, variant=v, user_input=c.sample.user_input, retrieved_contexts=tuple(chunks))
+        for c, v, chunks in planned
+        if chunks is not None
     ]
 
 
@@ -198,7 +187,7 @@ def answers_to(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tupl
     seen: set[str] = set()
     for number, data in enumerate(answered, start=1):
         with located(f"answer {number}"):
-            row = data if isinstance(data, Row) else Row.model_validate(data)
+            row = Row.model_validate(data)
             count, case = distractors(row.variant), cases.get(row.id)
             if case is None:
                 raise InputError("an id of the results", describe(row.id))
@@ -206,14 +195,15 @@ def answers_to(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tupl
             if row.place in seen:
                 raise InputError("one answer", "another one")
             seen.add(row.place)
-            question, own = case.sample.user_input, Counter(case.texts)
+            question, given = case.sample.user_input, texts_of(row.retrieved_contexts)
             if row.user_input != question:
                 raise InputError(f"the question {describe(question)}", describe(row.user_input))
             if count:
-                fits = len(row.texts) == count + len(case.texts) and own <= Counter(row.texts)
+                own = Counter(texts_of(case.sample.retrieved_contexts))
+                fits = len(given) == count + own.total() and own <= Counter(given)
             else:
                 planned = contexts_of(case, row.variant, (), 0)
-                fits = planned is not None and row.texts == [chunk.text for chunk in planned]
+                fits = planned is not None and given == texts_of(planned)
             if not fits:
                 hint = "the plan is one of other results"
                 raise InputError("the contexts of the plan", "others", hint=hint)

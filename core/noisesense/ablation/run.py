@@ -83,7 +83,8 @@ async def _judge(case: Case, row: Row, judge: Any) -> JudgeError | None:
             found = [Range(float(cell is True), float(cell is not False)) for cell in cells]
         else:
             # Relevance that is known is not judged again, and a distractor has none.
-            known = dict(zip(case.texts, case.score.chunk_relevance, strict=True))
+            own = [chunk.text for chunk in sample.retrieved_contexts]
+            known = dict(zip(own, case.score.chunk_relevance, strict=True))
             chunks = tuple(
                 chunk.model_copy(update={"relevant": known.get(chunk.text, False)})
                 for chunk in row.retrieved_contexts
@@ -144,7 +145,8 @@ async def ablate(
         for row in queue:
             response: Any = cases[row.id].sample.response
             if not (deterministic and row.variant == "again"):
-                response = await asyncio.to_thread(answer, row.user_input, row.texts)
+                texts = [chunk.text for chunk in row.retrieved_contexts]
+                response = await asyncio.to_thread(answer, row.user_input, texts)
             if inspect.isawaitable(response):
                 response = await response
             if not isinstance(response, str):

@@ -36,6 +36,12 @@ class Range(NamedTuple):
         return Range(max(0.0, self.low, -self.high), max(self.high, -self.low))
 
 
+def extent(ends: tuple[float, float], form: str = ".3f") -> str:
+    """A figure between two ends as text: one number where they meet."""
+    low, high = (f"{end:{form}}" for end in ends)
+    return low if ends[0] == ends[1] else f"{low} to {high}"
+
+
 class Record:
     """Base of the results."""
 
