@@ -168,6 +168,17 @@ def test_unequal_units_are_as_good_as_fewer_equal_ones(large: float, method: str
     assert (found.method, found.units) == (method, 60)
 
 
+@pytest.mark.parametrize(("differ", "method"), [(24, "dirichlet"), (25, "bca")])
+def test_few_samples_that_differ_are_few(differ: int, method: str) -> None:
+    """100 samples, most of 0 (or of 1/3 by clusters of three, which rounding keeps apart)."""
+    others = [(0.5 + i / 100, 1.0) for i in range(differ)]
+    clean = mean_interval([Counter([*others, *[(0.0, 1.0)] * (100 - differ)])], HOW)
+    third = Counter([*others, *[(1 / 3, 1.0), (0.1 + 0.2 + 0.7, 3.0)] * ((100 - differ) // 2)])
+    for found in (clean, mean_interval([third], HOW)):
+        assert found is not None
+        assert found.method == method
+
+
 def test_more_noise_makes_no_narrower_interval() -> None:
     # Ten clean samples, and nine of them with one claim in thirty that is noise.
     clean = mean_interval([Counter({(0.0, 1.0): 10})], HOW)

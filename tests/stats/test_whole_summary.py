@@ -61,6 +61,8 @@ def interval_of(
                 units[round(sum(row[end] for row in own), 12), float(weight)] += 1
         size = sum(weight * times for (_, weight), times in units.items())
         few = size and size**2 / sum(w * w * times for (_, w), times in units.items()) < 50
+        shares = sorted(round(part / w, 9) for part, w in units.elements())
+        few = few or len(shares) - max(map(shares.count, shares), default=0) < 25
         if not size or units.total() < 2:
             ends.append(None)
         elif few or (found := bootstrap_interval(units, ratio, how)) is None:

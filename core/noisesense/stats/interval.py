@@ -1,7 +1,7 @@
 """Confidence intervals, and how they are made. Two methods for a mean, no more.
 
-With fewer than 50 units, unequal ones that say no more than 50 equal ones, or units that are all
-alike, `few_units_interval`: random Dirichlet weights. From 50 on the bias-corrected and
+With fewer than 50 units, unequal ones that say no more than 50 equal ones, or fewer than 25 that
+differ from the commonest, `few_units_interval`: random Dirichlet weights. Else the bias-corrected and
 accelerated bootstrap (BCa), at a level widened for small samples: for ``n`` units it takes the
 percentiles of level ``Φ(−√(n/(n−1)) · t(1 − α/2, n − 1))`` instead of ``α/2``, which gives a
 symmetric sample the width of Student's t interval. How often each covers is printed by the
@@ -55,8 +55,8 @@ class Interval(NamedTuple):
         low: its lower end.
         high: its upper end.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
-        method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units or of units
-            that are all alike; ``"t"``: Student's t, of a paired comparison; ``"wilson"``: of a
+        method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units, or of
+            few that differ; ``"t"``: Student's t, of a paired comparison; ``"wilson"``: of a
             share of independent cases. With ``-range``: open verdicts leave a range, and the
             interval covers all of it, see `covering`.
         units: how many independent units (samples, or clusters of samples) it rests on.
@@ -141,7 +141,7 @@ def _ratio_interval(
     units = dict(listed)
     if sum(units.values()) < 2 or ratio(total(units)) is None:
         return None
-    few = few or _effective(units) < _FEW
+    few = few or _effective(units) < _FEW or _differing(units) < _FEW_DIFFER
     if not few and (found := bootstrap_interval(units, ratio, resampling)):
         return found
     return few_units_interval(units, resampling, limits)
@@ -165,6 +165,21 @@ def _effective(units: Units) -> float:
     """How many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
     whole = math.fsum(size * times for (_, size), times in units.items())
     return whole**2 / math.fsum(size**2 * times for (_, size), times in units.items())
+
+
+_FEW_DIFFER = 25
+
+
+def _differing(units: Units) -> int:
+    """How many units have another value than the commonest one.
+
+    However many are alike, few others say little: where most samples have no noise, the truth
+    lies above the bootstrap's upper end too often.
+    """
+    values = Counter[float]()
+    for (part, size), times in units.items():
+        values[round(part / size, 12) if size else 0.0] += times
+    return values.total() - max(values.values())
 
 
 def few_units_interval(
