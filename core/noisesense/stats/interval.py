@@ -1,8 +1,8 @@
 """Confidence intervals, and how they are made. Two methods for a mean, no more.
 
 With fewer than 50 units, unequal ones that say no more than 50 equal ones, or fewer than 25 that
-differ from the commonest, `few_units_interval`: random Dirichlet weights. Else the bias-corrected and
-accelerated bootstrap (BCa), at a level widened for small samples: for ``n`` units it takes the
+differ from the commonest, `few_units_interval`: random Dirichlet weights. Else the bias-corrected
+and accelerated bootstrap (BCa), at a level widened for small samples: for ``n`` units it takes the
 percentiles of level ``Φ(−√(n/(n−1)) · t(1 − α/2, n − 1))`` instead of ``α/2``, which gives a
 symmetric sample the width of Student's t interval. How often each covers is printed by the
 benchmark ``tests/benchmarks/coverage.py``. A paired difference has Student's t:
