@@ -97,6 +97,7 @@ def test_a_run_that_was_killed_goes_on(results: Path, server: ScriptedServer) ->
     assert killed.returncode < 0
     done = run(*arguments, cwd=folder, env=env)
     assert done.returncode == 0, done.stderr
+    assert "16 of 16 answers" in done.stderr
     found = json.loads(done.stdout)
     assert (found["effect"]["low"], found["effect"]["high"]) == (1.0, 1.0)
     # What was being answered when it was killed, four at once, is all that is asked again.

@@ -16,8 +16,7 @@ from support.command_here import run_here
 
 COMMANDS = (
     *("demo", "schema", "promptfoo-init", "store", "batch"),
-    *("score", "compare", "offenders", "export-labels", "trust", "sensitivity"),
-    *("stability", "ablation", "import-labels"),
+    *("score", "compare", "offenders", "trust", "sensitivity", "stability", "ablation"),
 )
 
 
@@ -42,6 +41,25 @@ def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) 
     done = run_here(capsys, command, "--help")
     assert done.status == 0
     assert f"Usage: noisesense {command}" in done.out
+
+
+@pytest.mark.parametrize(
+    ("command", "parts"),
+    [
+        ("trust", ("export-labels", "import-labels")),
+        ("ablation", ("plan", "report", "run")),
+        ("batch", ("export", "import")),
+        ("store", ("show", "merge", "prune")),
+    ],
+)
+def test_help_of_each_part(
+    command: str, parts: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = run_here(capsys, command, "--help").out
+    for part in parts:
+        assert f"\n  {part} " in shown
+        done = run_here(capsys, command, part, "--help")
+        assert (done.status, done.out.startswith(f"Usage: noisesense {command}")) == (0, True)
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])

@@ -1,4 +1,4 @@
-"""``noisesense import-labels``; ``export-labels`` and back through ``trust``."""
+"""``noisesense trust import-labels``; ``trust export-labels`` and back through ``trust``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fill(path: Path, answer: Callable[[dict[str, str]], str], delimiter: str = "
 def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
     judged, sheet = tmp_path / "judged.jsonl", tmp_path / "labels.csv"
     write_results(judged, [result("a"), Result("b", error="no reply")])
-    done = run_here(capsys, "export-labels", judged, sheet)
+    done = run_here(capsys, "trust", "export-labels", judged, sheet)
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith(f"wrote 8 questions on 1 sample to {sheet}\n")
     rows = rows_of(sheet)
@@ -77,8 +77,8 @@ def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
         "entailed": "",
     }
     assert {row["entailed"] for row in rows} == {""}  # blind
-    assert run_here(capsys, "export-labels", judged, sheet).status == 2
-    shown = run_here(capsys, "export-labels", judged, sheet, "--force", "--show-verdicts")
+    assert run_here(capsys, "trust", "export-labels", judged, sheet).status == 2
+    shown = run_here(capsys, "trust", "export-labels", judged, sheet, "--force", "--show-verdicts")
     assert shown.status == 0
     said = [row["judge"] for row in rows_of(sheet)]
     assert said == ["yes", "no", "yes", "no", "no", "yes", "yes", "no"]
@@ -142,7 +142,7 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     """People say that both claims are correct, and nothing of the chunks."""
     judged, sheet = tmp_path / "judged.jsonl", tmp_path / "labels.csv"
     write_results(judged, [result(name) for name in "abc"])
-    run_here(capsys, "export-labels", judged, sheet)
+    run_here(capsys, "trust", "export-labels", judged, sheet)
     fill(sheet, lambda row: "yes" if (row["kind"], row["sample"]) == ("correct", "b") else "")
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
     assert done.status == 0
@@ -163,7 +163,7 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
 def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     judged, sheet = tmp_path / "judged.jsonl", tmp_path / "labels.csv"
     write_results(judged, [result("a")])
-    run_here(capsys, "export-labels", judged, sheet)
+    run_here(capsys, "trust", "export-labels", judged, sheet)
     rows = rows_of(sheet)
     rows += [dict(rows[0]) for _ in range(7)]
     for row in rows:
@@ -259,14 +259,14 @@ def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
         "meta": {"id": "x1"},
     }
     raw, out = write_jsonl(tmp_path / "dev.jsonl", [row]), tmp_path / "wice.jsonl"
-    done = run_here(capsys, "import-labels", "wice", raw, out, "--sentences", "1")
+    done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--sentences", "1")
     assert done.status == 0
     assert "1 sample to" in done.out
     assert ": 1 yes, 1 no, 0 undecided" in done.out
     assert "SHA-256 of the download: " in done.out
-    refused = run_here(capsys, "import-labels", "wice", raw, out)
+    refused = run_here(capsys, "trust", "import-labels", "wice", raw, out)
     assert (refused.status, "--force" in refused.err) == (2, True)
     wrong_sum = run_here(
-        capsys, "import-labels", "wice", raw, out, "--force", "--sha256", "0" * 64
+        capsys, "trust", "import-labels", "wice", raw, out, "--force", "--sha256", "0" * 64
     )
     assert (wrong_sum.status, "is the download complete" in wrong_sum.err) == (2, True)

@@ -92,10 +92,15 @@ def run(
         seed=seed,
         deterministic=deterministic,
         answers=answers,
-        on_answer=lambda done, of: output.tell(f"{done:,} of {of:,} answers"),
+        on_answer=_told,
     )
     _show(asyncio.run(found), png, as_json)
     raise typer.Exit(reading.status)
+
+
+def _told(done: int, of: int) -> None:
+    if done * 20 // of > (done - 1) * 20 // of:  # some twenty lines, however many answers
+        output.tell(f"{done:,} of {of:,} answers")
 
 
 def _function(name: str) -> Answer:

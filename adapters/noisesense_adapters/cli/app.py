@@ -18,17 +18,15 @@ import typer.core
 
 import noisesense
 from noisesense.verdicts.schema import SchemaName, json_schema
-from noisesense_adapters.cli import ablation, batch, output, store
+from noisesense_adapters.cli import ablation, batch, output, store, trust
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo
-from noisesense_adapters.cli.labels import export_labels, import_labels
 from noisesense_adapters.cli.offenders import offenders
 from noisesense_adapters.cli.options import ForceOption
 from noisesense_adapters.cli.score import score
 from noisesense_adapters.cli.sensitivity import sensitivity
 from noisesense_adapters.cli.stability import stability
 from noisesense_adapters.cli.terminal import visible
-from noisesense_adapters.cli.trust import trust
 from noisesense_adapters.promptfoo.init import write_example
 
 
@@ -133,16 +131,18 @@ for command in (
     score,
     compare,
     offenders,
-    export_labels,
     sensitivity,
     stability,
-    trust,
-    import_labels,
 ):
     app.command()(command)
 
-# Typer's frames keep the line ends of a docstring, which are not those of the reader's window.
-for group in (app, store.app, batch.app, ablation.app):
+
+def _help(command: object) -> str:
+    """Typer's frames keep the line ends of a docstring, which are not those of the window."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(command) or "")
+
+
+app.add_typer(trust.app, name="trust", help=_help(trust.trust))
+for group in (app, store.app, batch.app, ablation.app, trust.app):
     for registered in group.registered_commands:
-        text = inspect.getdoc(registered.callback) or ""
-        registered.help = re.sub(r"(?<!\n)\n(?!\n)", " ", text)
+        registered.help = _help(registered.callback)

@@ -1,4 +1,4 @@
-"""``noisesense export-labels`` and ``noisesense import-labels``: what people say of claims."""
+"""``noisesense trust export-labels`` and ``import-labels``: what people say of claims."""
 
 from __future__ import annotations
 

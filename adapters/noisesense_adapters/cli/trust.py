@@ -1,8 +1,9 @@
-"""``noisesense trust``: a judge beside people's labels."""
+"""``noisesense trust``: a judge beside people's labels, and the sheets that hold them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from noisesense import Calibration, Interval, Result, Trust, trust_results
 from noisesense import trust as measure
 from noisesense.errors import InputError
+from noisesense.judging.protocol import EntailmentJudge
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.labels_cells import CellKind
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
+from noisesense_adapters.cli.labels import export_labels, import_labels
 from noisesense_adapters.cli.output import extent, one_line, span
 from noisesense_adapters.datasets.results import choices, results_of
 from noisesense_adapters.datasets.sheets import is_label_sheet, read_labels
@@ -30,16 +33,29 @@ _CELLS: dict[CellKind, str] = {
 }
 
 
+_OF_MODELS: dict[str, Any] = {
+    **dict.fromkeys(("base_url", "api_key_env", "temperature", "max_tokens", "timeout", "check")),
+    "votes": 1,
+}
+
+app = typer.Typer()
+app.command()(export_labels)
+app.command()(import_labels)
+
+
+@app.callback(invoke_without_command=True)
+@options.grouped
 def trust(
+    ctx: typer.Context,
+    *,
     on: Annotated[
-        Path,
+        Path | None,
         typer.Option(
-            "--on",
             metavar="LABELS",
             help="What people say: a sheet of export-labels, a recording, results, or what "
-            "import-labels wrote.",
+            "import-labels wrote.  [required]",
         ),
-    ],
+    ] = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -55,18 +71,7 @@ def trust(
             help="A judge to ask about LABELS. Repeatable: side by side.",
         ),
     ] = None,
-    base_url: options.BaseUrlOption = None,
-    api_key_env: options.KeyNameOption = None,
-    store: Annotated[
-        Path | None,
-        options.judge_panel(
-            metavar="FILE", help="Store every call in this file, so that none is paid for twice."
-        ),
-    ] = None,
-    concurrency: options.ConcurrencyOption = 16,
-    votes: options.VotesOption = 1,
-    temperature: options.TemperatureOption = None,
-    check: options.CheckOption = None,
+    asking: options.Asking,
     threshold: options.ThresholdOption = None,
     device: options.DeviceOption = None,
     batch_size: options.BatchSizeOption = None,
@@ -90,6 +95,11 @@ def trust(
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
     read; 130 interrupted (with --store, the same command continues).
     """
+    if ctx.invoked_subcommand is not None:
+        return
+    if on is None:
+        hint = '"noisesense trust export-labels RESULTS SHEET" writes a sheet to fill in'
+        raise InputError("--on LABELS", "none", where="trust", hint=hint)
     if results is None and not judge:
         raise InputError("--for RESULTS or --judge PROVIDER:MODEL", "neither", where="trust")
     if report is not None and results is None:
@@ -99,8 +109,6 @@ def trust(
         "ragas" if results is None else options.definition_in(results)
     )
     local: dict[str, Any] = {"device": device, "batch_size": batch_size}
-    remote: dict[str, Any] = {"base_url": base_url, "api_key_env": api_key_env, "votes": votes}
-    remote |= {"temperature": temperature, "check": check}
     given = ", ".join(name for name, value in local.items() if value is not None)
     if given and not any(model.startswith("local:") for model in judge or ()):
         raise InputError("--judge local:MODEL as well", f"only {given}", where="trust")
@@ -119,10 +127,11 @@ def trust(
         if not labeled:
             raise InputError("labeled claims", "none", where=str(on))
         for model in judge:
-            options_of = local if model.startswith("local:") else remote
-            arguments = {"threshold": threshold, "concurrency": concurrency, "store": store}
-            arguments |= options_of
-            trusts.append(_asked(model, labeled, arguments, confidence))
+            # Of several judges, each takes the settings of its kind.
+            is_local = model.startswith("local:")
+            its = replace(asking, **_OF_MODELS) if is_local else asking
+            made: Any = its.judge(model, threshold=threshold, **(local if is_local else {}))
+            trusts.append(_asked(model, made, labeled, asking.concurrency, confidence))
     if as_json:
         output.show_json(
             {
@@ -149,19 +158,12 @@ def trust(
 
 
 def _asked(
-    model: str, labeled: list[Result], arguments: dict[str, Any], confidence: float
+    model: str, judge: EntailmentJudge, labeled: list[Result], concurrency: int, confidence: float
 ) -> Trust:
-    # Here, since judging loads SQLite.
-    from noisesense_adapters.datasets.labels import judge_labels
-    from noisesense_adapters.datasets.model import model_judge
+    from noisesense_adapters.datasets.labels import judge_labels  # here, since it loads SQLite
 
     with _Progress(model, len(labeled)) as progress:
-        judged = judge_labels(
-            labeled,
-            model_judge(model, **arguments),
-            concurrency=arguments["concurrency"],
-            on_done=progress.add,
-        )
+        judged = judge_labels(labeled, judge, concurrency=concurrency, on_done=progress.add)
     return measure(
         model,
         judged.samples,
