@@ -11,11 +11,7 @@ import pytest
 
 from noisesense import InputError, JudgeError, Result, Sample, Verdicts, score
 from noisesense.ablation import Ablation, ablate, ablation, plan
-from support.ablation_world import Mind, run_of, verdicts
-
-
-def repeating(_: str, contexts: list[str]) -> str:
-    return ". ".join(contexts) or "nothing is known"
+from support.ablation_world import Mind, repeating, run_of, verdicts
 
 
 def measured(
@@ -120,6 +116,14 @@ def test_a_deterministic_system_is_not_asked_again() -> None:
     assert len(asked) == 3
     assert found.again is not None
     assert found.again.value == 1.0
+
+
+def test_what_nobody_left_open_is_a_number() -> None:
+    """Two of three claims are 2/3, of which 1 - 1/3 differs in the last bit."""
+    found = measured(run_of([2] * 3), repeating, variants=("plus-2",))
+    assert found.noise[""].value == 2 / 3
+    assert found.sentences[-1].startswith("Each 2 distractors more add 0.")
+    assert " to " not in found.sentences[-1].partition("(")[0].removesuffix("to noise ")
 
 
 def test_open_verdicts_widen() -> None:

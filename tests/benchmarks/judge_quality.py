@@ -16,7 +16,8 @@ refuses them; with ``--threshold`` a "yes" is that probability of it. ``ragas`` 
 of ragas' own metric on the same statements; the others are candidates (`judge_forms.py`).
 ``--auto`` shows what ``check="auto"`` finds, ``--claims`` measures decomposition, ``--samples``
 what whole samples cost, ours beside ragas' metric, ``--labels`` asks about what `noisesense
-trust import-labels` wrote. Temperature 0. ``--cache`` keeps every reply: a second run asks nothing.
+trust import-labels` wrote. Temperature 0. ``--cache`` keeps every reply: a second run asks
+nothing.
 """
 
 from __future__ import annotations

@@ -71,7 +71,13 @@ def test_a_plan_is_answered_and_reported(
     said = " ".join(done.out.split())
     assert "8 were said again with the same chunks and 0 without the chunks" in said
     assert server.log.calls == 8  # `again` said the very same
-    done = run_here(capsys, "ablation", "report", results, answered, *judge, "--json")
+    page = results.with_name("report.html")
+    for _ in range(2):  # the second time, over the first
+        done = run_here(
+            capsys, "ablation", "report", results, answered, *judge, "--json", "--report", page
+        )
+        assert (done.status, done.err) == (0, f"wrote {page}\n")
+        assert "8 were said again with the same chunks" in page.read_text("utf-8")
     assert json.loads(done.out)["effect"]["low"] == 1.0
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from noisesense import Result, compare
+from noisesense.ablation import ablation, plan
 from noisesense_adapters.report import write_report
+from support.ablation_world import Mind, run_of
 from support.browser import opened
 from support.npm import installed, npm_cache
 from support.readable_run import readable_run
@@ -36,13 +38,17 @@ def axe(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A later run, with failures and open verdicts, beside an earlier one."""
+    """A later run, with failures and open verdicts, beside an earlier one, and an ablation."""
     before, after = (
         [*readable_run(60, open_cells=cells), Result("lost", error="JudgeError: no reply")]
         for cells in (0.1, 0.2)
     )
     path = tmp_path_factory.mktemp("compared") / "changes.html"
-    return write_report(after, path, baseline=compare(before, after))
+    rows = plan(run_of([1] * 6))
+    for row in rows:
+        row["response"] = "right 1. wrong 1 0"
+    found = ablation(run_of([1] * 6), rows, Mind())
+    return write_report(after, path, baseline=compare(before, after), ablation=found)
 
 
 def as_it_opens(page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -17,9 +18,11 @@ from noisesense import (
     score,
     write_results,
 )
+from noisesense.ablation import ablate
 from noisesense.fixtures import ragchecker_examples
 from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.report import write_png, write_report
+from support.ablation_world import Mind, repeating, run_of
 from support.hostile_run import hostile_run
 from support.readable_run import readable_run
 from support.report_page import block, packed_lines
@@ -33,6 +36,19 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     assert pages[0].read_bytes() == pages[1].read_bytes()
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
     assert pictures[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_ablation_is_in_the_page(tmp_path: Path) -> None:
+    results = run_of([1] * 10)
+    found = asyncio.run(ablate(results, repeating, Mind()))
+    page = write_report(results, tmp_path / "a.html", ablation=found).read_text(encoding="utf-8")
+    for sentence in found.sentences:
+        assert f'<p dir="auto">{sentence}</p>' in page
+    assert "Mean noise by the number of distractors: with 0 0.50, with 2 0.75." in page
+    assert '<tr><th scope="row">plus-2</th><td class="n">10</td><td class="n">0.750</td>' in page
+    row = '<tr><th scope="row" dir="auto">bad-0</th><td class="n">1</td><td class="n">1</td></tr>'
+    assert row in page
+    assert "Did the chunks do it?" not in write_report(results, tmp_path / "b.html").read_text()
 
 
 def test_a_users_matplotlib_settings_change_nothing(tmp_path: Path) -> None:

@@ -65,6 +65,11 @@ class Mind:
         return Entailment(cells, Usage(calls=1), 0)
 
 
+def repeating(_: str, contexts: list[str]) -> str:
+    """A system that repeats whatever chunk it is given."""
+    return ". ".join(contexts) or "nothing is known"
+
+
 def run_of(wrong: Sequence[int]) -> list[Result]:
     """Samples of one right chunk and one with so many wrong claims; the answer repeats both."""
     results: list[Result] = []

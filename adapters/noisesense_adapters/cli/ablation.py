@@ -17,6 +17,7 @@ from noisesense.errors import InputError, located
 from noisesense.jsonl import numbered_lines, parse_line, to_json, write_whole
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.options import Asking, Reading, ResultsPath
+from noisesense_adapters.datasets.results import results_of
 
 _TOP = 10
 _ALL = ",".join(VARIANTS)
@@ -25,6 +26,10 @@ _Seed = Annotated[int, Option(min=0, help="Of the distractors and their places."
 _Judge = Annotated[str, options.judge_panel(metavar="PROVIDER:MODEL", help="Judges the answers.")]
 _Kept = Annotated[Path | None, Option(metavar="FILE", help="Keep answers, and go on from them.")]
 _Same = Annotated[bool, Option(help="The same chunks always give the same response.")]
+_Report = Annotated[
+    Path | None,
+    Option("--report", metavar="FILE", help="Write a report of the results with this: .html."),
+]
 _PNG = Annotated[Path | None, Option(metavar="FILE", help="Plot noise by distractors: .png.")]
 
 app = typer.Typer(help="Did the chunk do it? Ask your own system again.", no_args_is_help=True)
@@ -52,15 +57,18 @@ def report(
     answered: Annotated[Path, Argument(metavar="ANSWERED", help="The rows, answered.")],
     judge: _Judge,
     asking: Asking,
+    page: _Report = None,
     png: _PNG = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Judge the answers and say what the chunks did."""
+    options.check_pictures(page, png, results)
     reading, rows = Reading(), list[Any]()
     for number, text in numbered_lines(answered):
         with located(f"{answered}, line {number}"):
             rows.append(parse_line(text))
-    _show(ablation(reading.results(results), rows, asking.judge(judge)), png, as_json)
+    found = ablation(reading.results(results), rows, asking.judge(judge))
+    _show(found, results, page, png, as_json)
     raise typer.Exit(reading.status)
 
 
@@ -75,6 +83,7 @@ def run(
     seed: _Seed = 0,
     answers: _Kept = None,
     deterministic: _Same = False,
+    page: _Report = None,
     png: _PNG = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -83,6 +92,7 @@ def run(
     Your system is a function of the question and a list of texts, or an async one, that returns
     the response. It is looked for from the working directory.
     """
+    options.check_pictures(page, png, results)
     reading = Reading()
     found = ablate(
         reading.results(results),
@@ -94,7 +104,7 @@ def run(
         answers=answers,
         on_answer=_told,
     )
-    _show(asyncio.run(found), png, as_json)
+    _show(asyncio.run(found), results, page, png, as_json)
     raise typer.Exit(reading.status)
 
 
@@ -114,9 +124,16 @@ def _function(name: str) -> Answer:
     return cast("Answer", found)
 
 
-def _show(found: Ablation, png: Path | None, as_json: bool) -> None:
+def _show(
+    found: Ablation, results: Path, page: Path | None, png: Path | None, as_json: bool
+) -> None:
     if png is not None:
         import_module("noisesense_adapters.report.growth").write_growth(found, png)
+    if page is not None:
+        write_report = import_module("noisesense_adapters.report").write_report
+        title = f"Noise sensitivity: {results.name}"
+        write_report(results_of(results), page, title=title, ablation=found)
+        output.tell(f"wrote {page}")
     if as_json:
         output.show_json(found.to_dict())
         return

@@ -13,12 +13,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from noisesense import Comparison, Result, Tally, __version__, compare, offenders, read_results
+from noisesense.ablation import Ablation
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.records import extent
 from noisesense.stats.summary import headline
 from noisesense.utf8 import encodable
 from noisesense_adapters.report import words
+from noisesense_adapters.report.growth import growth_svg
 from noisesense_adapters.report.plots import plots
 from noisesense_adapters.report.samples import Samples
 from noisesense_adapters.toolbox.judges import untested
@@ -64,6 +66,7 @@ def write_report(
     confidence: float = 0.95,
     baseline: Results | Comparison | None = None,
     trust: Sequence[str] = (),
+    ablation: Ablation | None = None,
 ) -> Path:
     """Write the report: one HTML file with everything in it, which needs no network.
 
@@ -82,6 +85,7 @@ def write_report(
             says what is worse since. With a run, the results must be a file or a list: they are
             read twice.
         trust: what `Trust.sentence` says of the judge, or of several.
+        ablation: what the chunks did, see `noisesense.ablation`.
 
     Returns:
         The path.
@@ -122,6 +126,8 @@ def write_report(
         source=source_name(results),
         earlier=earlier,
         trust=trust,
+        ablation=ablation,
+        growth=growth_svg(ablation) if ablation else None,
         version=__version__,
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],

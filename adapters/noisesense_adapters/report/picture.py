@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from noisesense import Partition, Summary, summarize
-from noisesense.errors import InputError
 from noisesense.jsonl import as_path
 from noisesense.scoring.records import extent
 from noisesense_adapters.report import plots
@@ -52,13 +51,7 @@ def write_png(
     title = title or (f"Noise sensitivity: {name}" if name else None)
     summary = summarize(opened(results), confidence=confidence)
     with plots.drawing():
-        figure = _figure(summary, title)
-        try:
-            figure.savefig(target, format="png", dpi=dpi, metadata={"Software": "NoiseSense"})
-        except OSError as error:
-            got = error.strerror or type(error).__name__
-            raise InputError("a file that can be written", got, where=str(target)) from error
-    return target
+        return plots.save_png(_figure(summary, title), target, dpi)
 
 
 def _figure(summary: Summary, title: str | None) -> Figure:

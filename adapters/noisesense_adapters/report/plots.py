@@ -7,6 +7,7 @@ import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -18,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from noisesense import ModeSummary, Partition, Summary
+from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense_adapters.report import words
 from noisesense_adapters.report.words import left_out
@@ -63,6 +65,16 @@ PAPER = Colors(
     hallucination="#475569",
     undetermined="#6e7781",
 )
+
+
+def save_png(figure: Figure, path: Path, dpi: int = 200) -> Path:
+    """Raises `InputError` if the picture cannot be written."""
+    try:
+        figure.savefig(path, format="png", dpi=dpi, metadata={"Software": "NoiseSense"})
+    except OSError as error:
+        got = error.strerror or type(error).__name__
+        raise InputError("a file that can be written", got, where=str(path)) from error
+    return path
 
 
 @contextmanager
@@ -125,7 +137,7 @@ def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
     ax.set_xlabel("noise sensitivity", color=colors.faint)
     ax.set_ylabel("samples", color=colors.faint)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
-    _quiet(ax, colors, grid="y")
+    quiet(ax, colors, grid="y")
     return [round(float(count)) for count in cbook.flatten([list(counts)])]
 
 
@@ -168,7 +180,7 @@ def box_plot(ax: Axes, modes: list[ModeSummary], colors: Colors) -> None:
     ax.set_xlim(-0.02, 1.02)
     ax.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
     ax.set_xlabel("noise sensitivity", color=colors.faint)
-    _quiet(ax, colors, grid="x")
+    quiet(ax, colors, grid="x")
 
 
 def partition_bar(ax: Axes, partition: Partition, colors: Colors, *, percent: bool = True) -> None:
@@ -206,7 +218,7 @@ def partition_bar(ax: Axes, partition: Partition, colors: Colors, *, percent: bo
     ax.set_axis_off()
 
 
-def _quiet(ax: Axes, colors: Colors, *, grid: Any) -> None:
+def quiet(ax: Axes, colors: Colors, *, grid: Any) -> None:
     ax.set_facecolor("none")
     ax.set_axisbelow(True)
     ax.grid(axis=grid, color=colors.line, linewidth=0.8)
@@ -265,7 +277,7 @@ def _clean(node: ElementTree.Element, prefix: str) -> None:
 
 
 # In inches of 72 points: drawn for a phone's width, where text must stay readable.
-_WIDTH = 5.6
+WIDTH = 5.6
 
 
 @dataclass(frozen=True)
@@ -299,20 +311,20 @@ def plots(summary: Summary) -> Plots:
 
 
 def _histogram(mode: ModeSummary) -> Histogram:
-    figure = Figure(figsize=(_WIDTH, 3.2), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 3.2), layout="constrained")
     counts = histogram(figure.subplots(), mode, VARIABLES)
     svg = inline_svg(figure, f"histogram-{mode.mode}", words.histogram_words(mode, counts))
     return Histogram(mode, svg, counts)
 
 
 def _boxes(modes: list[ModeSummary]) -> Markup:
-    figure = Figure(figsize=(_WIDTH, 0.75 + 0.75 * len(modes)), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 0.75 + 0.75 * len(modes)), layout="constrained")
     box_plot(figure.subplots(), modes, VARIABLES)
     return inline_svg(figure, "boxes", words.box_words(modes))
 
 
 def _partition(summary: Summary) -> Markup:
-    figure = Figure(figsize=(_WIDTH, 0.62))
+    figure = Figure(figsize=(WIDTH, 0.62))
     partition_bar(figure.add_axes((0, 0, 1, 1)), summary.partition, VARIABLES, percent=False)
     parts = (
         f"{words.KINDS[kind].name} {count}"

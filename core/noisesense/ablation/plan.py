@@ -70,7 +70,8 @@ def noise_of(scored: Score) -> list[Range]:
     noisy = [claim.from_a_chunk for claim in scored.claims]
     if not noisy:
         return []
-    return [Range(noisy.count(True) / len(noisy), 1 - noisy.count(False) / len(noisy))]
+    highest = len(noisy) - noisy.count(False)
+    return [Range(noisy.count(True) / len(noisy), highest / len(noisy))]
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
