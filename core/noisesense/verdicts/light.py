@@ -163,19 +163,17 @@ def _beside(verdicts: LightVerdicts, contexts: tuple[LightChunk, ...] | None) ->
 def _ordered(verdicts: LightVerdicts) -> int:
     """Puts positions in order; the last that is named, -1 if none is."""
     last = -1
-    for claims in (verdicts.response_claims, verdicts.reference_claims):
-        for claim in claims:
-            yes, maybe = claim.entailed_by, claim.undetermined
-            if len(yes) > 1:
-                claim.entailed_by = yes = tuple(sorted(yes))
-            if len(maybe) > 1:
-                claim.undetermined = maybe = tuple(sorted(maybe))
-            if len(yes) + len(maybe) > 1:
-                _check(len({*yes, *maybe}) == len(yes) + len(maybe))
-            if yes and yes[-1] > last:
-                last = yes[-1]
-            if maybe and maybe[-1] > last:
-                last = maybe[-1]
+    for claim in (*verdicts.response_claims, *verdicts.reference_claims):
+        yes, maybe = claim.entailed_by, claim.undetermined
+        named = yes + maybe if maybe else yes
+        if not named:
+            continue
+        if len(named) > 1:
+            _check(len({*named}) == len(named))
+            claim.entailed_by = tuple(sorted(yes))
+            if maybe:
+                claim.undetermined = tuple(sorted(maybe))
+        last = max(last, *named)
     return last
 
 
