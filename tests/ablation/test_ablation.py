@@ -11,6 +11,7 @@ import pytest
 
 from noisesense import InputError, JudgeError, Result, Sample, Verdicts, score
 from noisesense.ablation import Ablation, ablate, ablation, plan
+from noisesense.judging.protocol import Entailment
 from support.ablation_world import Mind, repeating, run_of, verdicts
 
 
@@ -149,6 +150,7 @@ def test_open_verdicts_widen() -> None:
     assert found.effect.interval is not None
     assert found.effect.interval.low < 0.8
     assert "9 to 10 were said again" in found.sentences[0]
+    assert ": between 80% and 100% (" in found.sentences[0]
 
 
 def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_error() -> None:
@@ -158,6 +160,21 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
         row["response"] = "another answer"
     with pytest.raises(JudgeError, match="no key"):
         ablation(results, rows, Mind(broken=True))
+
+    class Once(Mind):
+        async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
+            if not self.checked:
+                self._broken = True
+            try:
+                return await super().entailment(texts, claims)
+            finally:
+                self._broken = False
+
+    found = ablation(results, rows, Once())
+    assert found.without is not None
+    assert found.without[:2] == (0.0, pytest.approx(1 / 3))
+    reason = "answers that could not be judged: they count as open (the first: no key)"
+    assert found.left_out == {reason: 1}
 
 
 def test_the_plan() -> None:

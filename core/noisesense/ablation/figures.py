@@ -169,6 +169,11 @@ def _span(estimate: Estimate, form: str) -> str:
     return extent(found[:2], form) if found else "too few samples for an interval"
 
 
+def _between(ends: Estimate, form: str) -> str:
+    text = extent(ends[:2], form)
+    return text if ends.value is not None else f"between {text.replace(' to ', ' and ')}"
+
+
 def _number(share: Estimate) -> str:
     return extent((share.low * share.size, share.high * share.size), ".0f")
 
@@ -181,7 +186,7 @@ def _sentences(found: Ablation) -> Iterator[str]:
     elif again and without and effect:
         yield (
             f"Of {effect.size} {of}, {_number(again)} were said again with the same chunks and "
-            f"{_number(without)} without the chunks they came from: {extent(effect[:2], '.0%')} "
+            f"{_number(without)} without the chunks they came from: {_between(effect, '.0%')} "
             f"({_span(effect, '.0%')}) of them go when the chunk goes."
         )
     elif said := without or again:
@@ -194,7 +199,7 @@ def _sentences(found: Ablation) -> Iterator[str]:
         yield f"Of {said.size} {of}, {_number(said)} were said again {how}"
     if found.perfect_reranker:
         *noise, change = found.perfect_reranker
-        before, after = (extent(each[:2], ".2f") for each in noise)
+        before, after = (_between(each, ".2f") for each in noise)
         way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
         yield (
             f"With relevant chunks alone, noise sensitivity {way} from {before} to {after} "
@@ -202,7 +207,7 @@ def _sentences(found: Ablation) -> Iterator[str]:
         )
     if found.growth:
         yield (
-            f"Each {found.step} distractors more add {extent(found.growth[:2], '.2f')} "
+            f"Each {found.step} distractors more add {_between(found.growth, '.2f')} "
             f"({_span(found.growth, '.2f')}) to noise sensitivity."
         )
     yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())

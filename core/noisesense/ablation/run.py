@@ -65,7 +65,9 @@ async def _ablation(results: Iterable[Result], answered: Iterable[Any], judge: J
     if failed and len(failed) == len(work):
         raise failed[0]
     left_out["rows without an answer"] = len(rows) - len(work)
-    left_out["answers that could not be judged: they count as open"] = len(failed)
+    if failed:
+        reason = f"answers that could not be judged: they count as open (the first: {failed[0]})"
+        left_out[reason] = len(failed)
     left_out["answers without claims"] = sum(not case.found[row.variant] for case, row in work)
     return figures_of(list(cases.values()), +left_out)
 
