@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -158,3 +160,22 @@ def test_which_endpoint_is_local(
     from noisesense_adapters.datasets import model
 
     assert model._is_local(url) is local
+
+
+def test_a_local_server_that_answers_one_call_after_the_other_has_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("openai", reason="not installed")
+    import noisesense_adapters.openai
+    from noisesense_adapters.datasets.model import structured_llm
+
+    def asked(_: str, **settings: Any) -> Any:
+        return SimpleNamespace(generate=settings.get("timeout"))
+
+    monkeypatch.setattr(noisesense_adapters.openai, "OpenAILLM", asked)
+    local = "http://127.0.0.1:11434/v1"
+    found = [
+        getattr(structured_llm("openai:m", base_url=url, timeout=timeout), "generate", None)
+        for url, timeout in ((local, None), (local, 5.0), ("https://example.com/v1", None))
+    ]
+    assert found == [600.0, 5.0, None]

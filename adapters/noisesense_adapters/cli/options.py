@@ -196,7 +196,9 @@ class Asking:
     timeout: Annotated[
         float | None,
         judge_panel(
-            min=0.001, metavar="SECONDS", help="For a whole request.  [default: the client's own]"
+            min=0.001,
+            metavar="SECONDS",
+            help="For a whole request.  [default: the client's own; 600 of a local server]",
         ),
     ] = None
 

@@ -56,7 +56,8 @@ def model_judge(
             provider's own variable. An endpoint on this machine or its network needs none.
         temperature: by default the model's own.
         max_tokens: of a reply, at most; by default the model's own.
-        timeout: seconds that a request may take.
+        timeout: seconds that a request may take; by default the client's own, and 600 of an
+            endpoint on this machine or its network, which may answer one call after the other.
         check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
@@ -173,8 +174,10 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
 def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     with needs_extra("openai"):
         from noisesense_adapters.openai import OpenAILLM
-    if _is_local(settings.get("base_url", "")) and not os.environ.get("OPENAI_API_KEY"):
-        settings.setdefault("api_key", "none")  # the client wants one, the server does not
+    if _is_local(settings.get("base_url", "")):
+        settings.setdefault("timeout", 600.0)  # it may answer one call after the other
+        if not os.environ.get("OPENAI_API_KEY"):
+            settings.setdefault("api_key", "none")  # the client wants one, the server does not
     # OpenAI's newer models know only the longer name, other servers often only the shorter.
     limit = "max_tokens" if "base_url" in settings else "max_completion_tokens"
     names = {"temperature": "temperature", "max_tokens": limit}

@@ -186,7 +186,8 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
         return JudgeError(f"{message}. Hint: {hint}" if hint else message)
     names = [type(link).__name__ for link in links]
     if any("Timeout" in name for name in names):
-        return JudgeError(f"{model} gave no reply in time ({names[0]})")
+        hint = "allow more time (timeout), or make fewer calls at once"
+        return JudgeError(f"{model} gave no reply in time ({names[0]}). Hint: {hint}")
     if any("Connect" in name for name in names):
         hint = "is it running, and is its address right?"
         return JudgeError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
