@@ -198,7 +198,8 @@ class Asking:
         judge_panel(
             min=0.001,
             metavar="SECONDS",
-            help="For a whole request.  [default: the client's own; 600 of a local server]",
+            help="Without a byte after which a request is given up.  "
+            "[default: the client's own; 600 for a local server]",
         ),
     ] = None
 

@@ -56,8 +56,9 @@ def model_judge(
             provider's own variable. An endpoint on this machine or its network needs none.
         temperature: by default the model's own.
         max_tokens: of a reply, at most; by default the model's own.
-        timeout: seconds that a request may take; by default the client's own, and 600 of an
-            endpoint on this machine or its network, which may answer one call after the other.
+        timeout: seconds without a byte after which a request is given up; by default the client's
+            own, and 600 for an endpoint on this machine or its network, which may answer one call
+            after the other.
         check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
