@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -14,6 +12,7 @@ from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_dataset
+from noisesense_adapters.toolbox.identity import is_local, patience
 from support.command_here import run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
@@ -157,25 +156,5 @@ def test_a_local_endpoint_needs_no_key(tmp_path: Path, monkeypatch: pytest.Monke
 def test_which_endpoint_is_local(
     url: str, local: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from noisesense_adapters.datasets import model
-
-    assert model._is_local(url) is local
-
-
-def test_a_local_server_that_answers_one_call_after_the_other_has_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pytest.importorskip("openai", reason="not installed")
-    import noisesense_adapters.openai
-    from noisesense_adapters.datasets.model import structured_llm
-
-    def asked(_: str, **settings: Any) -> Any:
-        return SimpleNamespace(generate=settings.get("timeout"))
-
-    monkeypatch.setattr(noisesense_adapters.openai, "OpenAILLM", asked)
-    local = "http://127.0.0.1:11434/v1"
-    found = [
-        getattr(structured_llm("openai:m", base_url=url, timeout=timeout), "generate", None)
-        for url, timeout in ((local, None), (local, 5.0), ("https://example.com/v1", None))
-    ]
-    assert found == [600.0, 5.0, None]
+    assert is_local(url) is local
+    assert patience(url) == (600 if local else 60)

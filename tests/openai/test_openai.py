@@ -156,6 +156,31 @@ def test_no_name_is_refused(model: Any, got: str) -> None:
         OpenAILLM(model)
 
 
+@pytest.mark.parametrize(
+    ("given", "environment", "seconds"),
+    [
+        ({}, "", 60),
+        ({"base_url": "http://127.0.0.1:11434/v1"}, "", 600),
+        ({}, "http://192.168.0.7/v1", 600),
+        ({"base_url": "http://127.0.0.1:11434/v1", "timeout": 5}, "", 5),
+    ],
+)
+def test_a_server_of_ones_own_has_more_time(
+    given: dict[str, Any], environment: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float] = []
+
+    def made(**settings: Any) -> None:
+        seen.append(settings["timeout"])
+        raise openai.OpenAIError
+
+    monkeypatch.setenv("OPENAI_BASE_URL", environment)
+    monkeypatch.setattr(openai, "AsyncOpenAI", made)
+    with pytest.raises(JudgeError):
+        _ask(OpenAILLM("m", api_key="k-1", **given))
+    assert seen == [seconds]
+
+
 def test_it_is_shown_by_its_name() -> None:
     llm = OpenAILLM("m", base_url="http://user:secret@127.0.0.1:9/v1", api_key="k-1")
     assert repr(llm) == "OpenAILLM('m at 127.0.0.1:9/v1')"

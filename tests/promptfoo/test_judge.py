@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from noisesense.fixtures import reference_examples
+from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.promptfoo import get_assert
 from support.mind import Mind
 from support.misbehavior import INVALID_JSON, always
@@ -89,6 +90,24 @@ def test_every_setting_is_understood(server: ScriptedServer, judge: dict[str, An
     assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
     model = str(judge.get("model", "scripted")).removeprefix("openai:").removeprefix("chat:")
     assert {ask.model for ask in server.log.requests} == {model}
+
+
+@pytest.mark.parametrize(("given", "seconds"), [({}, 600.0), ({"timeout": 7}, 7.0)])
+def test_a_server_of_ones_own_has_more_time(
+    server: ScriptedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, Any],
+    seconds: float,
+) -> None:
+    seen: list[float] = []
+
+    def made(*, timeout: float, **settings: Any) -> ChatClient:
+        seen.append(timeout)
+        return ChatClient(timeout=timeout, **settings)
+
+    monkeypatch.setattr("noisesense_adapters.promptfoo.llm.ChatClient", made)
+    assert assess(_judge(server, **given))["score"] == 0.5
+    assert seen == [seconds]
 
 
 @pytest.mark.parametrize("judge", ["openai:chat:scripted", "scripted"])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -15,6 +13,7 @@ from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSe
 from noisesense.judging.calls import identity_of, model_name
 from noisesense.judging.protocol import Usage, WordLLM
 from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.identity import is_local
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -56,9 +55,8 @@ def model_judge(
             provider's own variable. An endpoint on this machine or its network needs none.
         temperature: by default the model's own.
         max_tokens: of a reply, at most; by default the model's own.
-        timeout: seconds without a byte after which a request is given up; by default the client's
-            own, and 600 for an endpoint on this machine or its network, which may answer one call
-            after the other.
+        timeout: seconds without a byte after which a request is given up; of `OpenAILLM` 60, or
+            600 for an endpoint on this machine or its network.
         check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
@@ -175,25 +173,13 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
 def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     with needs_extra("openai"):
         from noisesense_adapters.openai import OpenAILLM
-    if _is_local(settings.get("base_url", "")):
-        settings.setdefault("timeout", 600.0)  # it may answer one call after the other
-        if not os.environ.get("OPENAI_API_KEY"):
-            settings.setdefault("api_key", "none")  # the client wants one, the server does not
+    if is_local(settings.get("base_url", "")) and not os.environ.get("OPENAI_API_KEY"):
+        settings.setdefault("api_key", "none")  # the client wants one, the server does not
     # OpenAI's newer models know only the longer name, other servers often only the shorter.
     limit = "max_tokens" if "base_url" in settings else "max_completion_tokens"
     names = {"temperature": "temperature", "max_tokens": limit}
     params = {name: settings.pop(given) for given, name in names.items() if given in settings}
     return OpenAILLM(model, params=params, **settings)
-
-
-def _is_local(url: str) -> bool:
-    """Is the endpoint on this machine or its own network (Ollama, vLLM, a container)?"""
-    host = ""
-    try:
-        host = urlsplit(url).hostname or ""
-        return ip_address(host).is_private
-    except ValueError:
-        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
 
 
 def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:

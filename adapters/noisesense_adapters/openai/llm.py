@@ -24,7 +24,7 @@ from noisesense.errors import InputError, JudgeError
 from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.openai.client import MOST_BYTES, TOO_LARGE, ChatClient
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.identity import check_address, endpoint, identity
+from noisesense_adapters.toolbox.identity import check_address, endpoint, identity, patience
 from noisesense_adapters.toolbox.running import in_thread
 
 if TYPE_CHECKING:
@@ -198,7 +198,11 @@ class _Way(NamedTuple):
         return self._replace(limit=len(_LIMITS) - 1) if limited else None
 
 
-_TIMEOUT, _MAX_RETRIES = 60.0, 2
+_MAX_RETRIES = 2
+
+
+def _usual_address() -> str:
+    return os.environ.get("OPENAI_BASE_URL") or ""
 
 
 class OpenAILLM:
@@ -215,8 +219,9 @@ class OpenAILLM:
             `ChatClient` needs no openai package.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
         api_key: default ``OPENAI_API_KEY``.
-        timeout: seconds without a byte after which a request is given up, default 60. The whole
-            of it ends with `LLMJudge`'s ``timeout``.
+        timeout: seconds without a byte after which a request is given up, default 60, or 600 for
+            an endpoint on this machine or its network, which may answer one call after the other.
+            The whole of it ends with `LLMJudge`'s ``timeout``.
         max_retries: further requests after a 408, 409, 429, 5xx, a timeout or a lost
             connection, default 2.
         params: sent with every request: ``{"temperature": 0}``, ``{"extra_body": …}``.
@@ -257,7 +262,7 @@ class OpenAILLM:
             client,
             base_url=base_url,
             api_key=api_key,
-            timeout=_TIMEOUT if timeout is None else timeout,
+            timeout=patience(base_url or _usual_address()) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
         self._way = _Way()
@@ -276,7 +281,7 @@ class OpenAILLM:
     @property
     def identity(self) -> str:
         """What the answers depend on beside the model's name: endpoint and ``params``; no key."""
-        address = self._address or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        address = self._address or _usual_address() or "https://api.openai.com/v1"
         return identity(
             model=self.model,
             endpoint=endpoint(address),

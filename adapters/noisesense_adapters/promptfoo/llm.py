@@ -18,11 +18,10 @@ from noisesense.verdicts.sample import Sample
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.documents import as_object
-from noisesense_adapters.toolbox.identity import check_address
+from noisesense_adapters.toolbox.identity import check_address, patience
 from noisesense_adapters.toolbox.judges import judge_over
 from noisesense_adapters.toolbox.running import run_blocking
 
-_OF_THE_CLIENT = {"timeout", "max_retries"}
 _OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 
 
@@ -35,7 +34,7 @@ class _Settings(Model):
     base_url: str | None = None
     api_key_env: Any = None  # never shown: a key may stand there
     temperature: float | None = Field(None, ge=0)
-    timeout: float = Field(60.0, ge=0)
+    timeout: float | None = Field(None, ge=0)
     max_retries: int = Field(2, ge=0)
     store: str | None = None
     check: Literal["list", "each", "auto"] | None = None
@@ -71,8 +70,9 @@ def judge(
             "no API key. Hint: export OPENAI_API_KEY or put it in .env, or name another variable"
             " as config.judge.apiKeyEnv; an endpoint without keys takes any text"
         )
-    client_options = settings.model_dump(include=_OF_THE_CLIENT)
-    client = ChatClient(api_key=key, base_url=address, **client_options)
+    timeout = patience(address) if settings.timeout is None else settings.timeout
+    retries = settings.max_retries
+    client = ChatClient(api_key=key, base_url=address, timeout=timeout, max_retries=retries)
     params = {} if settings.temperature is None else {"temperature": settings.temperature}
     bridge = partial(OpenAILLM, model, client=client, params=params)
     options = settings.model_dump(include=_OF_THE_JUDGE, exclude_none=True)

@@ -66,6 +66,23 @@ def check_address(address: str, where: str) -> None:
     )
 
 
+def is_local(address: str) -> bool:
+    """Is the endpoint on this machine or its own network (Ollama, vLLM, a container)?"""
+    from ipaddress import ip_address  # only where something is asked
+
+    host = ""
+    try:
+        host = urlsplit(address).hostname or ""
+        return ip_address(host).is_private
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+
+
+def patience(address: str) -> float:
+    """Seconds that a request may wait: a local server may answer one call after the other."""
+    return 600.0 if is_local(address) else 60.0
+
+
 def described(value: object, depth: int = 0) -> Any:
     """As JSON: options by name, models by class; secrets, clients and the like left out (None).
 
