@@ -248,7 +248,7 @@ def _put_odd_values(path: Path, data: bytes) -> None:
 
 
 _WORDS = [
-    *("score", "compare", "offenders", "agreement", "sensitivity", "schema", "store", "show"),
+    *("score", "compare", "offenders", "trust", "sensitivity", "schema", "store", "show"),
     *(
         "export",
         "prune",

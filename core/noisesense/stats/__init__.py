@@ -1,9 +1,9 @@
 """Figures over many samples. The public names are those of `noisesense`.
 
-- `summarize`, `Tally`: a run in figures, with intervals; `ragchecker_aggregates`.
+- `summarize`, `Tally`: a run in figures, with intervals.
 - `compare`: is version B worse than version A, or is that noise?
-- `trust`, `agreement`, `stability`, `sensitivity_band`, `prediction_powered`: how far to trust the
-  judge.
+- `trust`, `trust_results`, `calibrate`: a judge beside people's labels; `stability`, beside itself.
+- `sensitivity_band`: where a judge's errors would move the means.
 - `offenders`: which documents mislead.
 
 Pure functions over `noisesense.Result`; the standard library is all they need.
