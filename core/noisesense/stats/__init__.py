@@ -2,7 +2,8 @@
 
 - `summarize`, `Tally`: a run in figures, with intervals.
 - `compare`: is version B worse than version A, or is that noise?
-- `trust`, `trust_results`, `calibrate`: a judge beside people's labels; `stability`, beside itself.
+- `trust`, `trust_results`, `calibrate`: a judge beside people's labels.
+- `stability`: a judge beside itself.
 - `sensitivity_band`: where a judge's errors would move the means.
 - `offenders`: which documents mislead.
 
