@@ -115,6 +115,21 @@ def test_a_run_that_was_killed_goes_on(results: Path, server: ScriptedServer) ->
     assert server.log.calls == calls
 
 
+def test_an_interrupt_says_what_is_kept(
+    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (results.parent / "stopped.py").write_text("def answer(*_): raise KeyboardInterrupt\n")
+    arguments = ["ablation", "run", results, "--answer", "stopped:answer"]
+    arguments += ["--judge", "openai:m", "--base-url", server.base_url]
+    env = {"OPENAI_API_KEY": "k"}
+    for kept, said in (
+        ((), "nothing is kept without --answers"),
+        (("--answers", "kept.jsonl"), "the same command goes on from kept.jsonl"),
+    ):
+        done = run(*arguments, *kept, cwd=results.parent, env=env)
+        assert (done.returncode, done.stderr) == (130, f"interrupted: {said}\n")
+
+
 def test_a_system_that_cannot_be_imported_is_named(
     results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,7 +94,7 @@ def run(
     """
     options.check_pictures(page, png, results)
     reading = Reading()
-    found = ablate(
+    work = ablate(
         reading.results(results),
         _function(answer),
         asking.judge(judge),
@@ -104,7 +104,13 @@ def run(
         answers=answers,
         on_answer=_told,
     )
-    _show(asyncio.run(found), results, page, png, as_json)
+    try:
+        found = asyncio.run(work)
+    except KeyboardInterrupt:
+        kept = answers and f"the same command goes on from {answers}"
+        output.tell(f"interrupted: {kept or 'nothing is kept without --answers'}")
+        raise
+    _show(found, results, page, png, as_json)
     raise typer.Exit(reading.status)
 
 
