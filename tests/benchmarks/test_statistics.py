@@ -42,6 +42,6 @@ def test_flaky_gate_runs() -> None:
 def test_throughput_runs() -> None:
     done = _run("throughput.py", "--samples", "2000")
     assert done.stderr == ""
-    for way in ("noisesense score", "noisesense, line by line"):
+    for way in ("noisesense score", "noisesense, read_results"):
         assert re.search(rf"{way} +2,000( +[\d.,]+){{5}}", done.stdout)
     assert "the same means: True; ours the same to the last bit: True" in done.stdout

@@ -69,7 +69,7 @@ def jsonl_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def jsonl_row(path: Path, number: int, line: bytes) -> Raw:
     """What the line holds, or the error in its place."""
-    return Raw(f"{path.name}, line {number}", _value(line, first=number == 1))
+    return Raw(f"{path.name}, line {number}", json_value(line, first=number == 1))
 
 
 @contextmanager
@@ -95,7 +95,8 @@ def _too_large(what: str) -> InputError:
     return InputError(f"{what} of at most {LARGEST >> 20} MiB", "a larger one")
 
 
-def _value(line: bytes, *, first: bool) -> object:
+def json_value(line: bytes, *, first: bool) -> object:
+    """What the line holds, or the error in its place."""
     if len(line) > LARGEST:
         return _too_large("a line")
     with suppress(MsgspecError, ValueError, RecursionError):

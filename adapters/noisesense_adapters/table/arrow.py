@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 from noisesense import Tally
@@ -14,8 +13,7 @@ from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
 from noisesense.scoring.outcomes import Counts, Partition
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.tally import cells_of
-from noisesense_adapters.datasets.files import jsonl_row
-from noisesense_adapters.datasets.read import read_light_line, row_of
+from noisesense_adapters.datasets.read import light_row
 from noisesense_adapters.datasets.results import Choices, choices, result_of
 from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.extras import needs_extra
@@ -118,8 +116,7 @@ def _lines(table: Any, name: str) -> Iterator[Raw]:
     number = 0
     for batch in table.select([name]).to_batches(max_chunksize=_AT_ONCE):
         for text in batch.column(0).to_pylist():
-            line = (text or "").encode("utf-8", "surrogatepass")
-            yield Raw(f"row {number}", jsonl_row(Path("table"), number + 1, line).data)
+            yield Raw(f"row {number}", (text or "").encode("utf-8", "surrogatepass"))
             number += 1
 
 
@@ -135,7 +132,7 @@ def _structs(table: Any) -> Iterator[Raw]:
 
 def _scored(raw: Raw, chosen: Choices) -> dict[str, Any]:
     """A row's scores."""
-    found = result_of(row_of(raw, read_light_line, {}, verdicts=True), chosen)
+    found = result_of(light_row(*raw, first=raw.place == "row 0"), chosen)
     row: dict[str, Any] = {"id": found.id, "cluster": found.cluster, "error": found.error}
     if (scored := found.score) is None:
         return row

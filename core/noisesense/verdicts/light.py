@@ -7,7 +7,7 @@ decide whether it is wrong, and say so; a property test holds the two equal.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import Meta, MsgspecError, Struct, convert, json
 
@@ -72,6 +72,31 @@ class LightSample(Struct, forbid_unknown_fields=True, gc=False):
         return self.user_input, self.response, self.reference, texts
 
 
+class _Recorded(Struct, forbid_unknown_fields=True, gc=False):
+    """A line of a recording."""
+
+    sample: LightSample
+    verdicts: LightVerdicts
+
+
+class LightLine(Struct, forbid_unknown_fields=True, gc=False):
+    """A line of a recording, or of results without their figures."""
+
+    verdicts: LightVerdicts
+    sample: LightSample | None = None
+    id: str | None = None
+    cluster: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As of a result."""
+        return self.sample.key if self.id is None and self.sample else self.id or ""
+
+
+_RECORDED, _LINES = json.Decoder(_Recorded), json.Decoder(LightLine)
+L = TypeVar("L", _Recorded, LightLine)
+
+
 class _NotPlainError(Exception):
     """Not plainly valid: the models decide."""
 
@@ -98,27 +123,34 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
     for line in content.splitlines() if wanted else ():
         if not line.strip():
             continue
-        try:
-            data: dict[str, Any] = json.decode(line)
-        except _NOT_PLAIN:
+        recorded = _read(_RECORDED, line)
+        if recorded is None or recorded.sample.texts in seen:
             return None
-        pair = light_recorded(data) if type(data) is dict and len(data) == 2 else None
-        if pair is None or pair[0] is None or pair[0].texts in seen:
-            return None
-        seen.add(pair[0].texts)
-        if wanted and pair[0].texts == wanted.texts:
-            found = light_verdicts(data["verdicts"], sample["retrieved_contexts"])
+        seen.add(recorded.sample.texts)
+        if wanted and recorded.sample.texts == wanted.texts:
+            # Once more: labels of the recorded chunks are not the sample's.
+            found = light_verdicts(json.decode(line)["verdicts"], sample["retrieved_contexts"])
     return found
 
 
-def light_recorded(data: Mapping[str, Any]) -> tuple[LightSample | None, LightVerdicts] | None:
-    """The sample, if there is one, and the verdicts beside it, of a line; None: unsure."""
+def light_line(content: bytes | Mapping[str, Any]) -> LightLine | None:
+    """The line, its verdicts beside its sample; None: unsure."""
+    line = _read(_LINES, content)
+    nameless = line is None or (line.sample is None and line.id is None)
+    return None if nameless else line
+
+
+def _read(decoder: json.Decoder[L], content: bytes | Mapping[str, Any]) -> L | None:
     try:
-        sample = None if data.get("sample") is None else _sample(data["sample"])
-        verdicts = convert(data.get("verdicts"), LightVerdicts)
-        return sample, _beside(verdicts, None if sample is None else sample.retrieved_contexts)
+        if isinstance(content, bytes):
+            line = decoder.decode(content)
+        else:
+            line = convert(content, decoder.type)
+        contexts = None if line.sample is None else _settled(line.sample).retrieved_contexts
+        _beside(line.verdicts, contexts)
     except _NOT_PLAIN:
         return None
+    return line
 
 
 def light_sample(data: Any) -> LightSample | None:
@@ -130,7 +162,10 @@ def light_sample(data: Any) -> LightSample | None:
 
 
 def _sample(data: Any) -> LightSample:
-    sample = convert(data, LightSample)
+    return _settled(convert(data, LightSample))
+
+
+def _settled(sample: LightSample) -> LightSample:
     _check(sample.response.strip() and sample.reference.strip())
     sample.retrieved_contexts = _retrieved(sample.retrieved_contexts)
     return sample
