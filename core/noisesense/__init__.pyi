@@ -35,6 +35,7 @@ from noisesense.scoring.scoring import Undetermined as Undetermined
 from noisesense.scoring.scoring import score as score
 from noisesense.stats.compare import Comparison as Comparison
 from noisesense.stats.compare import compare as compare
+from noisesense.stats.interval import Estimate as Estimate
 from noisesense.stats.interval import Interval as Interval
 from noisesense.stats.labels import LabeledVerdicts as LabeledVerdicts
 from noisesense.stats.labels import Trust as Trust

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from noisesense.errors import InputError, RecordingError, describe
+from noisesense.errors import InputError, RecordingError, describe, located
 
 
 def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -> Path:
@@ -74,6 +74,13 @@ def parse_line(text: str) -> Any:
         raise InputError("one JSON object a line", got, hint=hint) from None
     except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits
         raise InputError("one JSON object a line", str(error)) from None
+
+
+def json_lines(path: Path) -> Iterator[Any]:
+    """What the lines of a file hold. Raises `RecordingError`, or `InputError` with the line."""
+    for number, text in numbered_lines(path):
+        with located(f"{path}, line {number}"):
+            yield parse_line(text)
 
 
 def to_json(data: Any) -> str:

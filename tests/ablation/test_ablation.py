@@ -23,7 +23,7 @@ def measured(
 
 def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
     found = measured(run_of([1] * 10), repeating)
-    assert (found.claims, found.samples) == (10, 10)
+    assert found.claims == 10
     assert found.effect is not None
     assert found.effect.value == 1.0
     assert found.effect.interval is not None
@@ -68,7 +68,7 @@ def test_without_the_control_no_effect_is_claimed() -> None:
     assert found.effect is None
     assert found.without is not None
     assert found.without.value == 0.0
-    assert "this is no effect" in found.sentences[0]
+    assert found.sentences[1].startswith("This is no effect")
     assert found.causes == ()
 
 
@@ -173,7 +173,7 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
     found = ablation(results, rows, Once())
     assert found.without is not None
     assert found.without[:2] == (0.0, pytest.approx(1 / 3))
-    reason = "answers that could not be judged: they count as open (the first: no key)"
+    reason = "answers not judged, which count as open (the first: no key)"
     assert found.left_out == {reason: 1}
 
 
@@ -234,8 +234,11 @@ def test_too_few_chunks_say_how_many_there_are() -> None:
     [
         ({"variant": "plus-0"}, "answer 1, variant: expected .* got 'plus-0'"),
         ({"id": "s9"}, "answer 1: expected an id of the results, got 's9'"),
-        ({"user_input": "?"}, r"s0, again: expected the question 'question 0', got '\?'"),
-        ({"retrieved_contexts": ["?"]}, "s0, again: expected the contexts of the plan"),
+        (
+            {"user_input": "?"},
+            r"s0, again: expected question and contexts .* got others, for '\?'",
+        ),
+        ({"retrieved_contexts": ["?"]}, "s0, again: expected question and contexts as in a plan"),
         ({"retrieved_contexts": "?"}, "answer 1"),
     ],
 )
@@ -303,9 +306,9 @@ def test_inside_a_running_loop() -> None:
     assert asyncio.run(main()).again is None
 
 
-def test_known_relevance_is_not_judged_again() -> None:
-    results, mind = run_of([1] * 4), Mind()
-    asyncio.run(ablate(results, repeating, mind, variants=("plus-2",)))
-    labels = [[chunk.relevant for chunk in sample.retrieved_contexts] for sample in mind.judged]
-    assert all(sorted(map(bool, each)) == [False, False, False, True] for each in labels)
-    assert all(None not in each for each in labels)
+def test_relevance_is_not_judged() -> None:
+    """The noise is the same whatever is relevant, so labels spare the judge the reference."""
+    mind = Mind()
+    asyncio.run(ablate(run_of([1] * 4), repeating, mind, variants=("plus-2",)))
+    labels = [chunk.relevant for sample in mind.judged for chunk in sample.retrieved_contexts]
+    assert labels == [False] * 16

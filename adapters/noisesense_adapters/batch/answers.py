@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 from noisesense import Usage, VerdictStore
 from noisesense.errors import InputError, ReplyError, describe
 from noisesense.jsonl import as_path
+from noisesense.judging.calls import run_blocking
 from noisesense.judging.prompts import form_of
 from noisesense.judging.store import StoredRequest
 from noisesense.scoring.records import Record
@@ -21,7 +22,6 @@ from noisesense_adapters.batch.rounds import COPY, is_request
 from noisesense_adapters.datasets.files import jsonl_rows
 from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.replies import read_completion, read_reply
-from noisesense_adapters.toolbox.running import run_blocking
 
 _AT_ONCE = 200
 

@@ -23,14 +23,13 @@ from noisesense.errors import (
 )
 from noisesense.jsonl import as_path, to_json
 from noisesense.judging.batch import BatchJudge, BatchRequest
-from noisesense.judging.calls import AwaitingAnswerError
+from noisesense.judging.calls import AwaitingAnswerError, run_blocking
 from noisesense.judging.protocol import Judgement
 from noisesense.scoring.records import Record
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.toolbox.given import Column
-from noisesense_adapters.toolbox.running import run_blocking
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
 """In one file, as OpenAI takes it."""

@@ -31,10 +31,7 @@ def compare(
     gate: Gate,
     pair_by: options.PairByOption = None,
     top: Annotated[int, typer.Option(min=0, help="How many changed samples to show.")] = 10,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a report of B that says what changed: .html."),
-    ] = None,
+    report: options.ReportOption = None,
     as_json: options.JsonOption = False,
     fail_if_worse: Annotated[
         bool,
@@ -99,12 +96,8 @@ def compare(
         output.show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
     else:
         _show(output.console(), comparison, top, heads)
-    if report is not None:
-        from noisesense_adapters.report import write_report
-
-        title = f"Noise sensitivity: {b.name}, since {a.name}"
-        write_report(results_of(b, **chosen), report, title=title, baseline=comparison)
-        output.tell(f"wrote {report}")
+    since = f"{b.name}, since {a.name}"
+    options.write_page(report, results_of(b, **chosen), since, baseline=comparison)
     raise typer.Exit(
         worst(
             gate.status(tally.summary(confidence=gate.level), f" of {b.name}"),

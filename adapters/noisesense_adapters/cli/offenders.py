@@ -45,7 +45,7 @@ def offenders(
             if result.score is not None:
                 scored += 1
                 open_claims += sum(map(_is_open, result.score.claims))
-                wrong += sum(claim.from_a_chunk is True for claim in result.score.claims)
+                wrong += result.score.from_chunks.noisy
                 if result.score.partition.correct < result.score.partition.total:
                     heads.note(result)
             failed = failed or result.error or ""

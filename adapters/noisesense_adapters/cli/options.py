@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from importlib import import_module
@@ -88,6 +88,12 @@ PairByOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, _output("--json", help="Print JSON.")]
+ReportOption = Annotated[
+    Path | None, _output("--report", metavar="FILE", help="Write a report: one .html file.")
+]
+PngOption = Annotated[
+    Path | None, _output("--png", metavar="FILE", help="Write the plots: one .png file.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 CheckOption = Annotated[
     str | None,
@@ -295,6 +301,14 @@ def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None
             expected, got = f"an earlier picture of ours, or a new file, as {path}", "another file"
             raise InputError(expected, got, where=option, hint=hint)
         import_module("noisesense_adapters.report")
+
+
+def write_page(page: Path | None, results: Iterable[Result], name: str, **more: Any) -> None:
+    """Write the report, if one is asked for, and say so."""
+    if page is not None:
+        write_report = import_module("noisesense_adapters.report").write_report
+        write_report(results, page, title=f"Noise sensitivity: {name}", **more)
+        tell(f"wrote {page}")
 
 
 def _is_ours(path: Path) -> bool:

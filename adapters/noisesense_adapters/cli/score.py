@@ -67,16 +67,12 @@ def score(
     out: Annotated[
         Path | None, _output(metavar="FILE", help="Write the results: .jsonl or .parquet.")
     ] = None,
-    report: Annotated[
-        Path | None, _output(metavar="FILE", help="Write a report: one .html file.")
-    ] = None,
+    report: options.ReportOption = None,
     baseline: Annotated[
         Path | None,
         _output(metavar="FILE", help="Earlier results: the report says what is worse since."),
     ] = None,
-    png: Annotated[
-        Path | None, _output(metavar="FILE", help="Write the plots: one .png file.")
-    ] = None,
+    png: options.PngOption = None,
     ragchecker: Annotated[
         bool,
         _output(

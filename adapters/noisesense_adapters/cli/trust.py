@@ -77,12 +77,7 @@ def trust(
     batch_size: options.BatchSizeOption = None,
     confidence: Annotated[float, typer.Option(help="The confidence of each interval.")] = 0.95,
     definition: options.DefinitionOption = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write a report of --for with these sentences: one .html file."
-        ),
-    ] = None,
+    report: options.ReportOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Measure a judge by claims that people labeled.
@@ -143,16 +138,10 @@ def trust(
         )
     else:
         _show(output.console(), trusts)
-    if report is not None and results is not None:
-        from noisesense_adapters.report import write_report
-
-        write_report(
-            results_of(results, definition=name),
-            report,
-            title=f"Noise sensitivity: {results.name}",
-            trust=[each.sentence for each in trusts],
-        )
-        output.tell(f"wrote {report}")
+    if results is not None:
+        said = [each.sentence for each in trusts]
+        rows = results_of(results, definition=name)
+        options.write_page(report, rows, results.name, trust=said)
     failed = any(each.failed for each in trusts)
     raise typer.Exit(options.SOME_FAILED if failed else reading.status)
 

@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field
 from noisesense import InputError, LabeledVerdicts, Result, Usage, Verdicts, errors
 from noisesense.errors import check_choice, check_whole, located
 from noisesense.jsonl import as_path, to_json, write_whole
-from noisesense.judging.calls import gather_all
+from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge
 from noisesense.stats.labels_cells import cell_of
 from noisesense.verdicts.form import Cell
@@ -30,7 +30,6 @@ from noisesense_adapters.datasets.files import jsonl_lines, jsonl_rows, opened
 from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.datasets.score import GIVE_UP
 from noisesense_adapters.toolbox.documents import as_list, read_json
-from noisesense_adapters.toolbox.running import run_blocking
 from noisesense_adapters.toolbox.sentences import sentence_spans
 
 OnDone = Callable[[str | None], object]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from noisesense import Judge, RecordedJudge, Summary, Tally, errors
 from noisesense.jsonl import as_path
-from noisesense.judging.calls import gather_all
+from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.results import Result
@@ -28,7 +28,6 @@ from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.write import check_output, results_file
 from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.judges import unasked
-from noisesense_adapters.toolbox.running import run_blocking
 
 GIVE_UP = 20
 """The run ends when the judge fails on its first so many samples."""

@@ -18,6 +18,7 @@ from deepeval.utils import get_or_create_event_loop
 
 from noisesense import score as score_verdicts
 from noisesense.errors import InputError, NoiseSenseError, ReplyError, located
+from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import DetailedJudge, Judge, Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
@@ -27,7 +28,6 @@ from noisesense_adapters.deepeval.llm import judge_of
 from noisesense_adapters.deepeval.result import Measured, begin, outcome_of, reason_of, steps_of
 from noisesense_adapters.deepeval.sample import place_of, read_case
 from noisesense_adapters.toolbox.judges import check_judge
-from noisesense_adapters.toolbox.running import run_blocking
 
 # Where DeepEval calls a metric and reads its score as higher is better.
 _HIGHER_IS_BETTER = {"deepeval.optimizer.scorer.utils", "deepeval.metrics.dag.nodes"}

@@ -12,6 +12,7 @@ from typing_extensions import Unpack
 from noisesense import DefinitionName, Empty, Result, Summary, Undetermined, Verdicts, summarize
 from noisesense import score as scored
 from noisesense.errors import InputError, describe
+from noisesense.judging.calls import run_blocking
 from noisesense_adapters.mlflow.llm import bridge
 from noisesense_adapters.mlflow.sample import USUAL, row_of
 from noisesense_adapters.toolbox.evaluate import (
@@ -23,7 +24,6 @@ from noisesense_adapters.toolbox.evaluate import (
     suffix,
 )
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.running import run_blocking
 
 with needs_extra("mlflow"):
     from mlflow import search_traces

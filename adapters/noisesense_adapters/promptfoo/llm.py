@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from noisesense.errors import InputError, JudgeError, located
+from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.model import Model
@@ -20,7 +21,6 @@ from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.documents import as_object
 from noisesense_adapters.toolbox.identity import check_address, patience
 from noisesense_adapters.toolbox.judges import judge_over
-from noisesense_adapters.toolbox.running import run_blocking
 
 _OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 

@@ -9,10 +9,11 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from noisesense.ablation import Ablation, Estimate
+from noisesense.ablation import Ablation
 from noisesense.errors import InputError
 from noisesense.jsonl import as_path
 from noisesense.scoring.records import extent
+from noisesense.stats.interval import Estimate
 from noisesense_adapters.report import plots
 
 # matplotlib's own types leave its keyword arguments open:

@@ -108,9 +108,7 @@ def write_report(
     def collecting() -> Iterator[Result]:
         nonlocal wrong
         for result in opened(results):
-            wrong += (
-                sum(c.from_a_chunk is True for c in result.score.claims) if result.score else 0
-            )
+            wrong += result.score.from_chunks.noisy if result.score else 0
             tally.add(result)
             samples.add(result)
             if result.judge is not None:

@@ -1,16 +1,15 @@
-"""Running coroutines from blocking code, and blocking clients from event loops."""
+"""Blocking clients, and clients of another event loop, asked from an event loop."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -19,54 +18,18 @@ async def in_thread(call: Callable[[], T]) -> T:
     """As `asyncio.to_thread`, but for any number at once, and no exit waits for a thread."""
     done: Future[T] = Future()
     # With the context, in which frameworks keep the callbacks of whoever calls us.
-    work = partial(contextvars.copy_context().run, call)
+    work: Callable[[], T] = partial(contextvars.copy_context().run, call)
 
     def run() -> None:
-        if done.set_running_or_notify_cancel():
-            _finish(done, work)
+        if not done.set_running_or_notify_cancel():
+            return
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+            done.set_exception(error)
 
     threading.Thread(target=run, name="noisesense-ask", daemon=True).start()
     return await asyncio.wrap_future(done)
-
-
-def _finish(done: Future[T], work: Callable[[], T]) -> None:
-    try:
-        done.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-        done.set_exception(error)
-
-
-def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """``asyncio.run(work)``, in a thread if this one's loop is busy waiting for us.
-
-    An interrupt cancels the work, waits until it has cleaned up, and is raised.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    done: Future[T] = Future()
-    cancel: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
-
-    async def cancellable() -> T:
-        task = asyncio.ensure_future(work)
-        cancel.set_result((asyncio.get_running_loop(), task))
-        return await task
-
-    thread = threading.Thread(
-        target=lambda: _finish(done, lambda: asyncio.run(cancellable())), name="noisesense-scoring"
-    )
-    thread.start()
-    try:
-        return done.result()
-    except BaseException:
-        if thread.is_alive():
-            loop, task = cancel.result()
-            with contextlib.suppress(RuntimeError):  # the loop has just ended
-                loop.call_soon_threadsafe(task.cancel)
-        raise
-    finally:
-        thread.join()
 
 
 # What asyncio says of another loop's connection. "no running event loop" is not one of them: as

@@ -14,9 +14,7 @@ says what to ask the system, `ablation` reads the answers, `ablate` does both in
 entailed by a chunk, relevant or not: both modes of the default definition together.
 """
 
-from noisesense.ablation.figures import Ablation, Cause, Change, Estimate
-from noisesense.ablation.plan import VARIANTS, plan
-from noisesense.ablation.run import Answer, ablate, ablation
+from noisesense.ablation.effect import Ablation, Answer, Cause, Change, ablate, ablation
+from noisesense.ablation.planning import VARIANTS, plan
 
-__all__ = ["VARIANTS", "Ablation", "Answer", "Cause", "Change", "Estimate"]
-__all__ += ["ablate", "ablation", "plan"]
+__all__ = ["VARIANTS", "Ablation", "Answer", "Cause", "Change", "ablate", "ablation", "plan"]

@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 import json
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -76,46 +76,32 @@ async def _within(seconds: float, work: Coroutine[Any, Any, T], late: Exception)
             task.exception()  # seen: asyncio would report it
 
 
-class Once(Generic[T]):
-    """Work that is done once, whoever asks for it: across tasks, threads and event loops.
+def run_blocking(work: Coroutine[Any, Any, T]) -> T:
+    """``asyncio.run(work)``, in a thread if this one's loop is busy waiting for us.
 
-    If whoever does it fails or is cancelled, the next who asks, or waits, does it.
+    An interrupt cancels the work, waits until it has cleaned up, and is raised.
     """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._future: Future[T] | None = None
+    async def cancellable() -> T:
+        task = asyncio.ensure_future(work)
+        started.set_result((asyncio.get_running_loop(), task))
+        return await task
 
-    @property
-    def result(self) -> T | None:
-        """What came of it, if it is done."""
-        future = self._future
-        return future.result() if future is not None and future.done() else None
-
-    async def get(self, work: Callable[[], Awaitable[T]]) -> T:
-        while True:
-            with self._lock:
-                theirs = self._future
-                if theirs is None:
-                    own = self._future = Future[T]()
-                    own.set_running_or_notify_cancel()
-                    break
-            # A waiter's cancellation ends nobody else's waiting.
-            with suppress(_LeftError):
-                return await asyncio.wrap_future(theirs)
+    with ThreadPoolExecutor(1, "noisesense-scoring") as pool:
+        done = pool.submit(asyncio.run, cancellable())
         try:
-            result = await work()
-        except BaseException as error:
-            with self._lock:
-                self._future = None
-            own.set_exception(error if isinstance(error, Exception) else _LeftError())
+            return done.result()
+        except BaseException:
+            if not done.done():
+                loop, task = started.result()
+                with suppress(RuntimeError):  # the loop has just ended
+                    loop.call_soon_threadsafe(task.cancel)
             raise
-        own.set_result(result)
-        return result
-
-
-class _LeftError(Exception):
-    """Whoever did the work was cancelled."""
 
 
 @dataclass(frozen=True)

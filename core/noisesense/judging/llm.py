@@ -16,7 +16,7 @@ from noisesense.errors import (
     check_whole,
     describe,
 )
-from noisesense.judging.calls import Calls, ModelCall, Once, SampleRun, gather_all, model_name
+from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.plan import (
     Finding,
     Plan,
@@ -24,7 +24,7 @@ from noisesense.judging.plan import (
     check_plan,
     check_threshold,
 )
-from noisesense.judging.probe import Probe, probe
+from noisesense.judging.probe import Once, Probe, probe
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
     Answers,

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, NamedTuple
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 # Plain and short, in lists as long as real ones, in an order that tells nothing. 7 are true and 11
 # are not: no constant answer passes.
@@ -111,3 +117,45 @@ def _failure(answers: Sequence[tuple[str, bool, bool | None]], most: int) -> str
     if missing:
         parts.append(f"did not answer {missing} of {len(answers)}")
     return " and ".join(parts)
+
+
+class Once(Generic[T]):
+    """Work that is done once, whoever asks for it: across tasks, threads and event loops.
+
+    If whoever does it fails or is cancelled, the next who asks, or waits, does it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._future: Future[T] | None = None
+
+    @property
+    def result(self) -> T | None:
+        """What came of it, if it is done."""
+        future = self._future
+        return future.result() if future is not None and future.done() else None
+
+    async def get(self, work: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            with self._lock:
+                theirs = self._future
+                if theirs is None:
+                    own = self._future = Future[T]()
+                    own.set_running_or_notify_cancel()
+                    break
+            # A waiter's cancellation ends nobody else's waiting.
+            with suppress(_LeftError):
+                return await asyncio.wrap_future(theirs)
+        try:
+            result = await work()
+        except BaseException as error:
+            with self._lock:
+                self._future = None
+            own.set_exception(error if isinstance(error, Exception) else _LeftError())
+            raise
+        own.set_result(result)
+        return result
+
+
+class _LeftError(Exception):
+    """Whoever did the work was cancelled."""

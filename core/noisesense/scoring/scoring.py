@@ -190,6 +190,12 @@ class Score:
         )
 
     @property
+    def from_chunks(self) -> Counts:
+        """The claims that are incorrect and entailed by a chunk, relevant or not."""
+        found = [claim.from_a_chunk for claim in self.claims]
+        return Counts(found.count(True), len(found) - found.count(None), len(found))
+
+    @property
     def chunk_relevance(self) -> tuple[Truth, ...]:
         """For each chunk: relevant, irrelevant, or None where that is undetermined."""
         yes, perhaps = self._relevance

@@ -147,6 +147,35 @@ def _ratio_interval(
     return few_units_interval(units, resampling, limits)
 
 
+class Estimate(NamedTuple):
+    """A mean over samples or claims; a range where the judge left verdicts open.
+
+    Attributes:
+        low: with every open verdict one way.
+        high: with every open verdict the other way.
+        interval: of the whole range; None below two units.
+        size: how many values it is the mean of.
+    """
+
+    low: float
+    high: float
+    interval: Interval | None
+    size: int
+
+    @property
+    def value(self) -> float | None:
+        """The number, where the two ends meet."""
+        return self.low if self.low == self.high else None
+
+
+def estimate(values: Iterable[tuple[Hashable, Range]], least: float = 0.0) -> Estimate | None:
+    """The mean of values from ``least`` to 1, each with its unit; None of nothing."""
+    values = list(values)
+    ends = [units_of(values, end) for end in (0, 1)]
+    mean = mean_range([value for _, value in values])
+    return mean and Estimate(*mean, mean_interval(ends, Resampling(), (least, 1.0)), len(values))
+
+
 def covering(low: Interval | None, high: Interval | None) -> Interval | None:
     """From the interval of a range's low end and that of its high end: one that covers the range.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -11,10 +11,11 @@ from typing import Any
 
 from pydantic import StrictStr
 
-from noisesense.errors import InputError, check_whole, describe, located
+from noisesense.errors import InputError, describe, located
 from noisesense.scoring.records import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
+from noisesense.stats.tally import range_of
 from noisesense.verdicts.model import Model
 from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
 
@@ -36,10 +37,6 @@ class Row(Model):
     def place(self) -> str:
         return f"{self.id}, {self.variant}"
 
-    @property
-    def of_claims(self) -> bool:
-        return self.variant in CLAIMS
-
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready. A chunk is its text, or an object where it has a label or an id."""
         chunks = [c.model_dump(exclude_defaults=True) for c in self.retrieved_contexts]
@@ -55,36 +52,33 @@ class Case:
     unit: str
     sample: Sample
     score: Score
-    noisy: list[int]
-    found: dict[str, list[Range]]
-    """By variant. Of `CLAIMS`: was each noisy claim said again? Of others, and of ``""``, the
-    results themselves: the noise of the response, or nothing where it makes no claims."""
 
+    def __post_init__(self) -> None:
+        claims = zip(self.score.verdicts.response_claims, self.score.claims, strict=True)
+        self.noisy = [claim for claim, outcome in claims if outcome.from_a_chunk]
+        # By variant. Of `CLAIMS`: was each noisy claim said again? Of others, and of "", the
+        # results themselves: the noise of the response, or nothing where it makes no claims.
+        self.found = defaultdict[str, list[Range]](list, {"": self.noise(self.score)})
 
-def texts_of(chunks: Iterable[Chunk]) -> list[str]:
-    return [chunk.text for chunk in chunks]
+    @staticmethod
+    def noise(scored: Score) -> list[Range]:
+        """Between what the share of noisy claims lies; nothing without claims."""
+        return [range_of(scored.from_chunks)] if scored.claims else []
 
-
-def noise_of(scored: Score) -> list[Range]:
-    """Between what the share of noisy claims lies; nothing without claims."""
-    noisy = [claim.from_a_chunk for claim in scored.claims]
-    if not noisy:
-        return []
-    highest = len(noisy) - noisy.count(False)
-    return [Range(noisy.count(True) / len(noisy), highest / len(noisy))]
+    def both(self, one: str, other: str) -> Iterator[tuple[Range, Range]]:
+        return zip(self.found[one], self.found[other], strict=False)
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
     cases: dict[str, Case] = {}
     for result in map(result_in, results):
-        if result.score is None or result.sample is None:
-            left_out["results without a score" if result.sample else "results without texts"] += 1
+        sample, scored = result.sample, result.score
+        if scored is None or sample is None:
+            left_out["results without a score" if sample else "results without texts"] += 1
             continue
         if result.id in cases:
             raise InputError("each id once", describe(result.id), where="results")
-        unit, found = result.cluster or result.id, {"": noise_of(result.score)}
-        noisy = [claim.index for claim in result.score.claims if claim.from_a_chunk]
-        cases[result.id] = Case(result.id, unit, result.sample, result.score, noisy, found)
+        cases[result.id] = Case(result.id, result.cluster or result.id, sample, scored)
     if not cases:
         raise InputError("results with verdicts and texts", "none", where="results")
     return cases
@@ -94,8 +88,7 @@ def distractors(variant: str) -> int:
     """K of ``plus-K``; 0 for another variant. Raises `InputError` for an unknown one."""
     plus = re.fullmatch(r"plus-([1-9][0-9]{0,3})", variant)
     if plus is None and variant not in VARIANTS:
-        expected = "'again', 'without', 'relevant-only' or 'plus-K'"
-        raise InputError(expected, describe(variant), where="variant")
+        raise InputError("again, without, relevant-only, plus-K", repr(variant), where="variant")
     return int(plus[1]) if plus else 0
 
 
@@ -106,7 +99,7 @@ def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
     holds the reference, or one of its claims, word for word.
     """
     own, pool = case.sample, dict[str, Chunk]()
-    unfit = set(texts_of(own.retrieved_contexts))
+    unfit = {chunk.text for chunk in own.retrieved_contexts}
     claims = [claim.text for claim in case.score.verdicts.reference_claims]
     wanted = [text for text in (own.reference, *claims) if text]
     for each in cases:
@@ -120,25 +113,29 @@ def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
     return [pool[text].model_copy(update={"relevant": False}) for text in sorted({*pool} - unfit)]
 
 
+def kept_chunks(case: Case, variant: str) -> list[Chunk] | None:
+    """The sample's own chunks that stay; None where the variant says nothing about it."""
+    chunks, relevance = case.sample.retrieved_contexts, case.score.chunk_relevance
+    if variant in CLAIMS:
+        # What the judge left open may be a source too, and equal texts are one.
+        sources = {chunks[j].text for c in case.noisy for j in (*c.entailed_by, *c.undetermined)}
+        kept = [c for c in chunks if variant == "again" or c.text not in sources]
+        return kept if case.noisy else None
+    if distractors(variant):
+        return [*chunks] if case.found[""] else None
+    kept = [chunk for chunk, relevant in zip(chunks, relevance, strict=True) if relevant]
+    return kept if case.found[""] and {*relevance} == {True, False} else None
+
+
 def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> list[Chunk] | None:
     """The variant's chunks; None where it says nothing about the sample."""
-    count, chunks = distractors(variant), list(case.sample.retrieved_contexts)
-    if variant in CLAIMS:
-        claims = [case.score.verdicts.response_claims[i] for i in case.noisy]
-        # What the judge left open may be a source too, and equal texts are one.
-        sources = {chunks[j].text for c in claims for j in (*c.entailed_by, *c.undetermined)}
-        kept = [c for c in chunks if variant == "again" or c.text not in sources]
-        return kept if claims else None
-    relevance = case.score.chunk_relevance
-    if not case.found[""] or (not count and {*relevance} != {True, False}):
-        return None
-    if not count:
-        return [chunk for chunk, yes in zip(chunks, relevance, strict=True) if yes]
+    count, chunks = distractors(variant), kept_chunks(case, variant)
+    if not count or chunks is None:
+        return chunks
     pool = _pool(case, cases)
     if len(pool) < count:
         expected = f"{count} chunks of other samples that hold nothing of the reference"
-        where, hint = f"{case.id}, {variant}", "ask for fewer, or give more samples"
-        raise InputError(expected, str(len(pool)), where=where, hint=hint)
+        raise InputError(expected, str(len(pool)), where=f"{case.id}, {variant}")
     random = Random(f"{seed} {case.id}")  # plus-4 holds the distractors of plus-2
     random.shuffle(pool)
     for chunk in pool[:count]:
@@ -166,24 +163,17 @@ def plan(
     Raises:
         InputError: nothing to plan from, an unknown variant, or too few chunks of other samples.
     """
-    return [row.to_dict() for row in rows_of(cases_of(results, Counter()), variants, seed)]
-
-
-def rows_of(cases: dict[str, Case], variants: Sequence[str], seed: int) -> list[Row]:
-    check_whole(seed, 0, "seed")
-    planned = [
-        (case, each, contexts_of(case, each, cases.values(), seed))
-        for case in cases.values()
-        for each in dict.fromkeys(variants)
-    ]
-    return [
+    cases = cases_of(results, Counter())
+    rows = [
         Row(id=c.id, variant=v, user_input=c.sample.user_input, retrieved_contexts=tuple(chunks))
-        for c, v, chunks in planned
-        if chunks is not None
+        for c in cases.values()
+        for v in dict.fromkeys(variants)
+        if (chunks := contexts_of(c, v, cases.values(), seed)) is not None
     ]
+    return [row.to_dict() for row in rows]
 
 
-def answers_to(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
+def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
     """The answers with their samples. Raises `InputError` for one that answers something else."""
     seen: set[str] = set()
     for number, data in enumerate(answered, start=1):
@@ -196,16 +186,10 @@ def answers_to(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tupl
             if row.place in seen:
                 raise InputError("one answer", "another one")
             seen.add(row.place)
-            question, given = case.sample.user_input, texts_of(row.retrieved_contexts)
-            if row.user_input != question:
-                raise InputError(f"the question {describe(question)}", describe(row.user_input))
-            if count:
-                own = Counter(texts_of(case.sample.retrieved_contexts))
-                fits = len(given) == count + own.total() and own <= Counter(given)
-            else:
-                planned = contexts_of(case, row.variant, (), 0)
-                fits = planned is not None and given == texts_of(planned)
-            if not fits:
-                hint = "the plan is one of other results"
-                raise InputError("the contexts of the plan", "others", hint=hint)
+            kept, given = kept_chunks(case, row.variant), row.retrieved_contexts
+            own, all_ = (Counter(chunk.text for chunk in each or ()) for each in (kept, given))
+            fits = kept is not None and own <= all_ and all_.total() == own.total() + count
+            if not fits or row.user_input != case.sample.user_input:
+                expected = "question and contexts as in a plan of these results"
+                raise InputError(expected, f"others, for {describe(row.user_input)}")
         yield case, row

@@ -1,0 +1,318 @@
+"""What the chunks did: the answers to a plan are judged and become figures."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from noisesense.ablation.planning import CLAIMS, VARIANTS, Case, Row, cases_of, matched, plan
+from noisesense.errors import InputError, JudgeError, check_whole, describe
+from noisesense.jsonl import as_path, numbered_lines
+from noisesense.judging.calls import gather_all, run_blocking
+from noisesense.judging.protocol import EntailmentJudge, Judge
+from noisesense.scoring.records import Range, Record, extent
+from noisesense.scoring.results import Result
+from noisesense.scoring.scoring import score
+from noisesense.stats.interval import Estimate, estimate
+
+
+class Change(NamedTuple):
+    """Noise before and after, over the same samples; ``change`` is ``after - before``."""
+
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+
+class Cause(NamedTuple):
+    """What a document causes.
+
+    Attributes:
+        document: its id, or its text where it has none.
+        claims: noisy claims that it entails and that have both answers.
+        low: at least so many of them go when it goes, net of those that go by chance.
+        high: at most so many; the same unless the judge left verdicts open.
+    """
+
+    document: str
+    claims: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Ablation(Record):
+    """What the chunks did.
+
+    Attributes:
+        claims: noisy claims of the results: not supported by the reference, entailed by a chunk.
+        again: the share said again with the same chunks; None if nothing was answered.
+        without: the share said again without the chunks they come from.
+        effect: ``again - without``, paired by claim; from -1 to 1. None without the control.
+        noise: by variant, ``""`` for the results themselves: the mean noise of a response.
+        perfect_reranker: from the results to ``relevant-only``, paired by sample. Where all
+            chunks are relevant nothing changes; samples with none are left out.
+        growth: how much noise ``step`` distractors more add, from none to the most.
+        step: the smallest number of distractors.
+        causes: the documents, those that cause most first.
+        left_out: what could not be used, by reason, with how often.
+    """
+
+    claims: int
+    again: Estimate | None
+    without: Estimate | None
+    effect: Estimate | None
+    noise: dict[str, Estimate]
+    perfect_reranker: Change | None
+    growth: Estimate | None
+    step: int | None
+    causes: tuple[Cause, ...]
+    left_out: dict[str, int]
+
+    _derived = ("sentences",)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, in words."""
+        return tuple(_sentences(self))
+
+
+def _mean(cases: Iterable[Case], variant: str) -> Estimate | None:
+    return estimate((case.unit, each) for case in cases for each in case.found[variant])
+
+
+def _change(cases: Iterable[Case], before: str, after: str, steps: float = 1.0) -> Change | None:
+    """From one variant to another, over what has both; ``change`` is that of one step."""
+    pairs = [(c.unit, both) for c in cases for both in c.both(before, after)]
+    change = estimate(((unit, now.minus(was).over(steps)) for unit, (was, now) in pairs), -1)
+    was, now = (estimate((unit, both[end]) for unit, both in pairs) for end in (0, 1))
+    return Change(was, now, change) if was and now and change else None
+
+
+def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
+    answered = {variant for case in cases for variant in case.found}
+    if "relevant-only" in answered:
+        for case in cases:
+            if all(case.score.chunk_relevance):
+                case.found["relevant-only"] = case.found[""]  # the very same chunks
+    effect = _change(cases, "without", "again")
+    counts = sorted(int(each[5:]) for each in answered if each.startswith("plus-"))
+    names = ["", "relevant-only", *(f"plus-{count}" for count in counts)]
+    growth = _change(cases, "", names[-1], counts[-1] / counts[0]) if counts else None
+    return Ablation(
+        claims=sum(len(case.noisy) for case in cases),
+        # Of the claims that have both answers, if some have.
+        again=effect.after if effect else _mean(cases, "again"),
+        without=effect.before if effect else _mean(cases, "without"),
+        effect=effect and effect.change,
+        noise={name: found for name in names if (found := _mean(cases, name))},
+        perfect_reranker=_change(cases, "", "relevant-only"),
+        growth=growth and growth.change,
+        step=counts[0] if counts else None,
+        causes=_causes(cases),
+        left_out=dict(left_out),
+    )
+
+
+def _causes(cases: Iterable[Case]) -> tuple[Cause, ...]:
+    sums = defaultdict[str, list[Range]](list)
+    for case in cases:
+        for c, (again, without) in zip(case.noisy, case.both("again", "without"), strict=False):
+            chunks = [case.sample.retrieved_contexts[j] for j in c.entailed_by]
+            for document in {chunk.id or chunk.text for chunk in chunks}:
+                sums[document].append(again.minus(without))
+    causes = [
+        Cause(name, len(each), *(round(sum(ends)) for ends in zip(*each, strict=True)))
+        for name, each in sums.items()
+    ]
+    return tuple(sorted(causes, key=lambda c: (-c.low - c.high, -c.claims, c.document)))
+
+
+def _span(estimate: Estimate, form: str) -> str:
+    found = estimate.interval
+    return extent(found[:2], form) if found else "too few samples for an interval"
+
+
+def _between(ends: Estimate, form: str) -> str:
+    text = extent(ends[:2], form)
+    return text if ends.value is not None else f"between {text.replace(' to ', ' and ')}"
+
+
+def _number(share: Estimate) -> str:
+    return extent((share.low * share.size, share.high * share.size), ".0f")
+
+
+def _sentences(found: Ablation) -> Iterator[str]:
+    again, without, effect = found.again, found.without, found.effect
+    of = "claims that came from a chunk and are not in the reference"
+    if not found.claims:
+        yield "No claim came from a chunk and is not in the reference: there is nothing to ablate."
+    elif again and without and effect:
+        yield (
+            f"Of {effect.size} {of}, {_number(again)} were said again with the same chunks and "
+            f"{_number(without)} without the chunks they came from: {_between(effect, '.0%')} "
+            f"({_span(effect, '.0%')}) of them go when the chunk goes."
+        )
+    elif said := without or again:
+        how = "without the chunks they came from" if without else "with the same chunks"
+        yield f"Of {said.size} {of}, {_number(said)} were said again {how}."
+        yield "This is no effect: what goes by chance is known only from both, again and without."
+    if found.perfect_reranker:
+        before, after, change = found.perfect_reranker
+        way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
+        yield (
+            f"With relevant chunks alone, noise sensitivity {way} from {_between(before, '.2f')} "
+            f"to {_between(after, '.2f')} (difference {_span(change, '+.2f')})."
+        )
+    if found.growth:
+        yield (
+            f"Each {found.step} distractors more add {_between(found.growth, '.2f')} "
+            f"({_span(found.growth, '.2f')}) to noise sensitivity."
+        )
+    yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())
+
+
+Answer = Callable[[str, list[str]], "str | Awaitable[str]"]
+"""The user's system: from a question and the texts of chunks to a response."""
+
+
+def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -> Ablation:
+    """What the chunks did, from the system's answers to a plan.
+
+    A noisy claim is said again if the new response entails it: one call of the judge for each
+    answer of ``again`` and ``without``, and none if the response is the old one. The other
+    variants are judged as samples, with labels, which spare the judge the reference. What the
+    judge leaves open, or fails to judge, widens the figures.
+
+    Args:
+        results: those the plan was made from.
+        answered: its rows with ``response`` filled in; rows without one are left out and counted.
+        judge: also has to check given claims, as `LLMJudge` and `LocalJudge` do.
+
+    Raises:
+        InputError: an unknown variant, an answer to another question or over other contexts.
+        JudgeError: every call failed.
+    """
+    return run_blocking(_ablation(results, answered, judge))
+
+
+async def _ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -> Ablation:
+    if not isinstance(judge, EntailmentJudge):
+        raise InputError("a judge that checks given claims", type(judge).__name__, where="judge")
+    left_out: Counter[str] = Counter()
+    cases = cases_of(results, left_out)
+    rows = list(matched(cases, answered))
+    work = [(case, row) for case, row in rows if (row.response or "").strip()]
+    failed = [error for error in await gather_all(_judge(*each, judge) for each in work) if error]
+    if failed and len(failed) == len(work):
+        raise failed[0]
+    left_out["rows without an answer"] = len(rows) - len(work)
+    first = next(iter(failed), None)
+    left_out[f"answers not judged, which count as open (the first: {first})"] = len(failed)
+    left_out["answers without claims"] = sum(not case.found[row.variant] for case, row in work)
+    return figures_of(list(cases.values()), +left_out)
+
+
+async def _judge(case: Case, row: Row, judge: Any) -> JudgeError | None:
+    """What became of the sample under the row's variant. A failure leaves it open."""
+    sample, response, of_claims = case.sample, row.response or "", row.variant in CLAIMS
+    case.found[row.variant] = [Range(0.0, 1.0)] * (len(case.noisy) if of_claims else 1)
+    try:
+        if of_claims and response == sample.response:
+            found = [Range(1.0, 1.0)] * len(case.noisy)
+        elif of_claims:
+            noisy = [claim.text for claim in case.noisy]
+            cells = (await judge.entailment([response], noisy)).cells
+            found = [Range(float(cell is True), float(cell is not False)) for (cell,) in cells]
+        else:
+            # This noise is the same whatever is relevant: labels spare the judge the reference.
+            chunks = [c.model_copy(update={"relevant": False}) for c in row.retrieved_contexts]
+            changed = {"response": response, "retrieved_contexts": tuple(chunks)}
+            sample = sample.model_copy(update=changed)
+            found = Case.noise(score((await judge.judge(sample)).beside(sample)))
+    except JudgeError as error:
+        return error
+    case.found[row.variant] = found
+    return None
+
+
+async def ablate(
+    results: Iterable[Result],
+    answer: Answer,
+    judge: Judge,
+    *,
+    variants: Sequence[str] = VARIANTS,
+    seed: int = 0,
+    deterministic: bool = False,
+    max_concurrency: int = 4,
+    answers: str | os.PathLike[str] | None = None,
+    on_answer: Callable[[int, int], object] = lambda done, of: None,
+) -> Ablation:
+    """As `plan`, the user's system, and `ablation`, in one process.
+
+    Args:
+        results: as `plan` takes them.
+        answer: from a question and the texts of chunks to a response; a function or a coroutine
+            function. A function runs in a thread.
+        judge: as `ablation` takes it; with a store, its calls are not paid for twice.
+        variants: as `plan` takes them.
+        seed: likewise.
+        deterministic: the same question and chunks always give the same response: ``again`` is
+            not asked, and says 100%.
+        max_concurrency: answers at once.
+        answers: a JSON lines file that keeps each answer as soon as it is there. The same command
+            then asks only for those that are missing.
+        on_answer: is called with the number of answers there are and of all, for a progress bar.
+
+    Raises:
+        InputError: as `plan` and `ablation`; an answer that is no text.
+        JudgeError: every call of the judge failed.
+        Exception: whatever ``answer`` raises. Answers that were finished are in the file.
+    """
+    check_whole(max_concurrency, 1, "max_concurrency")
+    results = list(results)
+    cases = cases_of(results, Counter())
+    rows = [Row.model_validate(each) for each in plan(results, variants, seed)]
+    path = as_path(answers or os.devnull)
+    known = _kept(path)
+    done = [known[row.place] for row in rows if row.place in known]
+    list(matched(cases, done))  # before anything is asked
+    queue = iter([row for row in rows if row.place not in known])
+
+    async def worker() -> None:
+        for row in queue:
+            response: Any = cases[row.id].sample.response
+            if not (deterministic and row.variant == "again"):
+                texts = [chunk.text for chunk in row.retrieved_contexts]
+                response = await asyncio.to_thread(answer, row.user_input, texts)
+            if inspect.isawaitable(response):
+                response = await response
+            if not isinstance(response, str):
+                raise InputError("a text", describe(response), where=f"the answer to {row.place}")
+            done.append(row.model_copy(update={"response": response}))
+            with path.open("a", encoding="ascii", newline="\n") as file:
+                file.write(f"\n{json.dumps(done[-1].to_dict())}\n")
+            on_answer(len(done), len(rows))
+
+    await gather_all(worker() for _ in range(max_concurrency))
+    return await _ablation(results, done, judge)
+
+
+def _kept(path: Path) -> dict[str, Row]:
+    """The answers in the file by place. A line that a killed run cut off is not one."""
+    rows: dict[str, Row] = {}
+    for number, text in numbered_lines(path) if path.exists() else ():
+        if not text.startswith("{"):
+            raise InputError("answers", describe(text), where=f"{path}, line {number}")
+        with suppress(InputError):
+            row = Row.model_validate_json(text)
+            rows |= {row.place: row} if (row.response or "").strip() else {}
+    return rows
