@@ -52,11 +52,17 @@ def read_result_line(row: Mapping[str, Any], place: str) -> Row:
     return Row(place, name, line.cluster, sample, verdicts, line)
 
 
-def light_row(place: str, content: Any, *, first: bool = False) -> Row | BadRow:
-    """A line of results, or what it holds, but for the texts: many times as fast, if plain."""
+def light_row(
+    place: str, content: Any, *, first: bool = False, keyed: bool = True
+) -> Row | BadRow:
+    """A line of results, or what it holds, but for the texts: many times as fast, if plain.
+
+    Where it has no id, it is called by the key of its texts or, unless ``keyed``, by its place.
+    """
     line = light_line(content) if type(content) in (bytes, dict) else None
     if line is not None:
-        return Row(place, line.name, line.cluster, None, line.verdicts)
+        name = line.name if keyed else line.id or place
+        return Row(place, name, line.cluster, None, line.verdicts)
     data = files.json_value(content, first=first) if isinstance(content, bytes) else content
     return row_of(Raw(place, data), read_result_line, {}, verdicts=True)
 
@@ -187,7 +193,8 @@ def read_rows(
             ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` a column's
             name, a dotted path into a column of objects, or a function of the row.
         verdicts: whether to read the verdicts in the file; if not, broken ones do no harm.
-        texts: whether a row's sample is needed; lines of recordings are read faster without it.
+        texts: whether a row's sample is needed; lines of recordings are read faster without it,
+            and one that has no id is called by its place.
         split_contexts: what stands between the chunks in a cell that holds no list.
 
     Raises:
@@ -210,7 +217,10 @@ def read_rows(
     plain = read is read_result_line and verdicts and not (texts or columns)
     if plain and _KINDS.get(path.suffix.lower()) is files.jsonl_rows:
         lines = files.jsonl_lines(path)
-        return (light_row(f"{path.name}, line {n}", line, first=n == 1) for n, line in lines)
+        name = path.name
+        return (
+            light_row(f"{name}, line {n}", line, first=n == 1, keyed=False) for n, line in lines
+        )
     if split_contexts is not None and isinstance(read, ColumnReader):
         read = replace(read, separator=split_contexts)
         rows = _with_separator(rows, read, path)

@@ -204,11 +204,13 @@ def _ordered(verdicts: LightVerdicts) -> int:
         if not named:
             continue
         if len(named) > 1:
-            _check(len({*named}) == len(named))
-            claim.entailed_by = tuple(sorted(yes))
+            ordered = sorted({*named})
+            _check(len(ordered) == len(named))
+            claim.entailed_by = tuple(sorted(yes) if maybe else ordered)
             if maybe:
                 claim.undetermined = tuple(sorted(maybe))
-        last = max(last, *named)
+            named = ordered
+        last = max(last, named[-1])
     return last
 
 
