@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -149,9 +148,8 @@ def test_the_second_run_says_who_holds_the_results(tmp_path: Path) -> None:
     first = Meddling(lambda: score_dataset(data, judge=second, out=out))
     score_dataset(data, judge=first, out=out)
     assert second.asked == []
-    message = str(first.raised)
-    assert message.startswith(f"{out}: expected one run at a time with these results, got ")
-    assert f"process {os.getpid()} on {socket.gethostname()}, started at 20" in message
+    message = f"{out}: expected one run at a time with these results, got another run"
+    assert str(first.raised).startswith(message)
     assert scores(out) == expected()
     assert names(tmp_path) == ["data.jsonl", "out.jsonl"]
 
@@ -186,9 +184,9 @@ def test_a_killed_run_stops_nobody_and_leaves_nothing(suffix: str, tmp_path: Pat
         try:
             assert holder.stdout is not None
             assert holder.stdout.readline() == b"held\n"
-            with pytest.raises(InputError, match=f"process {holder.pid} on "):
+            with pytest.raises(InputError, match="got another run"):
                 score_dataset(data, judge=Scripted(), out=out)
-            with pytest.raises(InputError, match=f"process {holder.pid} on "):
+            with pytest.raises(InputError, match="got another run"):
                 score_dataset(data, verdicts=data, out=out)
         finally:
             holder.kill()

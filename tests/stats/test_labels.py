@@ -25,7 +25,6 @@ from noisesense import (
 from noisesense.scoring.records import Range
 from noisesense.stats.interval import Resampling, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, compare_cells, kappa
-from noisesense.stats.pairing import VerdictPair
 from noisesense.stats.resampling import Unit
 from support.tables import Shape, random_pairs
 
@@ -118,12 +117,11 @@ def test_kappa_by_hand() -> None:
 def test_every_pair_of_verdicts_has_its_count() -> None:
     answers = (True, False, None)
     human, judge = zip(*((h, j) for h in answers for j in answers), strict=True)
-    pair = VerdictPair(
-        "x",
+    pair = (
         Verdicts.from_matrices([None], [list(judge)], response_claims=["a"]),
         Verdicts.from_matrices([None], [list(human)], response_claims=["a"]),
     )
-    found, alone = compare_cells(pair)
+    found, alone = compare_cells(*pair, "x")
     assert found["response"] == Confusion(1, 1, 1, 1, 2, 3)
     assert alone == 0
 
@@ -233,7 +231,7 @@ def test_claims_of_one_side_are_counted_over_all_samples() -> None:
         )
 
     people, judge = verdicts("ab", "xy"), verdicts("acd", "xz")
-    _, alone = compare_cells(VerdictPair("1", judge, people))
+    _, alone = compare_cells(judge, people, "1")
     assert alone == 3 + 2  # c, d, b; z, y
     rows = [LabeledVerdicts(people, judge, str(i), None) for i in range(3)]
     assert trust("m", rows).unmatched_claims == 3 * 5
@@ -246,11 +244,11 @@ def test_chunks_that_only_one_side_lists() -> None:
         {"response_claims": claims, "chunks": [{"text": each} for each in "xyz"]}
     )
     for pair in ((bare, listed), (listed, bare)):
-        found, _ = compare_cells(VerdictPair("1", *pair))
+        found, _ = compare_cells(*pair, "1")
         assert found["response"] == Confusion(both_yes=1, both_no=2)
     two = listed.model_copy(update={"chunks": (listed.chunks or ())[:2]})
     with pytest.raises(InputError, match="sample '1': expected 2 chunks, as people saw, got 3"):
-        compare_cells(VerdictPair("1", listed, two))
+        compare_cells(listed, two, "1")
     assert Confusion() == (0,) * 6
 
 

@@ -20,7 +20,8 @@ from noisesense import (
     score,
     trust,
 )
-from noisesense.stats.pairing import Named, match_texts, name_of, pair, pair_verdicts
+from noisesense.stats.labels import pair_verdicts
+from noisesense.stats.pairing import Named, match_texts, name_of, pair
 
 CLEAN = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["It is so."])
 WRONG = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["It is not."])
@@ -151,13 +152,12 @@ def test_failed_samples_are_paired_and_named() -> None:
 def test_a_label_belongs_to_one_answer() -> None:
     judge = [result(f"{i}?", "old" if i < 3 else "new", name=str(i)) for i in range(10)]
     human = [result(f"{i}?", "new", name=str(i)) for i in range(5)]
-    found = pair_verdicts(judge, human, None)
-    assert (len(found.samples), found.only_judge, found.only_human) == (2, 8, 3)
-    assert (found.other_texts, found.paired_by) == (3, "id")
-    assert found.warnings == (
+    found, warnings = pair_verdicts(judge, human, None)
+    assert [each.name for each in found] == ["3", "4"]
+    assert warnings == [
         "3 of 5 pairs differ in their answer or another text: they are not the same sample and "
-        "are in no figure.",
-    )
+        "are in no figure."
+    ]
     powered = prediction_powered(judge, human, mode="relevant")
     assert (powered.labelled, powered.unlabelled, powered.other_texts) == (2, 8, 3)
     assert any("3 labels are on samples with another answer" in w for w in powered.warnings)
@@ -173,9 +173,8 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     # Several answers to one question, labelled in another order.
     judge = [result("Who?", answer) for answer in "abcde"]
     human = [result("Who?", answer) for answer in "dbx"]
-    found = pair_verdicts(judge, human, None)
-    assert (len(found.samples), found.only_judge, found.only_human) == (2, 3, 1)
-    assert found.paired_by == "question"
+    found, _ = pair_verdicts(judge, human, None)
+    assert [each.name for each in found] == [judge[1].id, judge[3].id]
     powered = prediction_powered(judge, human, mode="relevant")
     assert (powered.labelled, powered.unlabelled) == (2, 3)
     with pytest.raises(InputError, match="pair_by: expected 'id' or 'question'"):
@@ -286,21 +285,11 @@ def test_the_order_of_a_is_kept_and_equal_texts_come_first_only_if_asked_for() -
 def test_labels_of_ids_alone_and_of_questions_alone() -> None:
     # Where one side has no texts, the id says that it is the same sample.
     judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
-    found = pair_verdicts(judge, [Result("2", score(WRONG))], None)
-    assert (len(found.samples), found.only_judge, found.other_texts) == (1, 1, 0)
-    ((name, mine, theirs, _),) = found.samples
-    assert (name, score(mine).relevant, score(theirs).relevant) == ("2", 0.0, 1.0)
+    (found,), warnings = pair_verdicts(judge, [Result("2", score(WRONG))], None)
+    assert warnings == []
+    assert found == LabeledVerdicts(WRONG, CLEAN, "2")
     # By question: the judge's verdicts are kept, too.
     for name in (None, "a label"):
         labels = [result("Two?", "x", WRONG, name=name)]
-        found = pair_verdicts([unnamed("One?"), unnamed("Two?")], labels, None)
-        (sample_pair,) = found.samples
-        assert score(sample_pair.judge).relevant == 0.0
-    # Plain pairs have no ids that somebody gave.
-    sample = sample_of("One?", "x")
-    assert pair_verdicts([(sample, CLEAN)], [(sample, CLEAN)], None).paired_by == "question"
-    # A sample is called by its question; without one, by the digest of its texts.
-    for question in ("", "Why?"):
-        sample = sample_of(question, "a")
-        (each,) = pair_verdicts([(sample, CLEAN)], [(sample, CLEAN)], None).samples
-        assert each.name == (question or sample.key)
+        (found,), _ = pair_verdicts([unnamed("One?"), unnamed("Two?")], labels, None)
+        assert (found.labels, found.judge) == (WRONG, CLEAN)

@@ -11,7 +11,6 @@ import pytest
 from noisesense import (
     InputError,
     Tally,
-    Verdicts,
     compare,
     offenders,
     prediction_powered,
@@ -37,16 +36,11 @@ GOOD = [result_of(0, (1, 2))]
         lambda items: compare(items, GOOD),
         partial(prediction_powered, GOOD, mode="relevant"),
         lambda items: prediction_powered(items, GOOD, mode="relevant"),
+        partial(trust_results, GOOD),
+        lambda items: trust_results(items, GOOD),
     ],
 )
 @pytest.mark.parametrize("items", ["results.jsonl", [{"id": "a"}], [None]])
 def test_what_is_no_result_is_said(function: Callable[[Any], object], items: object) -> None:
     with pytest.raises(InputError, match=r"expected results, got .*read_results\(path\)"):
         function(items)
-
-
-@pytest.mark.parametrize("items", ["people.jsonl", [Verdicts(response_claims=())], [None]])
-def test_trust_wants_samples_too(items: Any) -> None:
-    for judge, human in ((items, GOOD), (GOOD, items)):
-        with pytest.raises(InputError, match=r"trust: expected .* Sample and .* Verdicts"):
-            trust_results(judge, human)

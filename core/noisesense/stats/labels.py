@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import NamedTuple, get_args
 
-from noisesense.errors import InputError
+from noisesense.errors import InputError, PairingError
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.records import Record
-from noisesense.scoring.results import Result
+from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, Resampling
 from noisesense.stats.labels_cells import CellAgreement, CellKind, cell_agreement, compare_cells
 from noisesense.stats.labels_mean import PoweredMean, prediction_powered
 from noisesense.stats.labels_threshold import Calibration, calibrate
-from noisesense.stats.pairing import PairedBy, VerdictPair, pair_verdicts
+from noisesense.stats.pairing import Named, PairedBy, name_of, pair, same_sample_pairs
 from noisesense.stats.resampling import Unit
 from noisesense.verdicts.form import VerdictsForm
 
@@ -157,7 +157,7 @@ def trust(
             failed += 1
             continue
         samples += 1
-        cells, alone = compare_cells(VerdictPair(sample.name, sample.judge, sample.labels))
+        cells, alone = compare_cells(sample.judge, sample.labels, sample.name)
         unmatched += alone
         name = (sample.cluster is not None, sample.cluster or str(number))
         unit = sums.setdefault(name, {kind: [0] * 6 for kind in kinds})
@@ -182,6 +182,44 @@ def trust(
     if not trusted.compared and not means:
         raise InputError("labeled claims that the judge decided", "none", where=judge)
     return trusted
+
+
+class _Side(NamedTuple):
+    name: Named
+    verdicts: VerdictsForm
+    cluster: str | None
+
+
+def pair_verdicts(
+    judge: Iterable[Result], human: Iterable[Result], by: PairedBy | None
+) -> tuple[list[LabeledVerdicts], list[str]]:
+    """The samples on which both have verdicts, and warnings; their texts must be the same.
+
+    Raises:
+        InputError: an id twice on one side.
+        PairingError: no sample on both.
+    """
+    expected = "samples with verdicts by the judge and by people"
+    runs = "the judge's verdicts", "the human labels"
+    left, right = (
+        [_Side(name_of(x), x.score.verdicts, x.cluster) for x in map(result_in, side) if x.score]
+        for side in (judge, human)
+    )
+    for run, side in zip(runs, (left, right), strict=True):
+        if not side:
+            raise PairingError(expected, "none", where=run)
+    paired = pair(left, right, by, runs=runs, same_first=True)
+    same, others = same_sample_pairs(paired, expected)
+    warnings = list(paired.warnings)
+    if others:
+        warnings.append(
+            f"{others} of {len(paired.pairs)} pairs differ in their answer or another text: they "
+            "are not the same sample and are in no figure."
+        )
+    labeled = [
+        LabeledVerdicts(y.verdicts, x.verdicts, x.name.id, x.cluster or y.cluster) for x, y in same
+    ]
+    return labeled, warnings
 
 
 def trust_results(
@@ -219,8 +257,7 @@ def trust_results(
     """
     check_definition(definition)
     judged, labeled = list(results), list(labels)
-    paired = pair_verdicts(judged, labeled, pair_by)
-    warnings = list(paired.warnings)
+    paired, warnings = pair_verdicts(judged, labeled, pair_by)
     means: dict[Mode, PoweredMean] = {}
     for mode in modes_of(definition):
         try:
@@ -239,7 +276,7 @@ def trust_results(
         )
     return trust(
         judge,
-        (LabeledVerdicts(x.human, x.judge, x.name, x.cluster) for x in paired.samples),
+        paired,
         means=means,
         warnings=warnings,
         confidence=confidence,

@@ -17,9 +17,9 @@ from noisesense.stats.interval import (
     mean_interval,
     ratio,
 )
-from noisesense.stats.pairing import VerdictPair, match_texts
+from noisesense.stats.pairing import match_texts
 from noisesense.stats.resampling import Unit, Units, total
-from noisesense.verdicts.form import ClaimForm
+from noisesense.verdicts.form import ClaimForm, VerdictsForm
 
 CellKind = Literal["correct", "response", "reference"]
 """Which question a cell answers: does the reference entail a response claim; does a chunk; does a
@@ -115,16 +115,17 @@ def _rate_interval(
     return mean_interval([units], resampling) if units else None
 
 
-def compare_cells(pair: VerdictPair) -> tuple[dict[CellKind, Confusion], int]:
+def compare_cells(
+    judge: VerdictsForm, human: VerdictsForm, name: str
+) -> tuple[dict[CellKind, Confusion], int]:
     """One sample's cells, and how many claims only one side has.
 
     Raises:
         InputError: another number of chunks.
     """
-    judge, human = pair.judge, pair.human
     if judge.chunks and human.chunks and len(judge.chunks) != len(human.chunks):
         expected = f"{len(human.chunks)} chunks, as people saw"
-        raise InputError(expected, str(len(judge.chunks)), where=f"sample {pair.name!r}")
+        raise InputError(expected, str(len(judge.chunks)), where=f"sample {name!r}")
     chunks = range(max(judge.chunk_count, human.chunk_count))
     response, *alone = match_texts(judge.response_claims, human.response_claims, _text)
     reference, *others = match_texts(judge.reference_claims, human.reference_claims, _text)

@@ -10,22 +10,17 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, get_args
 
-from noisesense.errors import InputError, PairingError, check_choice, describe
+from noisesense.errors import InputError, PairingError, check_choice
 from noisesense.scoring.gate import check_limit
 from noisesense.scoring.results import Result
-from noisesense.verdicts.form import VerdictsForm
-from noisesense.verdicts.recording import Recorded
 from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
 
 PairedBy = Literal["id", "question"]
-JudgedSample = Result | Recorded | tuple[Sample, Verdicts]
-"""Verdicts on a sample: a result, a line of a recording or a plain pair."""
 
 MIN_PAIRED = 0.9
 """The share of the smaller run that must have a partner, unless the caller says otherwise."""
@@ -271,94 +266,3 @@ def same_sample_pairs(
             hint="labels belong to one answer: label what the judge has judged",
         )
     return same, others
-
-
-class VerdictPair(NamedTuple):
-    """One sample with two sets of verdicts."""
-
-    name: str
-    judge: VerdictsForm
-    human: VerdictsForm
-    cluster: str | None = None
-
-
-class PairedVerdicts(NamedTuple):
-    """The samples that the judge and people judged, and how many only one of them did."""
-
-    samples: list[VerdictPair]
-    paired_by: PairedBy
-    only_judge: int
-    only_human: int
-    other_texts: int
-    """Of these, those with a partner whose answer or another text is not the same."""
-    warnings: tuple[str, ...]
-
-
-_NONE = Verdicts(response_claims=())
-
-
-class _Side(NamedTuple):
-    name: Named
-    label: str
-    verdicts: VerdictsForm
-    cluster: str | None = None
-
-
-def pair_verdicts(
-    judge: Iterable[JudgedSample], human: Iterable[JudgedSample], by: PairedBy | None
-) -> PairedVerdicts:
-    """The samples of both sides, paired by the rule of this module; their texts must agree.
-
-    Raises:
-        InputError: an id twice on one side.
-        PairingError: no sample on both.
-    """
-    expected = "samples with verdicts by the judge and by people"
-    runs = "the judge's verdicts", "the human labels"
-    right = list(_sides(human))
-    ids, questions = ({each.name[i] for each in right} for i in (0, 2))
-    # What cannot have a partner is only counted: people label few of many judged samples.
-    left = [
-        x if x.name.id in ids or x.name.question in questions else x._replace(verdicts=_NONE)
-        for x in _sides(judge)
-    ]
-    for run, side in zip(runs, (left, right), strict=True):
-        if not side:
-            raise PairingError(expected, "none", where=run)
-    paired = pair(left, right, by, runs=runs, same_first=True)
-    same, others = same_sample_pairs(paired, expected)
-    warnings = paired.warnings
-    if others:
-        warnings += (
-            f"{others} of {len(paired.pairs)} pairs differ in their answer or another text: they "
-            "are not the same sample and are in no figure.",
-        )
-    return PairedVerdicts(
-        [VerdictPair(x.label, x.verdicts, y.verdicts, x.cluster or y.cluster) for x, y in same],
-        paired.by,
-        len(paired.only_a) + others,
-        len(paired.only_b) + others,
-        others,
-        warnings,
-    )
-
-
-def _sides(items: Iterable[JudgedSample]) -> Iterator[_Side]:
-    for item in items:
-        if isinstance(item, Result):
-            if item.score is not None:
-                yield _Side(name_of(item), item.id, item.score.verdicts, item.cluster)
-        else:
-            sample, verdicts = _sample_and_verdicts(item)
-            name = Named(sample.key, False, _question(sample), sample.key)
-            yield _Side(name, sample.user_input or sample.key, verdicts.beside(sample))
-
-
-def _sample_and_verdicts(item: object) -> tuple[Sample, Verdicts]:
-    match item:
-        case (Sample() as sample, Verdicts() as verdicts) | Recorded(_, sample, verdicts):
-            return sample, verdicts
-        case _:
-            expected = "results, or each Sample and its Verdicts"
-            hint = "read a file with read_recording(path) or read_results(path)"
-            raise InputError(expected, describe(item), where="trust", hint=hint)

@@ -204,13 +204,12 @@ def _ordered(verdicts: LightVerdicts) -> int:
         if not named:
             continue
         if len(named) > 1:
-            ordered = sorted({*named})
-            _check(len(ordered) == len(named))
-            claim.entailed_by = tuple(sorted(yes) if maybe else ordered)
+            _check(len({*named}) == len(named))
+            named = tuple(sorted(named))
+            claim.entailed_by = tuple(sorted(yes)) if maybe else named
             if maybe:
                 claim.undetermined = tuple(sorted(maybe))
-            named = ordered
-        last = max(last, named[-1])
+        last = max(last, *named[-1:])
     return last
 
 
