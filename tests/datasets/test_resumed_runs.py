@@ -24,7 +24,7 @@ from noisesense import (
 )
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.score import score_dataset
-from noisesense_adapters.datasets.write import write_file
+from noisesense_adapters.datasets.write import results_file
 from support.command import environment
 from support.mind import Mind
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
@@ -251,7 +251,8 @@ def test_a_file_keeps_its_mode_and_a_link_its_target(tmp_path: Path) -> None:
     target = tmp_path / "target.jsonl"
     target.touch(mode=0o600)
     (link := tmp_path / "link.jsonl").symlink_to(target)
-    write_file(link, [Result("a", error="b")])
+    with results_file(link) as add:
+        add(Result("a", error="b"))
     assert link.is_symlink()
     assert target.stat().st_mode & 0o777 == 0o600
     assert [result.id for result in read_results(target)] == ["a"]

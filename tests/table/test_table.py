@@ -14,7 +14,7 @@ import pytest
 
 from noisesense import InputError, Result, Score, Summary, Tally, Usage, score
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.datasets.write import write_file
+from noisesense_adapters.datasets.write import results_file
 from noisesense_adapters.table import score_schema, score_table, tally_table
 from support.tables import Shape, random_pair
 
@@ -54,7 +54,9 @@ def rescored(result: Result, chosen: dict[str, Any]) -> Score | str:
 
 
 def parquet(folder: Path, made: list[Result]) -> pa.Table:
-    write_file(folder / "r.parquet", iter(made))
+    with results_file(folder / "r.parquet") as add:
+        for each in made:
+            add(each)
     return pq.read_table(folder / "r.parquet")
 
 

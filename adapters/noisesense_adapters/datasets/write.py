@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -61,13 +61,6 @@ def results_file(path: Path) -> Generator[Add, None, None]:
         with suppress(OSError):
             stack.close()
         temporary.unlink(missing_ok=True)
-
-
-def write_file(path: Path, results: Iterable[Result]) -> None:
-    """Raises `InputError`, see `results_file`."""
-    with results_file(path) as add:
-        for result in results:
-            add(result)
 
 
 @contextmanager
