@@ -24,9 +24,9 @@ DEPENDENCIES = {
 # framework's; what is not here may import nothing more.
 FRAMEWORKS: dict[str, set[str]] = {
     "cli": {"typer", "rich"},
-    "datasets": {"pyarrow", "langchain_core"},  # of LangChain its type only
+    "datasets": {"pyarrow", "filelock", "langchain_core"},  # of LangChain its type only
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
-    "demo": {"ragas", "langchain_core"},  # drives ragas' own metric
+    "demo": {"ragas"},  # drives ragas' own metric
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
     "local": {"numpy", "onnxruntime", "tokenizers", "torch", "transformers"},
