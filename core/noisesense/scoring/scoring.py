@@ -11,7 +11,6 @@ from noisesense.errors import InputError, UndefinedScoreError, check_choice
 from noisesense.scoring.definitions import (
     CORRECT,
     MODES,
-    Category,
     DefinitionName,
     Known,
     Mode,
@@ -69,8 +68,6 @@ class Score:
     definition: DefinitionName
     empty: Empty
     undetermined: Undetermined
-    partition: Partition
-    """The response claims by kind. Does not depend on the definition."""
     _counts: tuple[Counts | None, Counts | None]
     _relevance: Relevance
     _facts: tuple[Known, ...]
@@ -90,6 +87,13 @@ class Score:
     def irrelevant(self) -> float | None:
         """Noise sensitivity to irrelevant chunks, 0 to 1, lower is better; None as in `value`."""
         return self.value("irrelevant")
+
+    @cached_property
+    def partition(self) -> Partition:
+        """The response claims by kind. Does not depend on the definition."""
+        counted = outcomes(self.definition)
+        kinds: list[str] = [counted[known][2] for known in self._facts]
+        return Partition(*map(kinds.count, Partition._fields))
 
     def status(self, mode: Mode) -> Status:
         """Is there a value, and if not, why? See `Status`."""
@@ -137,7 +141,7 @@ class Score:
         counts = self.counts(mode)
         if counts is None:
             return None
-        if self.lacks(mode):
+        if not counts.noisy and self.lacks(mode):  # a claim that counts is something to measure
             return Range(0.0, 0.0) if self.empty == "zero" else None
         return Range(counts.noisy / counts.total, counts.highest / counts.total)
 
@@ -145,13 +149,9 @@ class Score:
         """Why the mode has nothing to measure, in words; empty if it has something."""
         if not self.verdicts.response_claims:
             return "the response has no claims"
-        if self._nothing_retrieved and mode in chunk_modes(self.definition):
+        if mode in chunk_modes(self.definition) and nothing_retrieved(self.verdicts):
             return "nothing was retrieved"
         return ""
-
-    @cached_property
-    def _nothing_retrieved(self) -> bool:
-        return nothing_retrieved(self.verdicts)
 
     def gate(self, mode: Mode, limit: float) -> GateOutcome:
         """Does the mode's value stay within the limit? See `noisesense.gate`.
@@ -261,24 +261,23 @@ def score(
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     known = relevance(verdicts)
-    facts = tuple([claim_facts(claim, known) for claim in verdicts.response_claims])
-    partition, relevant, irrelevant = _count(facts, outcomes(rules.name))
+    claims = verdicts.response_claims
+    facts = tuple([CORRECT if each.correct else claim_facts(each, known) for each in claims])
+    relevant, irrelevant = _count(facts, outcomes(rules.name))
     counts = (relevant, irrelevant if rules.irrelevant else None)
-    made = Score(verdicts, rules.name, empty, undetermined, partition, counts, known, facts)
+    made = Score(verdicts, rules.name, empty, undetermined, counts, known, facts)
     if empty == "error" and all(lacks := [made.lacks(mode) for mode in modes_of(rules.name)]):
         raise UndefinedScoreError(f"noise sensitivity is undefined: {lacks[0]}")
     return made
 
 
-def _count(facts: Sequence[Known], counted: Outcomes) -> tuple[Partition, Counts, Counts]:
-    """The kinds, and both modes' counts, in one pass over the claims."""
+def _count(facts: Sequence[Known], counted: Outcomes) -> tuple[Counts, Counts]:
+    """Both modes' counts, in one pass over the claims."""
     total = len(facts)
     noisy_rel = noisy_irr = open_rel = open_irr = 0
-    kinds: dict[Category, int] = {}
     for known in facts:
         if known is not CORRECT:  # no definition counts a correct claim
-            relevant, irrelevant, kind = counted[known]
-            kinds[kind] = kinds.get(kind, 0) + 1
+            relevant, irrelevant, _ = counted[known]
             if relevant:
                 noisy_rel += 1
             elif relevant is None:
@@ -287,19 +286,7 @@ def _count(facts: Sequence[Known], counted: Outcomes) -> tuple[Partition, Counts
                 noisy_irr += 1
             elif irrelevant is None:
                 open_irr += 1
-    get = kinds.get
-    partition = Partition(
-        total - sum(kinds.values()),
-        get("relevant", 0),
-        get("irrelevant", 0),
-        get("hallucination", 0),
-        get("undetermined", 0),
-    )
-    return (
-        partition,
-        Counts(noisy_rel, total - open_rel, total),
-        Counts(noisy_irr, total - open_irr, total),
-    )
+    return Counts(noisy_rel, total - open_rel, total), Counts(noisy_irr, total - open_irr, total)
 
 
 _MAX_CLAIMS = 5

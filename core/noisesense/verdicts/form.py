@@ -108,15 +108,14 @@ def nothing_retrieved(verdicts: VerdictsForm) -> bool:
     A blank chunk is one of a table without texts if no claim has a text either, if it is labeled,
     or if a verdict names it.
     """
-    chunks = verdicts.chunks
-    if not chunks:
-        return not verdicts.chunk_count
-    for chunk in chunks:
-        if chunk.relevant is not None or chunk.text.strip():
-            return False
     claims = (*verdicts.response_claims, *verdicts.reference_claims)
-    named = any(claim.entailed_by or claim.undetermined for claim in claims)
-    return not named and any(claim.text for claim in claims)
+    for claim in claims:  # mostly the first ones tell
+        if claim.entailed_by or claim.undetermined:
+            return False
+    chunks = verdicts.chunks or ()
+    if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
+        return False
+    return not chunks or any(claim.text for claim in claims)
 
 
 def _row(claim: ClaimForm, count: int) -> list[Cell]:
