@@ -33,6 +33,8 @@ def test_values_counts_and_partition() -> None:
     assert result.status("irrelevant") == "determined"
     assert result.counts("irrelevant") == (1, 5, 5)
     assert result.bounds("irrelevant") == (1 / 5, 1 / 5)
+    # Claims 1 and 2 come from a chunk whatever its relevance; the open one may.
+    assert result.from_chunks == (2, 4, 5)
     assert result.partition._asdict() == {
         "correct": 1,
         "relevant": 1,

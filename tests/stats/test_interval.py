@@ -19,6 +19,7 @@ from noisesense.stats.interval import (
     bootstrap_interval,
     covering,
     difference_interval,
+    estimate,
     few_units_interval,
     mean_interval,
     percentile_level,
@@ -357,3 +358,22 @@ def test_units_without_anything_have_no_interval() -> None:
     assert two is not None
     assert (two.units, two.method) == (2, "bca")
     assert bootstrap_interval(Counter({(0.0, 0.0): 1, (1.0, 0.0): 1}), ratio, HOW) is None
+
+
+def test_an_estimate_is_a_mean_with_its_interval_and_size() -> None:
+    """Of (0.2 to 0.4, 0.4) in one unit and 1 in another: 1.6/3 to 1.8/3, from two units."""
+    values = [("a", Range(0.2, 0.4)), ("a", Range(0.4, 0.4)), ("b", Range(1.0, 1.0))]
+    found = estimate(values)
+    assert found is not None
+    assert (found.low, found.high, found.size) == (pytest.approx(1.6 / 3), pytest.approx(0.6), 3)
+    assert found.value is None
+    ends = [Counter[Unit]({(part, 2): 1, (1.0, 1): 1}) for part in (0.6, 0.8)]
+    assert found.interval == mean_interval(ends, Resampling(), (0.0, 1.0))
+    below = estimate(iter(values), -1)
+    assert below is not None
+    assert below.interval == mean_interval(ends, Resampling(), (-1.0, 1.0)) != found.interval
+    assert estimate([("a", Range(0.0, 0.0))]) == (0.0, 0.0, None, 1)
+    one = estimate([("a", Range(0.5, 0.5))])
+    assert one is not None
+    assert one.value == 0.5
+    assert estimate([]) is None

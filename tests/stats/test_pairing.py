@@ -292,4 +292,8 @@ def test_labels_of_ids_alone_and_of_questions_alone() -> None:
     for name in (None, "a label"):
         labels = [result("Two?", "x", WRONG, name=name)]
         (found,), _ = pair_verdicts([unnamed("One?"), unnamed("Two?")], labels, None)
-        assert (found.labels, found.judge) == (WRONG, CLEAN)
+        assert (found.labels, found.judge, found.cluster) == (WRONG, CLEAN, None)
+    # A cluster that either side names.
+    both = [Result("2", score(CLEAN)), Result("2", score(CLEAN), cluster="c")]
+    for mine, theirs in (both, both[::-1]):
+        assert pair_verdicts([mine], [theirs], None)[0][0].cluster == "c"
