@@ -29,9 +29,9 @@ os.environ.update(RAGAS_DO_NOT_TRACK="true", DEEPEVAL_TELEMETRY_OPT_OUT="1")
 os.environ.update(DEEPEVAL_DISABLE_DOTENV="1", LANGSMITH_TRACING="false")
 
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.ragas_mind import RagasMind
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from support.mind import Mind
+from support.ragas_mind import RagasMind
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, evaluated
 from support.server import ScriptedServer
 from support.tables import Shape, random_pair

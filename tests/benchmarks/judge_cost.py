@@ -40,8 +40,8 @@ warnings.simplefilter("ignore")
 
 from noisesense import Sample, score  # noqa: E402
 from noisesense.scoring.definitions import MODES  # noqa: E402
-from noisesense_adapters.demo.ragas_peer import ragas_row  # noqa: E402
 from support.cost_workload import CHUNKS, RUN_CHUNKS, RUN_SAMPLES, pair, run_pairs  # noqa: E402
+from support.ragas_peer import ragas_row  # noqa: E402
 
 WHOSE = ("ragas", "ours", "ours, full")
 BOTH_APIS = [(api, whose) for api in ("evaluate()", "ascore()") for whose in WHOSE]

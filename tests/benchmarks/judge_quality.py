@@ -252,7 +252,7 @@ def costs(url: str, given: Sequence[Sample], recorder: Recorder) -> Iterator[lis
         from ragas.llms import llm_factory
         from ragas.metrics.collections import NoiseSensitivity
 
-        from noisesense_adapters.demo.ragas_peer import ragas_row
+        from support.ragas_peer import ragas_row
 
         async def both() -> None:
             options: Any = {"base_url": url, "api_key": "none", "timeout": 900, "max_retries": 0}

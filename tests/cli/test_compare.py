@@ -10,10 +10,9 @@ import pytest
 
 from noisesense.errors import InputError
 from noisesense.fixtures import ReferenceExample, reference_examples
-from noisesense_adapters.demo import notes, run_demo, to_dict, verdict
+from noisesense_adapters.demo import run_demo
 from noisesense_adapters.demo.compare import (
     Figures,
-    NotComparable,
     Pair,
     Place,
     Report,
@@ -48,14 +47,14 @@ def test_all_agree() -> None:
     # 3 cases x 2 modes, and the documented figures: mona-lisa has one, capital-of-france two.
     assert len(found.checks) == 6 + 3
     assert found.agrees
-    assert verdict(found) == "all 9 comparisons agree"
+    assert found.verdict == "all 9 comparisons agree"
 
 
 @pytest.mark.parametrize("wrong", [0.5 + 2e-9, math.nan, None])
 def test_a_figure_that_differs(wrong: float | None) -> None:
     found = report({**RIGHT, "mona-lisa/ragas": Pair(wrong, 0.0)})
     assert not found.agrees
-    assert verdict(found) == "1 of 9 comparisons differs"
+    assert found.verdict == "1 of 9 comparisons differs"
     assert next(text for text, agrees in found.checks if not agrees).startswith(
         "mona-lisa, relevant, definition ragas: DeepEval evaluate gives"
     )
@@ -67,7 +66,7 @@ def test_a_figure_within_the_tolerance_agrees() -> None:
 
 def test_a_case_left_out_is_a_disagreement() -> None:
     figures = {key: pair for key, pair in RIGHT.items() if key != "mona-lisa/ragas"}
-    assert verdict(report(figures)) == "2 of 9 comparisons differ"
+    assert report(figures).verdict == "2 of 9 comparisons differ"
 
 
 def test_undefined_agrees_with_undefined_only() -> None:
@@ -106,19 +105,8 @@ def test_a_figure_of_another_definition_is_told_and_not_compared() -> None:
     assert (row.example, row.mode, row.definition) == ("capital-of-france", "relevant", "ragas")
     assert row.documented == 0.5
     assert row.documented_agrees is None
-    [note] = notes(found)
+    [note] = found.notes
     assert "another definition, promptfoo" in note
-    assert "gives 0.0000, not 0.5, in capital-of-france (relevant)." in note
-    assert "mona-lisa" not in note
-    assert "(irrelevant)" not in note  # 0.5 by both definitions
-
-
-def test_what_cannot_be_compared_is_told_and_does_not_count() -> None:
-    found = report({**RIGHT, "capital-of-france/ragas": NotComparable("it knows no labels")})
-    assert len(found.checks) == 7
-    assert found.agrees
-    why = "capital-of-france under the definition ragas: it knows no labels."
-    assert f"n/a: DeepEval evaluate, {why}" in notes(found)
 
 
 def test_a_framework_that_fails_is_no_agreement() -> None:
@@ -128,12 +116,12 @@ def test_a_framework_that_fails_is_no_agreement() -> None:
     ]
     found = compare(example_runs([MONA_LISA, CAPITAL]), places, [])
     assert not found.agrees
-    assert verdict(found) == "Promptfoo eval failed"
-    assert "Promptfoo eval: failed. NoiseSenseError: no output" in notes(found)
+    assert found.verdict == "Promptfoo eval failed"
+    assert "Promptfoo eval: failed. NoiseSenseError: no output" in found.notes
 
 
 def test_json_has_every_figure() -> None:
-    data = to_dict(report({**RIGHT, "mona-lisa/ragas": Pair(0.25, 0.0)}))
+    data = report({**RIGHT, "mona-lisa/ragas": Pair(0.25, 0.0)}).to_dict()
     assert data["agrees"] is False
     assert data["rows"][0]["figures"] == {"DeepEval evaluate": 0.25}
     assert data["rows"][0]["agrees"] == {"DeepEval evaluate": False}

@@ -10,10 +10,10 @@ import pytest
 from ragas.cache import CacheInterface
 
 from noisesense import Usage, score
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity
 from support.mind import Mind
 from support.ragas_llms import asked
+from support.ragas_peer import ragas_row
 from support.server import ScriptedServer
 from support.tables import random_pair
 

@@ -12,8 +12,8 @@ from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 
 from noisesense import Chunk, InputError, Verdicts, score
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, rubrics
+from support.ragas_peer import ragas_row
 from support.ragas_runs import CountingJudge, same
 from support.tables import random_pairs
 

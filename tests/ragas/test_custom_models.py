@@ -17,9 +17,9 @@ from ragas.run_config import RunConfig
 from noisesense import InputError, JudgeError, ReplyError, Usage, VerdictStore, score
 from noisesense.judging.prompts import Claims
 from noisesense.judging.protocol import WordLLM
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, RagasLLM
 from support.mind import Mind
+from support.ragas_peer import ragas_row
 from support.ragas_runs import column, evaluated
 from support.tables import random_pair
 

@@ -24,8 +24,8 @@ from noisesense import (
     write_recording,
 )
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, column, dataset, evaluated, same
 from support.tables import Shape, random_pair, random_pairs
 

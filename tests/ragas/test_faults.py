@@ -12,12 +12,12 @@ import pytest
 
 from noisesense import JudgeError, ReplyError, score
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.chat import error_body
 from support.faults import CALLS, RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
 from support.misbehavior import always, http_error, says
 from support.ragas_llms import KEY, KINDS, asked, evaluated_by
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
 

@@ -14,7 +14,6 @@ from langchain_openai import ChatOpenAI
 from noisesense import JudgeError, Sample, Usage, Verdicts, VerdictStore, score
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat, rubrics
 from noisesense_adapters.toolbox import running as _ask
 from support.chat import tokens
@@ -22,6 +21,7 @@ from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.misbehavior import HANG, always
 from support.ragas_llms import KEY, KINDS, asked, evaluated_by
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, same
 from support.server import ScriptedServer
 from support.sizes import few_or_many

@@ -11,8 +11,8 @@ from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import Metric, MetricOutputType, MetricWithLLM, SingleTurnMetric
 
 from noisesense import InputError, RecordedJudge, write_recording
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows
+from support.ragas_peer import ragas_row
 from support.tables import random_pair
 
 

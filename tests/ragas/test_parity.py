@@ -12,10 +12,10 @@ import pytest
 
 from noisesense import InputError, Mode, Sample, Verdicts, score
 from noisesense.fixtures import Deviation, deviations, reference_examples
-from noisesense_adapters.demo.ragas_mind import RagasMind
-from noisesense_adapters.demo.ragas_peer import collections_scores, ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
+from support.ragas_mind import RagasMind
 from support.ragas_own import legacy_scores
+from support.ragas_peer import collections_scores, ragas_row
 from support.ragas_runs import CountingJudge, column, evaluated, same
 from support.sizes import few_or_many
 from support.tables import Shape, random_pairs

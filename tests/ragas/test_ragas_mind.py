@@ -7,9 +7,9 @@ from typing import Any
 
 from noisesense import score
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.demo.ragas_mind import RagasMind, why_not_comparable
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from support.ragas_llms import asked, evaluated_by
+from support.ragas_mind import RagasMind, why_not_comparable
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, same
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, RecordedJudge, Sample, Verdicts, score
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows, rubrics
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, recording_of
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, column, evaluated
 from support.tables import Shape, random_pairs
 

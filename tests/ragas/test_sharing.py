@@ -14,11 +14,11 @@ import pytest
 
 from noisesense import VerdictStore
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity
 from support.faults import CALLS, pairs
 from support.mind import Mind
 from support.ragas_llms import asked
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, dataset, evaluated
 from support.server import ScriptedServer
 from support.tables import random_pairs

@@ -19,8 +19,8 @@ from noisesense import (
 )
 from noisesense import summarize as summarize_scores
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, summarize
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, evaluated
 from support.tables import Shape, random_pairs
 

@@ -25,13 +25,13 @@ from noisesense import (
     Verdicts,
 )
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support import misbehavior as bad
 from support.faults import TRUTH, in_verdicts, mind, pairs
 from support.langchain_models import run
 from support.misbehavior import when
 from support.ragas_llms import KEY, KINDS, asked, evaluated_by
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, column, dataset, evaluated
 from support.server import ScriptedServer
 from support.sizes import by_turns, named

@@ -8,8 +8,8 @@ there is more than one. ragas' form asks for a reason with each verdict; it gets
 from __future__ import annotations
 
 from noisesense import Sample, Verdicts
-from noisesense_adapters.demo.ragas_mind import RagasMind
 from support.mind import Mind, data_of
+from support.ragas_mind import RagasMind
 
 __all__ = ["CHUNKS", "RUN_CHUNKS", "RUN_SAMPLES", "make_mind", "pair", "run_pairs"]
 

@@ -9,7 +9,7 @@ from langchain_core.outputs import Generation, LLMResult
 from ragas.llms.base import BaseRagasLLM
 
 from noisesense.scoring.definitions import Mode
-from noisesense_adapters.demo.ragas_peer import Mind, Pairs, ragas_row, truthful, unwarned
+from support.ragas_peer import Mind, Pairs, ragas_row, truthful, unwarned
 
 _ragas: Any = import_module("ragas")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from noisesense import Sample, Verdicts
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense_adapters.demo.ragas_peer import ragas_row
+from support.ragas_peer import ragas_row
 
 __all__ = ["COLUMNS", "CountingJudge", "column", "columns_of", "dataset", "evaluated", "same"]
 

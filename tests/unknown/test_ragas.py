@@ -12,9 +12,9 @@ from ragas.metrics.result import MetricResult
 
 from noisesense import Mode, ReplyError
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.demo.ragas_peer import ragas_row
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_llms import KINDS, asked, evaluated_by
+from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
 from support.withholding import Case, few_or_all, mind, script, wrong_with

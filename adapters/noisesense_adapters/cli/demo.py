@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from noisesense.fixtures import reference_examples
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
-from noisesense_adapters.demo import FRAMEWORKS, notes, run_demo, to_dict, verdict
+from noisesense_adapters.demo import FRAMEWORKS, run_demo
 from noisesense_adapters.demo.compare import Place, Report, Row, as_documented, as_printed
 
 
@@ -58,7 +59,7 @@ def demo(
         return
     report = _run(promptfoo, _required(require or []))
     if as_json:
-        output.show_json(to_dict(report))
+        output.show_json(report.to_dict())
     else:
         _show(output.console(), report)
     raise typer.Exit(0 if report.agrees else 1)
@@ -84,75 +85,33 @@ def _run(promptfoo: Path | None, required: Sequence[str]) -> Report:
 
 
 def _show(out: Console, report: Report) -> None:
-    columns, rows = _table(report, repeat=not out.is_terminal)
-    if out.is_terminal and output.table_width(columns, rows) > out.width:
-        columns, rows = _table(report, stacked=True)
+    shown = [place for place in report.places if place.state != "not installed"]
+    titles = ("documented", *(place.name.replace(" ", "\n") for place in shown))
+    columns = [*map(output.Column, ("example", "mode")), *output.numeric(*titles)]
+    rows: list[list[Text]] = []
+    for definition, group in groupby(report.rows, lambda row: row.definition):
+        rows.append([Text(f"definition {definition}", style="italic")])
+        rows += ([Text(row.example), Text(row.mode), *_cells(row, shown)] for row in group)
     output.show_table(out, columns, rows)
     out.print()
-    compared = {p.framework or "core": p.detail for p in report.places if p.state == "compared"}
-    versions = ", ".join(f"{name} {version}" for name, version in compared.items())
-    output.show_lines(out, f"Lower is better. {versions}.", *notes(report))
-    output.show_lines(out, verdict(report), style="bold green" if report.agrees else "bold red")
+    compared = (p for p in report.places if p.state == "compared")
+    versions = dict.fromkeys(f"{p.framework or p.name} {p.detail}" for p in compared)
+    lines = (f"Lower is better. {', '.join(versions)}.", *report.notes)
+    output.show_lines(out, *lines)
+    output.show_lines(out, report.verdict, style="bold green" if report.agrees else "bold red")
 
 
-def _table(
-    report: Report, *, repeat: bool = False, stacked: bool = False
-) -> tuple[list[output.Column], list[list[Text]]]:
-    """A row for each example and mode; ``repeat`` names the example in each of them.
-
-    ``stacked`` is narrower: each example has a line of its own.
-    """
-    rows: list[list[Text]] = []
-    for definition, example, row in _groups(report):
-        if definition:
-            rows.append([Text(definition, style="italic")])
-        if stacked and example:
-            rows.append([Text(example)])
-        name = row.example if repeat else example
-        names = [Text(f"  {row.mode}")] if stacked else [Text(name), Text(row.mode)]
-        rows.append([*names, *_cells(report, row)])
-    titles = ["  mode"] if stacked else ["example", "mode"]
-    return [*map(output.Column, titles), *_columns(report)], rows
-
-
-def _groups(report: Report) -> Iterator[tuple[str, str, Row]]:
-    """Each row, with the definition and the example where they change."""
-    before: Row | None = None
-    for row in report.rows:
-        other = before is None or row.definition != before.definition
-        changed = other or (before is not None and row.example != before.example)
-        definition = f"definition {row.definition}" if other else ""
-        yield definition, row.example if changed else "", row
-        before = row
-
-
-def _columns(report: Report) -> list[output.Column]:
-    return output.numeric(
-        "documented", *(place.name.replace(" ", "\n") for place in _present(report))
-    )
-
-
-def _cells(report: Report, row: Row) -> list[Text]:
-    return [_documented(row), *(_figure(row, place) for place in _present(report))]
-
-
-def _present(report: Report) -> list[Place]:
-    """The columns: what is not installed is said below the table."""
-    return [place for place in report.places if place.state != "not installed"]
-
-
-def _documented(row: Row) -> Text:
-    shown = as_documented(row.documented)
+def _cells(row: Row, places: Sequence[Place]) -> Iterator[Text]:
+    documented = as_documented(row.documented)
     if row.documented_agrees is None:
-        return Text(shown if row.documented is None else f"({shown})", style="dim")
-    return _compared(shown, row.documented_agrees)
-
-
-def _figure(row: Row, place: Place) -> Text:
-    cell = row.cells[place.name]
-    if cell.agrees is None:
-        return Text({"compared": "n/a", "failed": "failed"}.get(place.state, "-"), style="dim")
-    return _compared(as_printed(cell.value), cell.agrees)
+        yield Text(documented if row.documented is None else f"({documented})", style="dim")
+    else:
+        yield _compared(documented, row.documented_agrees)
+    for place in places:
+        if place.state == "failed":
+            yield Text("failed", style="dim")
+        else:
+            yield _compared(as_printed(row.figures[place.name]), row.agrees[place.name])
 
 
 def _compared(shown: str, agrees: bool) -> Text:

@@ -94,10 +94,6 @@ def show_table(out: Console, columns: Sequence[Column], rows: Iterable[Cells]) -
         out.print(line, soft_wrap=True)
 
 
-def table_width(columns: Sequence[Column], rows: Iterable[Cells]) -> int:
-    return sum(_widths(columns, _texts(rows))) + len(_GAP) * (len(columns) - 1)
-
-
 def _texts(rows: Iterable[Cells]) -> list[list[Text]]:
     return [
         [Text(visible(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from datetime import timedelta
 from pathlib import Path
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from noisesense import ModeSummary, Result, Summary, Usage
@@ -23,42 +29,8 @@ from noisesense_adapters.cli.terminal import visible
 from noisesense_adapters.datasets.read import count_rows
 
 _SHOWN_FAILURES = 20
-_LAST = 1000
+_PACE = 300.0  # seconds of the past that say how fast a run is
 _TELL = 60.0  # seconds between the lines that stand for the bar where there is no terminal
-
-
-class Pace:
-    """How fast the last results came. Those from a store do not count: they took no time.
-
-    Args:
-        clock: seconds.
-        at_once: how many are judged at once: before so many are there, too few are to say.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic, at_once: int = 1) -> None:
-        self._clock, self._at_once = clock, at_once
-        self._times = deque([(clock(), 0)], maxlen=_LAST)
-
-    def add(self, count: int = 1) -> None:
-        self._times.append((self._clock(), self._times[-1][1] + count))
-
-    @property
-    def rate(self) -> float | None:
-        (start, before), (end, now) = self._times[0], self._times[-1]
-        enough = end > start and now >= self._at_once
-        return (now - before) / (end - start) if enough else None
-
-    def shown(self, left: float | None) -> str:
-        """The rate, and how long the remaining results will take."""
-        rate = self.rate
-        if rate is None:
-            return ""
-        pace = f"{rate:,.1f}/s"
-        if left is None:
-            return pace
-        minutes, seconds = divmod(round(left / rate), 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{pace}, {hours}:{minutes:02}:{seconds:02} left"
 
 
 class _TwoLines(Progress):
@@ -75,41 +47,39 @@ class RunProgress:
     """Counts results as they come, draws the bar, and names the first failures.
 
     Args:
-        dataset: the file whose rows are counted for the bar.
-        at_once: how many samples are judged at once.
+        rows: how many there are, or the file whose rows are counted for the bar.
+        clock: seconds.
     """
 
-    def __init__(
-        self, dataset: Path, at_once: int = 1, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, rows: Path | int, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = output.console(stderr=True)
-        self._bar: Progress | None = None
-        self._dataset = dataset
+        self._rows = rows
         self.done = self.failed = self.chunks = 0
         self.usage = Usage()
         self.judges: dict[str, None] = {}
         self._failures: dict[str, int] = {}
-        if self._console.is_terminal:
-            self._bar = _TwoLines(
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[pace]}"),
-                console=self._console,
-                transient=True,
-            )
-            self._task = self._bar.add_task("scoring", total=self._total, pace="", spent="")
-        self._pace = Pace(clock, at_once)
+        self._bar = _TwoLines(
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+            get_time=clock,
+            speed_estimate_period=_PACE,
+        )
         self._clock, self._told = clock, clock()
 
     def __enter__(self) -> RunProgress:
-        if self._bar is not None:
-            self._bar.start()
+        total = self._rows if isinstance(self._rows, int) else count_rows(self._rows)
+        self._task = self._bar.add_task("scoring", total=total, spent="")
+        self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.stop()
         alike = sum(times - 1 for times in self._failures.values())
         if alike:
             self.say(f"{alike:,} more failed like one of these")
@@ -123,8 +93,6 @@ class RunProgress:
             self.usage += result.usage
             self.chunks += _chunks(result)
             self.judges |= {result.judge: None} if result.judge else {}
-            if result.usage.calls or not result.usage.cached_calls:
-                self._pace.add()
             if result.error is not None:
                 self.fail(result.error)
         self._draw()
@@ -140,21 +108,15 @@ class RunProgress:
             self.say(f"failed: {error}")
 
     def _draw(self) -> None:
-        now = self._clock()
-        if self._bar is None and now - self._told < _TELL:
-            return
-        left = None if self._total is None else max(self._total - self.done, 0)
         failed = f"{self.failed:,} failed" if self.failed else ""
-        pace, spent = self._pace.shown(left), ", ".join(filter(None, (_usage(self.usage), failed)))
-        if self._bar is not None:
-            self._bar.update(self._task, advance=1, pace=pace, spent=spent)
-        else:
-            self._told, of = now, "" if self._total is None else f" of {self._total:,}"
-            self.say(", ".join(filter(None, (f"{self.done:,}{of} samples", pace, spent))))
-
-    @cached_property
-    def _total(self) -> int | None:
-        return count_rows(self._dataset)
+        spent = ", ".join(filter(None, (_usage(self.usage), failed)))
+        self._bar.update(self._task, advance=1, spent=spent)
+        task, now = self._bar.tasks[self._task], self._clock()
+        if self._bar.disable and now - self._told >= _TELL:
+            self._told, of = now, "" if task.total is None else f" of {task.total:,.0f}"
+            left = task.time_remaining
+            until = "" if left is None else f"{timedelta(seconds=left)} left"
+            self.say(", ".join(filter(None, (f"{self.done:,}{of} samples", until, spent))))
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""

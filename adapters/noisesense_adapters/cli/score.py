@@ -134,7 +134,7 @@ def score(
         paths = [results] if repeats == 1 or results is None else _numbered(results, repeats)
         summaries: list[Summary] = []
         for number, path in enumerate(paths, start=1):
-            model, progress = judge_of(number), RunProgress(dataset, asking.concurrency)
+            model, progress = judge_of(number), RunProgress(dataset)
             if repeats > 1:
                 progress.say(f"judging {number} of {repeats}")
             elif asking.check == "auto":

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from noisesense import Calibration, Interval, Result, Trust, trust_results
 from noisesense import trust as measure
@@ -20,11 +19,10 @@ from noisesense.stats.labels_cells import CellKind
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.labels import export_labels, import_labels
-from noisesense_adapters.cli.output import extent, one_line, span
+from noisesense_adapters.cli.output import extent, span
+from noisesense_adapters.cli.progress import RunProgress
 from noisesense_adapters.datasets.results import choices, results_of
 from noisesense_adapters.datasets.sheets import is_label_sheet, read_labels
-
-_MOST_FAILURES = 5
 
 _CELLS: dict[CellKind, str] = {
     "correct": "claim in reference",
@@ -151,8 +149,14 @@ def _asked(
 ) -> Trust:
     from noisesense_adapters.datasets.labels import judge_labels  # here, since it loads SQLite
 
-    with _Progress(model, len(labeled)) as progress:
-        judged = judge_labels(labeled, judge, concurrency=concurrency, on_done=progress.add)
+    with RunProgress(len(labeled)) as progress:
+
+        def done(failure: str | None) -> None:
+            if failure is not None:
+                progress.fail(failure)
+            progress.add(None)
+
+        judged = judge_labels(labeled, judge, concurrency=concurrency, on_done=done)
     return measure(
         model,
         judged.samples,
@@ -160,38 +164,6 @@ def _asked(
         probabilities=judged.probabilities,
         confidence=confidence,
     )
-
-
-class _Progress:
-    """A bar on a terminal's stderr, and the first failures."""
-
-    def __init__(self, judge: str, total: int) -> None:
-        self._console = output.console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=self._console,
-            disable=not self._console.is_terminal,
-            transient=True,
-        )
-        self._task = self._bar.add_task(one_line(judge), total=total)
-        self._failures = 0
-
-    def __enter__(self) -> _Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def add(self, failure: str | None) -> None:
-        self._bar.advance(self._task)
-        if failure is not None:
-            self._failures += 1
-            if self._failures <= _MOST_FAILURES:
-                output.show_lines(self._console, one_line(f"failed: {failure}"))
 
 
 def _show(out: Console, trusts: list[Trust]) -> None:

@@ -1,15 +1,21 @@
-"""The demo's figures side by side: what agrees, what differs, what cannot be compared."""
+"""The demo's figures side by side: what agrees, and what differs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from noisesense.fixtures import ReferenceExample
-from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+
+
+class Pair(NamedTuple):
+    """Both modes of one run, in the order of `MODES`; None where a place says undefined."""
+
+    relevant: float | None
+    irrelevant: float | None
 
 
 class ExampleRun(NamedTuple):
@@ -23,40 +29,16 @@ class ExampleRun(NamedTuple):
         """Unique among the runs, e.g. ``mona-lisa/ragas``."""
         return f"{self.example.id}/{self.definition}"
 
-    @property
-    def expected(self) -> Pair:
-        """The figures derived by hand."""
-        return Pair(*self.example.expected[self.definition])
 
-
-class Pair(NamedTuple):
-    """Both modes of one run, as a place gave them; None where it says undefined."""
-
-    relevant: float | None
-    irrelevant: float | None
-
-    def value(self, mode: Mode) -> float | None:
-        return self.relevant if mode == "relevant" else self.irrelevant
-
-
-class NotComparable(NamedTuple):
-    """Why a place cannot compute a run's figures at all."""
-
-    reason: str
-
-
-Figures = Mapping[str, "Pair | NotComparable"]
+Figures = Mapping[str, Pair]
+"""A place's figures, by `ExampleRun.key`."""
 
 
 class Results(NamedTuple):
-    """One framework's results: for each of its places the figures by ``ExampleRun.key``."""
+    """What a place computed, and with which version of its framework."""
 
     version: str
-    places: Mapping[str, Figures]
-
-
-Framework = Callable[[Sequence[ExampleRun], Path], Results]
-"""Computes the runs in one framework, with the verdicts of a recording."""
+    figures: Figures
 
 
 def example_runs(examples: Sequence[ReferenceExample]) -> tuple[ExampleRun, ...]:
@@ -89,22 +71,14 @@ class Place:
         framework: the package it needs; empty for the core.
         state: whether it could compute anything.
         detail: the version, or why there are no figures.
-        figures: by ``ExampleRun.key``.
+        figures: what it computed.
     """
 
     name: str
     framework: str
     state: State
     detail: str
-    figures: Mapping[str, Pair | NotComparable] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One place's figure in one row. ``agrees`` is None where nothing was compared."""
-
-    value: float | None
-    agrees: bool | None
+    figures: Figures = field(default_factory=dict[str, Pair])
 
 
 @dataclass(frozen=True)
@@ -113,9 +87,11 @@ class Row:
 
     Attributes:
         expected: the figure derived by hand.
-        documented: the figure the source prints, whichever definition it follows.
-        documented_fits: whether ``expected`` is the documented figure; None if there is none.
-            If the source follows another definition, this counts as no comparison.
+        documented: the figure that the source prints, whichever definition it follows.
+        documented_agrees: whether ``expected`` rounds to it; None if there is none, or if the
+            source follows another definition.
+        figures: of each place that computed any; a run that it left out is a disagreement.
+        agrees: whether they are the expected one.
     """
 
     example: str
@@ -124,35 +100,31 @@ class Row:
     expected: float | None
     documented: float | None
     documented_definition: DefinitionName
-    documented_fits: bool | None
-    cells: Mapping[str, Cell]
-
-    @property
-    def documented_agrees(self) -> bool | None:
-        """As ``documented_fits``; None if the source follows another definition."""
-        return self.documented_fits if self.definition == self.documented_definition else None
+    documented_agrees: bool | None
+    figures: Mapping[str, float | None]
+    agrees: Mapping[str, bool]
 
 
 @dataclass(frozen=True)
 class Report:
+    """All rows; ``missing`` are frameworks that were required and are not installed."""
+
     places: Sequence[Place]
     rows: Sequence[Row]
     missing: Sequence[str]
-    """Frameworks that were required and are not installed."""
 
     @property
     def checks(self) -> list[tuple[str, bool]]:
         """Every comparison in words, and whether the figures agree."""
         checks: list[tuple[str, bool]] = []
         for row in self.rows:
-            at = f"{row.example}, {row.mode}, definition {row.definition}"
-            for name, cell in row.cells.items():
-                if cell.agrees is not None:
-                    got, want = as_printed(cell.value), as_printed(row.expected)
-                    checks.append((f"{at}: {name} gives {got}, not {want}", cell.agrees))
+            at, want = f"{row.example}, {row.mode}, definition {row.definition}", row.expected
+            for name, agrees in row.agrees.items():
+                got = as_printed(row.figures[name])
+                checks.append((f"{at}: {name} gives {got}, not {as_printed(want)}", agrees))
             if row.documented_agrees is not None:
-                got, want = as_printed(row.expected), as_documented(row.documented)
-                checks.append((f"{at}: documented is {want}, not {got}", row.documented_agrees))
+                text = f"documented is {as_documented(row.documented)}, not {as_printed(want)}"
+                checks.append((f"{at}: {text}", row.documented_agrees))
         return checks
 
     @property
@@ -161,16 +133,74 @@ class Report:
         failed = any(place.state == "failed" for place in self.places)
         return not failed and not self.missing and all(agrees for _, agrees in self.checks)
 
+    @property
+    def verdict(self) -> str:
+        """The last line: the number of comparisons, and whether the figures agree."""
+        total, wrong = len(self.checks), sum(not agrees for _, agrees in self.checks)
+        failed, absent = (
+            [place.name for place in self.places if place.state == state]
+            for state in ("failed", "not installed")
+        )
+        trouble = {
+            f"{wrong} of {total} comparisons {'differs' if wrong == 1 else 'differ'}": wrong,
+            f"{' and '.join(failed)} failed": failed,
+            f"required but not installed: {', '.join(self.missing)}": self.missing,
+        }
+        if any(trouble.values()):
+            return "; ".join(text for text, is_so in trouble.items() if is_so)
+        rest = f" (not installed, so not compared: {', '.join(absent)})" if absent else ""
+        return f"all {total} comparisons agree{rest}"
+
+    @property
+    def notes(self) -> list[str]:
+        """A line for what was not compared here, and one for each figure that differs."""
+        others = {
+            row.documented_definition: None
+            for row in self.rows
+            if row.documented is not None and row.documented_definition != row.definition
+        }
+        absent: dict[tuple[str, str], list[str]] = {}
+        for place in self.places:
+            if place.state != "compared":
+                absent.setdefault((place.state, place.detail), []).append(place.name)
+        return [
+            *(
+                f"(...): the source follows another definition, {name}; its figures are compared "
+                "in the rows of that definition."
+                for name in others
+            ),
+            *(f"{', '.join(names)}: {state}. {why}" for (state, why), names in absent.items()),
+            *(f"Differs: {text}." for text, agrees in self.checks if not agrees),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "agrees": self.agrees,
+            "verdict": self.verdict,
+            "comparisons": len(self.checks),
+            "tolerance": TOLERANCE,
+            "differing": [text for text, agrees in self.checks if not agrees],
+            "places": [
+                {"name": p.name, "framework": p.framework, "state": p.state, "detail": p.detail}
+                for p in self.places
+            ],
+            "rows": [asdict(row) for row in self.rows],
+            "notes": self.notes,
+        }
+
 
 def compare(runs: Sequence[ExampleRun], places: Sequence[Place], missing: Sequence[str]) -> Report:
     """Every place against the figures derived by hand, and those against the documented ones."""
-    rows = [_row(run, mode, places) for run in runs for mode in MODES]
+    compared = [place for place in places if place.state == "compared"]
+    rows = [_row(run, end, compared) for run in runs for end in range(len(MODES))]
     return Report(places, rows, missing)
 
 
-def _row(run: ExampleRun, mode: Mode, places: Sequence[Place]) -> Row:
-    example, expected = run.example, run.expected.value(mode)
-    documented = example.documented.get(mode)
+def _row(run: ExampleRun, end: int, places: Sequence[Place]) -> Row:
+    example, mode, nothing = run.example, MODES[end], Pair(None, None)
+    expected, documented = example.expected[run.definition][end], example.documented.get(mode)
+    comparable = documented is not None and run.definition == example.documented_definition
     return Row(
         example=example.id,
         mode=mode,
@@ -178,29 +208,26 @@ def _row(run: ExampleRun, mode: Mode, places: Sequence[Place]) -> Row:
         expected=expected,
         documented=documented,
         documented_definition=example.documented_definition,
-        documented_fits=None if documented is None else _prints_as(expected, documented),
-        cells={place.name: _cell(place, run, mode, expected) for place in places},
+        documented_agrees=_prints_as(expected, documented) if comparable else None,
+        figures={place.name: place.figures.get(run.key, nothing)[end] for place in places},
+        agrees={
+            place.name: run.key in place.figures and _same(place.figures[run.key][end], expected)
+            for place in places
+        },
     )
 
 
-def _cell(place: Place, run: ExampleRun, mode: Mode, expected: float | None) -> Cell:
-    if place.state != "compared":
-        return Cell(None, None)
-    figures = place.figures.get(run.key)
-    if isinstance(figures, NotComparable):
-        return Cell(None, None)
-    # A run that a place silently left out is a disagreement, not a gap.
-    value = figures.value(mode) if figures else None
+def _same(value: float | None, expected: float | None) -> bool:
     if value is None or expected is None:
-        return Cell(value, figures is not None and value is expected)
-    return Cell(value, abs(value - expected) <= TOLERANCE)
+        return value is expected
+    return abs(value - expected) <= TOLERANCE
 
 
-def _prints_as(value: float | None, documented: float) -> bool:
+def _prints_as(value: float | None, documented: float | None) -> bool:
     """Does the value, rounded to the printed number of decimals, give the documented figure?"""
-    if value is None:
+    if value is None or documented is None:
         return False
-    return abs(round(value, _decimals(documented)) - documented) <= TOLERANCE
+    return _same(round(value, _decimals(documented)), documented)
 
 
 def _decimals(figure: float) -> int:
@@ -215,102 +242,3 @@ def as_printed(value: float | None) -> str:
 def as_documented(value: float | None) -> str:
     """A documented figure as its source prints it, at most four decimals."""
     return "-" if value is None else f"{value:.{min(_decimals(value), 4)}f}"
-
-
-def notes(report: Report) -> list[str]:
-    """One paragraph for each figure that was not compared, or that differs."""
-    return [
-        *_other_definitions(report),
-        *_not_comparable(report),
-        *_absent(report),
-        *(f"Differs: {text}." for text, agrees in report.checks if not agrees),
-    ]
-
-
-def verdict(report: Report) -> str:
-    """The last line: the number of comparisons, and whether the figures agree."""
-    total = len(report.checks)
-    wrong = sum(not agrees for _, agrees in report.checks)
-    failed = [place.name for place in report.places if place.state == "failed"]
-    trouble = {
-        f"{wrong} of {total} comparisons {'differs' if wrong == 1 else 'differ'}": wrong,
-        f"{' and '.join(failed)} failed": failed,
-        f"required but not installed: {', '.join(report.missing)}": report.missing,
-    }
-    if any(trouble.values()):
-        return "; ".join(text for text, is_so in trouble.items() if is_so)
-    absent = [place.name for place in report.places if place.state == "not installed"]
-    rest = f" (not installed, so not compared: {', '.join(absent)})" if absent else ""
-    return f"all {total} comparisons agree{rest}"
-
-
-def to_dict(report: Report) -> dict[str, Any]:
-    return {
-        "agrees": report.agrees,
-        "verdict": verdict(report),
-        "comparisons": len(report.checks),
-        "tolerance": TOLERANCE,
-        "differing": [text for text, agrees in report.checks if not agrees],
-        "places": [
-            {"name": p.name, "framework": p.framework, "state": p.state, "detail": p.detail}
-            for p in report.places
-        ],
-        "rows": [_row_dict(row) for row in report.rows],
-        "notes": notes(report),
-    }
-
-
-def _row_dict(row: Row) -> dict[str, Any]:
-    return {
-        "example": row.example,
-        "mode": row.mode,
-        "definition": row.definition,
-        "documented": row.documented,
-        "documented_definition": row.documented_definition,
-        "documented_agrees": row.documented_agrees,
-        "expected": row.expected,
-        "figures": {name: cell.value for name, cell in row.cells.items()},
-        "agrees": {name: cell.agrees for name, cell in row.cells.items()},
-    }
-
-
-def _other_definitions(report: Report) -> list[str]:
-    by_source: dict[DefinitionName, list[Row]] = {}
-    for row in report.rows:
-        if row.documented is not None and row.documented_agrees is None:
-            by_source.setdefault(row.documented_definition, []).append(row)
-    texts: list[str] = []
-    for name, rows in by_source.items():
-        figures = "; ".join(
-            f"{as_printed(row.expected)}, not {as_documented(row.documented)}, "
-            f"in {row.example} ({row.mode})"
-            for row in rows
-            if not row.documented_fits
-        )
-        texts.append(
-            f"(...): the source follows another definition, {name} ({DEFINITIONS[name].formula}); "
-            f"its figures are compared in the rows of that definition. "
-            f"The definition {rows[0].definition} gives {figures}."
-        )
-    return texts
-
-
-def _not_comparable(report: Report) -> list[str]:
-    by_reason: dict[tuple[str, str, str], list[str]] = {}
-    for place in report.places:
-        for key, figures in place.figures.items():
-            if isinstance(figures, NotComparable):
-                example, _, definition = key.partition("/")
-                by_reason.setdefault((place.name, definition, figures.reason), []).append(example)
-    return [
-        f"n/a: {name}, {' and '.join(examples)} under the definition {definition}: {why}."
-        for (name, definition, why), examples in by_reason.items()
-    ]
-
-
-def _absent(report: Report) -> list[str]:
-    details: dict[tuple[str, str], list[str]] = {}
-    for place in report.places:
-        if place.state != "compared":
-            details.setdefault((place.state, place.detail), []).append(place.name)
-    return [f"{', '.join(names)}: {state}. {why}" for (state, why), names in details.items()]

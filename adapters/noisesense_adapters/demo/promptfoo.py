@@ -112,7 +112,7 @@ class PromptfooEval:
         rows = document["results"]["results"]
         figures = {row["testCase"]["description"]: _pair(row) for row in rows}
         version = str(document.get("metadata", {}).get("promptfooVersion", "unknown version"))
-        return Results(version, {PROMPTFOO: figures})
+        return Results(version, figures)
 
 
 def _test(run: ExampleRun, recording: Path) -> dict[str, Any]:

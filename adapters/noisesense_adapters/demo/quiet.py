@@ -13,6 +13,9 @@ OFFLINE = {
     "RAGAS_DO_NOT_TRACK": "true",
     "LANGCHAIN_TRACING_V2": "false",  # ragas' evaluate() would send its runs to LangSmith
     "LANGSMITH_TRACING": "false",
+    "LANGFUSE_BASE_URL": "http://127.0.0.1:9",
+    "OTEL_SDK_DISABLED": "true",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
     "CONFIDENT_API_KEY": "",  # with it, DeepEval's evaluate() uploads its results
     "DEEPEVAL_RESULTS_FOLDER": "",
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",

@@ -8,53 +8,16 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-import noisesense
-from noisesense import RecordedJudge, score
 from noisesense.errors import MissingExtraError, NoiseSenseError
 from noisesense.fixtures import ReferenceExample, reference_examples
 from noisesense.verdicts.recording import write_recording
 from noisesense_adapters.demo import compare
-from noisesense_adapters.demo.compare import ExampleRun, Framework, Pair, Place, Report, Results
-from noisesense_adapters.demo.deepeval import DEEPEVAL, run_deepeval
-from noisesense_adapters.demo.evaluators import (
-    LANGFUSE,
-    LANGSMITH,
-    MLFLOW,
-    PYDANTIC_EVALS,
-    run_langfuse,
-    run_langsmith,
-    run_mlflow,
-    run_pydantic_evals,
-)
+from noisesense_adapters.demo.compare import Place, Report, Results
+from noisesense_adapters.demo.hosts import HOSTS
 from noisesense_adapters.demo.promptfoo import PROMPTFOO, PromptfooEval, find_promptfoo
 from noisesense_adapters.demo.quiet import quiet
-from noisesense_adapters.demo.ragas import ASCORE, EVALUATE, OWN, run_ragas
 
-_CORE = "core"
-
-
-def _run_core(runs: Sequence[ExampleRun], recording: Path) -> Results:
-    """``score()`` of the recorded verdicts."""
-    judge = RecordedJudge(recording)
-    figures: dict[str, Pair] = {}
-    for run in runs:
-        result = score(judge.lookup(run.example.sample), definition=run.definition)
-        figures[run.key] = Pair(result.relevant, result.irrelevant)
-    return Results(noisesense.__version__, {_CORE: figures})
-
-
-_IN_PROCESS: dict[str, tuple[Framework, tuple[str, ...]]] = {
-    "": (_run_core, (_CORE,)),
-    "ragas": (run_ragas, (EVALUATE, ASCORE, OWN)),
-    "deepeval": (run_deepeval, (DEEPEVAL,)),
-    "langsmith": (run_langsmith, (LANGSMITH,)),
-    "langfuse": (run_langfuse, (LANGFUSE,)),
-    "pydantic-evals": (run_pydantic_evals, (PYDANTIC_EVALS,)),
-    "mlflow": (run_mlflow, (MLFLOW,)),
-}
-
-
-FRAMEWORKS = (*filter(None, _IN_PROCESS), "promptfoo")
+FRAMEWORKS = (*dict.fromkeys(host.package for host in HOSTS if host.package), "promptfoo")
 
 
 def run_demo(
@@ -87,12 +50,12 @@ def run_demo(
             PromptfooEval(command, runs, recording, folder)
         )
         places: list[Place] = []
-        for framework, (compute, names) in _IN_PROCESS.items():
-            progress(framework or _CORE)
-            places += _places(framework, names, partial(compute, runs, recording))
+        for host in HOSTS:
+            progress(host.name)
+            places.append(_place(host.name, host.package, partial(host.results, runs, recording)))
         progress("promptfoo")
         if evaluation:
-            places += _places("promptfoo", (PROMPTFOO,), evaluation.results)
+            places.append(_place(PROMPTFOO, "promptfoo", evaluation.results))
         else:
             hint = "no promptfoo on PATH nor in ./node_modules/.bin (npm install promptfoo)"
             places.append(Place(PROMPTFOO, "promptfoo", "not installed", hint))
@@ -100,18 +63,15 @@ def run_demo(
     return compare.compare(runs, places, [name for name in require if name in absent])
 
 
-def _places(framework: str, names: tuple[str, ...], compute: Callable[[], Results]) -> list[Place]:
+def _place(name: str, framework: str, compute: Callable[[], Results]) -> Place:
     try:
         results = compute()
     except MissingExtraError:
-        detail = f"pip install 'noisesense[{framework}]'"
-        return [Place(name, framework, "not installed", detail) for name in names]
+        return Place(name, framework, "not installed", f"pip install 'noisesense[{framework}]'")
     except Exception as error:  # noqa: BLE001 - whatever a framework raises is its result here
         kind = "" if isinstance(error, NoiseSenseError) else f"{type(error).__name__}: "
         detail = " ".join(f"{kind}{error}".split())
         if len(detail) > 400:  # tracebacks say most at their end
             detail = f"{detail[:150]} ... {detail[-250:]}"
-        return [Place(name, framework, "failed", detail) for name in names]
-    return [
-        Place(name, framework, "compared", results.version, results.places[name]) for name in names
-    ]
+        return Place(name, framework, "failed", detail)
+    return Place(name, framework, "compared", *results)

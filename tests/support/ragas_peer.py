@@ -16,16 +16,13 @@ from noisesense.errors import InputError
 from noisesense.scoring.definitions import Mode
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-from noisesense_adapters.demo.ragas_mind import RagasMind, why_not_comparable
-from noisesense_adapters.toolbox.extras import needs_extra
+from support.ragas_mind import RagasMind, why_not_comparable
 
 # Scripted runs are no use of ragas: they shall neither be counted nor touch the network.
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 
-with needs_extra("ragas"):
-    from ragas.llms.base import InstructorBaseRagasLLM
-    from ragas.metrics.collections import NoiseSensitivity
-
+from ragas.llms.base import InstructorBaseRagasLLM
+from ragas.metrics.collections import NoiseSensitivity
 
 Pairs = Iterable[tuple[Sample, Verdicts]]
 
