@@ -23,9 +23,7 @@ _NAMES = {
     "judging.protocol": "Judge Judgement StructuredLLM Usage",
     "judging.store": "VerdictStore",
     "scoring.definitions": "DefinitionName Mode",
-    "scoring.gate": "GateOutcome gate",
-    "scoring.outcomes": "ClaimOutcome Counts Partition",
-    "scoring.records": "Range",
+    "scoring.outcomes": "ClaimOutcome Counts GateOutcome Partition Range gate",
     "scoring.results": "Result read_results write_results",
     "scoring.scoring": "Empty Score Status Undetermined score",
     "stats.compare": "Comparison compare",
@@ -36,12 +34,12 @@ _NAMES = {
     "stats.stability": "Stability stability",
     "stats.summarize": "Tally summarize",
     "stats.summary": "ModeSummary Summary",
-    "stats.labels_threshold": "Calibration calibrate",
+    "stats.labels_cells": "Calibration calibrate",
     "stats.labels": "LabeledVerdicts Trust trust trust_results",
     "verdicts.form": "Cell Matrices",
-    "verdicts.recording": "RecordedJudge read_recording write_recording",
+    "verdicts.recording": "RecordedJudge SCHEMA_VERSION json_schema read_recording "
+    "write_recording",
     "verdicts.sample": "Chunk Sample",
-    "verdicts.schema": "SCHEMA_VERSION json_schema",
     "verdicts.verdicts": "ReferenceClaim ResponseClaim Verdicts",
 }
 _HOMES = {

@@ -57,13 +57,13 @@ SCORING = ("tests/scoring", "tests/core/test_fixtures.py")
 STATS = ("tests/stats",)
 TESTS: dict[str, tuple[str, ...]] = {
     "verdicts.verdicts": ("tests/verdicts", "tests/scoring"),
-    **{f"scoring.{name}": SCORING for name in ("definitions", "scoring", "outcomes", "gate")},
+    **{f"scoring.{name}": SCORING for name in ("definitions", "scoring", "outcomes")},
     **{
         f"stats.{name}": STATS
         for name in (
-            "compare", "interval", "labels", "labels_cells", "labels_mean", "labels_threshold",
+            "compare", "interval", "labels", "labels_cells", "labels_mean",
             "offenders", "pairing",
-            "quantiles", "resampling", "sensitivity",
+            "resampling", "sensitivity",
             "stability", "summarize", "summary", "tally",
         )
     },

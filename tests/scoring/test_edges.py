@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from noisesense import InputError, Verdicts, score
-from noisesense.scoring.gate import check_limit
+from noisesense.scoring.outcomes import check_limit
 from noisesense.scoring.scoring import check_empty
 from noisesense.verdicts.verdicts import as_model
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError
-from noisesense.scoring.records import Range
+from noisesense.scoring.outcomes import Range
 from noisesense.stats import interval as _interval
 from noisesense.stats.interval import (
     Interval,

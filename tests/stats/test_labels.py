@@ -22,7 +22,7 @@ from noisesense import (
     trust,
     trust_results,
 )
-from noisesense.scoring.records import Range
+from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Resampling, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, compare_cells, kappa
 from noisesense.stats.resampling import Unit

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisesense.stats.quantiles import quantile_of_counts, quantile_of_sorted, t_quantile
+from noisesense.stats.resampling import quantile_of_counts, quantile_of_sorted, t_quantile
 
 LEVELS = (0.0, 0.01, 0.025, 0.3, 0.5, 0.6, 0.75, 0.975, 1.0)
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from noisesense import InputError, calibrate
-from noisesense.stats.labels_threshold import Cut
+from noisesense.stats.labels_cells import Cut
 
 
 def test_by_hand() -> None:

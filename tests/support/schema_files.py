@@ -11,10 +11,8 @@ import json
 import re
 from typing import Any, cast, get_args
 
-from noisesense.verdicts.model import Model
-from noisesense.verdicts.recording import RecordingLine
-from noisesense.verdicts.sample import Chunk, Sample
-from noisesense.verdicts.schema import SCHEMA_VERSION, SchemaName, schema_path
+from noisesense.verdicts.recording import SCHEMA_VERSION, RecordingLine, SchemaName, schema_path
+from noisesense.verdicts.sample import Chunk, Model, Sample
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
 
 __all__ = ["generated", "main"]

@@ -11,8 +11,7 @@ from hypothesis import given
 
 from noisesense import SCHEMA_VERSION, InputError, Verdicts, json_schema
 from noisesense.fixtures import fixture_folder
-from noisesense.verdicts.recording import recording_fields
-from noisesense.verdicts.schema import SchemaName, schema_path
+from noisesense.verdicts.recording import SchemaName, recording_fields, schema_path
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput
 from support.schema_files import generated
 from support.tables import Shape, random_pairs, verdicts

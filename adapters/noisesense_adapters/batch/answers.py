@@ -17,7 +17,7 @@ from noisesense.jsonl import as_path
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.prompts import form_of
 from noisesense.judging.store import StoredRequest
-from noisesense.scoring.records import Record
+from noisesense.scoring.outcomes import Record
 from noisesense_adapters.batch.rounds import COPY, is_request
 from noisesense_adapters.datasets.files import jsonl_rows
 from noisesense_adapters.toolbox.documents import as_object

@@ -25,7 +25,7 @@ from noisesense.jsonl import as_path, to_json
 from noisesense.judging.batch import BatchJudge, BatchRequest
 from noisesense.judging.calls import AwaitingAnswerError, run_blocking
 from noisesense.judging.protocol import Judgement
-from noisesense.scoring.records import Record
+from noisesense.scoring.outcomes import Record
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.openai import OpenAILLM

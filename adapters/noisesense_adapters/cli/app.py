@@ -17,7 +17,7 @@ import typer
 import typer.core
 
 import noisesense
-from noisesense.verdicts.schema import SchemaName, json_schema
+from noisesense.verdicts.recording import SchemaName, json_schema
 from noisesense_adapters.cli import ablation, batch, output, store, trust
 from noisesense_adapters.cli.compare import compare
 from noisesense_adapters.cli.demo import demo

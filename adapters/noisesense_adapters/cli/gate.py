@@ -10,7 +10,7 @@ import typer
 
 from noisesense import InputError, Summary, gate
 from noisesense.scoring.definitions import MODES, Mode, check_mode
-from noisesense.scoring.gate import check_limit as check_bound
+from noisesense.scoring.outcomes import check_limit as check_bound
 from noisesense_adapters.cli.options import SOME_FAILED
 from noisesense_adapters.cli.output import extent, span, tell
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from noisesense import Interval, Result
-from noisesense.scoring import records
+from noisesense.scoring import outcomes
 from noisesense.scoring.definitions import Category
 from noisesense_adapters.cli.terminal import pipe_closed, visible
 
@@ -135,7 +135,7 @@ def span(pair: tuple[float, float] | Interval | None) -> str:
 
 def extent(ends: tuple[float, float] | None, form: str = ".4f") -> str:
     """A figure between two ends: one number where they meet; ``-`` where it is undefined."""
-    return "-" if ends is None else records.extent(ends, form)
+    return "-" if ends is None else outcomes.extent(ends, form)
 
 
 def kind(category: Category | None) -> str:

@@ -17,8 +17,7 @@ from msgspec import MsgspecError
 from msgspec.json import decode as json_decode
 
 from noisesense.errors import InputError, NoiseSenseError, describe
-from noisesense.jsonl import parse_line
-from noisesense.utf8 import encodable
+from noisesense.jsonl import encodable, parse_line
 from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.documents import as_object, read_json
 from noisesense_adapters.toolbox.extras import needs_extra

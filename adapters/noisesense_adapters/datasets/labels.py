@@ -24,7 +24,7 @@ from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge
 from noisesense.stats.labels_cells import cell_of
 from noisesense.verdicts.form import Cell
-from noisesense.verdicts.model import Model
+from noisesense.verdicts.sample import Model
 from noisesense.verdicts.verdicts import as_model
 from noisesense_adapters.datasets.files import jsonl_lines, jsonl_rows, opened
 from noisesense_adapters.datasets.rows import Raw

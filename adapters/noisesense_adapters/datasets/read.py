@@ -15,7 +15,7 @@ from noisesense import RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError, describe, located
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import ResultLine
-from noisesense.verdicts.light import light_line
+from noisesense.verdicts.form import light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.rows import (
     FIELDS,

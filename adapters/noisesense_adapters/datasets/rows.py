@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, located
 from noisesense.scoring.results import ResultLine
-from noisesense.verdicts.light import LightVerdicts
+from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.toolbox.given import (
     Column,
     chunks_of,

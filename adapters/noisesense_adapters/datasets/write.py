@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from noisesense.errors import InputError
+from noisesense.jsonl import encodable
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import Partition
 from noisesense.scoring.results import Result
-from noisesense.utf8 import encodable
 from noisesense_adapters.datasets.files import pyarrow
 from noisesense_adapters.datasets.lock import refused
 from noisesense_adapters.datasets.read import read_rows

@@ -22,7 +22,7 @@ from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import DetailedJudge, Judge, Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
-from noisesense.scoring.gate import check_limit
+from noisesense.scoring.outcomes import check_limit
 from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.deepeval.llm import judge_of
 from noisesense_adapters.deepeval.result import Measured, begin, outcome_of, reason_of, steps_of

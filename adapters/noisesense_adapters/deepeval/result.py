@@ -11,7 +11,7 @@ from typing import Any, cast
 from deepeval.utils import prettify_list
 
 from noisesense import Judgement, Mode, Score, gate
-from noisesense.scoring.gate import GateOutcome
+from noisesense.scoring.outcomes import GateOutcome
 
 _RELEVANCE = {True: "relevant", False: "irrelevant", None: "relevance undetermined"}
 

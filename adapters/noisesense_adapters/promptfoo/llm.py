@@ -14,8 +14,7 @@ from noisesense.errors import InputError, JudgeError, located
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import judge_once
-from noisesense.verdicts.model import Model
-from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.sample import Model, Sample
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.documents import as_object

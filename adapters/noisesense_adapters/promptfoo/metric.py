@@ -74,7 +74,7 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         inputs = Inputs(output, context, settings.config)
         verdicts, judgement = given_verdicts(inputs), None
         if verdicts is None and settings.definition == "promptfoo" and not inputs.response.strip():
-            from noisesense.verdicts.light import LightVerdicts
+            from noisesense.verdicts.form import LightVerdicts
 
             verdicts = LightVerdicts(())  # a sample would have to say something
         if verdicts is None:

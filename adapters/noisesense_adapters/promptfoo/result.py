@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
+from noisesense.jsonl import encodable
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.scoring.gate import GateOutcome
-from noisesense.scoring.outcomes import ClaimOutcome
+from noisesense.scoring.outcomes import ClaimOutcome, GateOutcome
 from noisesense.scoring.scoring import Score
-from noisesense.utf8 import encodable
 
 if TYPE_CHECKING:
     from noisesense.judging.protocol import Judgement, Usage

@@ -249,7 +249,7 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     """
     if inputs.verdicts is None:
         return None
-    from noisesense.verdicts.light import light_lookup, light_verdicts  # it loads msgspec
+    from noisesense.verdicts.form import light_lookup, light_verdicts  # it loads msgspec
 
     where, value = inputs.verdicts
     if isinstance(value, str):

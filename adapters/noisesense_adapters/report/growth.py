@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from noisesense.ablation import Ablation
 from noisesense.errors import InputError
 from noisesense.jsonl import as_path
-from noisesense.scoring.records import extent
+from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import Estimate
 from noisesense_adapters.report import plots
 

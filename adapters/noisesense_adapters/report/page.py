@@ -14,11 +14,10 @@ from markupsafe import Markup
 
 from noisesense import Comparison, Result, Tally, __version__, compare, offenders, read_results
 from noisesense.ablation import Ablation
-from noisesense.jsonl import as_path, write_whole
+from noisesense.jsonl import as_path, encodable, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
-from noisesense.scoring.records import extent
+from noisesense.scoring.outcomes import extent
 from noisesense.stats.summary import headline
-from noisesense.utf8 import encodable
 from noisesense_adapters.report import words
 from noisesense_adapters.report.growth import growth_svg
 from noisesense_adapters.report.plots import plots

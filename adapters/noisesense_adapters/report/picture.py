@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from noisesense import Partition, Summary, summarize
 from noisesense.jsonl import as_path
-from noisesense.scoring.records import extent
+from noisesense.scoring.outcomes import extent
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.page import Results, opened, source_name
 from noisesense_adapters.report.words import KINDS, NO_VALUES, boxes_caption

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from noisesense import ModeSummary
 from noisesense.scoring.definitions import Mode
-from noisesense.scoring.records import extent
+from noisesense.scoring.outcomes import extent
 from noisesense.stats.compare import ModeComparison
-from noisesense.stats.quantiles import quantile_of_counts
+from noisesense.stats.resampling import quantile_of_counts
 
 NO_VALUES = "No sample has a value: there is nothing to draw."
 

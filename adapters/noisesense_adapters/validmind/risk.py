@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from noisesense import ModeSummary, Range
-from noisesense.scoring.records import Record
+from noisesense.scoring.outcomes import Record
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from noisesense.errors import InputError, JudgeError, check_whole, describe
 from noisesense.jsonl import as_path, numbered_lines
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
-from noisesense.scoring.records import Range, Record, extent
+from noisesense.scoring.outcomes import Range, Record, extent
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import score
 from noisesense.stats.interval import Estimate, estimate

@@ -12,12 +12,11 @@ from typing import Any
 from pydantic import StrictStr
 
 from noisesense.errors import InputError, describe, located
-from noisesense.scoring.records import Range
+from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.tally import range_of
-from noisesense.verdicts.model import Model
-from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
+from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
 
 VARIANTS = ("again", "without", "relevant-only", "plus-2")
 CLAIMS = {"again", "without"}

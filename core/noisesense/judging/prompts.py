@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from noisesense.errors import InputError, check_whole
-from noisesense.utf8 import encodable
+from noisesense.jsonl import encodable
 
 
 @dataclass(frozen=True)

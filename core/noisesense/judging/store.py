@@ -18,10 +18,9 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, StoreError
-from noisesense.judging.process import has_ended, this_process
+from noisesense.jsonl import encodable
 from noisesense.judging.protocol import Usage
-from noisesense.judging.store_file import StoreFile
-from noisesense.utf8 import encodable
+from noisesense.judging.store_file import StoreFile, has_ended, this_process
 
 T = TypeVar("T")
 

@@ -1,12 +1,94 @@
-"""What became of the response claims: one by one, by kind and by mode."""
+"""What became of the response claims, one by one, by kind and by mode; and what passes a gate."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from numbers import Real
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
-from noisesense.scoring.definitions import Category
-from noisesense.scoring.records import Record
+from noisesense.errors import InputError, describe
+from noisesense.scoring.definitions import Category, Mode
+
+M = TypeVar("M")
+
+
+class Range(NamedTuple):
+    """A figure that open verdicts may leave open: whichever way they fall, it lies between.
+
+    Attributes:
+        low: the lowest value that it can have.
+        high: the highest.
+    """
+
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float | None:
+        """The figure, where the two ends meet; None where they do not."""
+        return self.low if self.low == self.high else None
+
+    def minus(self, other: Range) -> Range:
+        """Between what the difference lies."""
+        return Range(self.low - other.high, self.high - other.low)
+
+    def over(self, parts: float) -> Range:
+        """Between what one of so many parts lies."""
+        return Range(self.low / parts, self.high / parts)
+
+    @property
+    def absolute(self) -> Range:
+        """Between what the absolute value lies."""
+        return Range(max(0.0, self.low, -self.high), max(self.high, -self.low))
+
+
+def extent(ends: tuple[float, float], form: str = ".3f") -> str:
+    """A figure between two ends as text: one number where they meet."""
+    low, high = (f"{end:{form}}" for end in ends)
+    return low if ends[0] == ends[1] else f"{low} to {high}"
+
+
+class Record:
+    """Base of the results."""
+
+    _derived: ClassVar[tuple[str, ...]] = ()
+    """Properties that `to_dict` gives beside the fields."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything above as plain JSON-ready data."""
+        names = [*(field.name for field in fields(cast(Any, self))), *self._derived]
+        return {name: as_data(getattr(self, name)) for name in names}
+
+
+def as_data(value: Any) -> Any:
+    """JSON-ready: dataclasses and named tuples become objects, numbers as keys become texts."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    if is_dataclass(value):
+        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        entries = cast("dict[object, object]", value)
+        return {f"{k:g}" if isinstance(k, float) else k: as_data(v) for k, v in entries.items()}
+    if isinstance(value, Range):
+        return {"value": value.value, "low": value.low, "high": value.high}
+    if isinstance(value, tuple):
+        items = tuple(map(as_data, cast("tuple[object, ...]", value)))
+        names: Any = getattr(cast(object, value), "_fields", None)
+        return items if names is None else dict(zip(names, items, strict=True))
+    return value
+
+
+class BothModes(Generic[M]):
+    """Base of the results that have a part for each mode."""
+
+    relevant: M | None
+    irrelevant: M | None
+
+    def mode(self, mode: Mode) -> M | None:
+        """One mode's part; None if the definition has no such mode, or nothing was scored."""
+        return self.relevant if mode == "relevant" else self.irrelevant
+
 
 _MAX_TEXT = 120
 _WRONG = "is not supported by the reference"
@@ -126,3 +208,55 @@ def _chunks(positions: tuple[int, ...]) -> str:
     if len(positions) == 1:
         return f"chunk {positions[0]}"
     return f"chunks {', '.join(map(str, positions[:-1]))} and {positions[-1]}"
+
+
+GateOutcome = Literal["pass", "fail", "warn", "undecided", "undefined"]
+
+
+def gate(
+    bounds: tuple[float, float] | None,
+    limit: float,
+    *,
+    interval: Sequence[Any] | None = None,
+) -> GateOutcome:
+    """Does a score, or the mean of many, stay within a limit? Lower is better.
+
+    ``"pass"`` if ``high <= limit``, ``"fail"`` if ``low > limit``, else ``"undecided"``: some
+    completions of the undetermined verdicts pass and others do not. Only ``"pass"`` is a pass.
+    ``"undefined"`` where there is nothing to measure (no bounds).
+
+    A mean near the limit passes and fails by turns, as other samples or another judging would put
+    it. With its confidence interval the gate passes and fails only what the interval decides:
+    ``"pass"`` if its upper end is within the limit, ``"fail"`` if its lower end is above, else
+    ``"warn"``: the samples do not decide. What open verdicts leave open stays ``"undecided"``.
+
+    Args:
+        bounds: the lowest and the highest value, as `Score.bounds` gives them.
+        limit: the highest value that passes, 0 to 1.
+        interval: of the mean, low end first, e.g. `ModeSummary.interval`; by default the bounds
+            alone count.
+
+    Raises:
+        InputError: a limit that is no number from 0 to 1.
+    """
+    check_limit(limit)
+    if bounds is None:
+        return "undefined"
+    by_bounds = _side(bounds[0], bounds[1], limit)
+    if interval is None or by_bounds is None:
+        # An interval covers the bounds: what they do not decide, it does not either.
+        return by_bounds or "undecided"
+    return _side(interval[0], interval[1], limit) or "warn"
+
+
+def _side(low: float, high: float, limit: float) -> Literal["pass", "fail"] | None:
+    if high <= limit:
+        return "pass"
+    return "fail" if low > limit else None
+
+
+def check_limit(limit: float, where: str = "limit") -> float:
+    """The limit, if a score can be above or below it. Raises `InputError`."""
+    if not isinstance(limit, Real) or isinstance(limit, bool) or not 0 <= limit <= 1:
+        raise InputError("a number from 0 to 1", describe(limit), where=where)
+    return limit

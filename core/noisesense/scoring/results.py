@@ -18,11 +18,10 @@ from noisesense.errors import InputError, RecordingError, describe
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import MODES, DefinitionName
-from noisesense.scoring.records import as_data
+from noisesense.scoring.outcomes import as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
-from noisesense.verdicts.model import Model
 from noisesense.verdicts.recording import line_error, recording_fields
-from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.sample import Model, Sample
 from noisesense.verdicts.verdicts import Verdicts, as_model
 
 

@@ -25,9 +25,15 @@ from noisesense.scoring.definitions import (
     outcomes,
     relevance,
 )
-from noisesense.scoring.gate import GateOutcome, gate
-from noisesense.scoring.outcomes import ClaimOutcome, Counts, Partition
-from noisesense.scoring.records import Range, as_data
+from noisesense.scoring.outcomes import (
+    ClaimOutcome,
+    Counts,
+    GateOutcome,
+    Partition,
+    Range,
+    as_data,
+    gate,
+)
 from noisesense.verdicts.form import nothing_retrieved
 
 if TYPE_CHECKING:

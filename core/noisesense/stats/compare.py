@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode, modes_of
-from noisesense.scoring.gate import check_limit
-from noisesense.scoring.records import BothModes, Range, Record
+from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import (
     MIN_PAIRS,

@@ -31,9 +31,18 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.records import Range
-from noisesense.stats.quantiles import NORMAL, quantile_of_sorted, t_quantile
-from noisesense.stats.resampling import Statistic, Unit, Units, columns_of, resampled, total
+from noisesense.scoring.outcomes import Range
+from noisesense.stats.resampling import (
+    NORMAL,
+    Statistic,
+    Unit,
+    Units,
+    columns_of,
+    quantile_of_sorted,
+    resampled,
+    t_quantile,
+    total,
+)
 
 
 def mean_range(ranges: Sequence[Range]) -> Range | None:

@@ -10,12 +10,18 @@ from typing import NamedTuple, get_args
 from noisesense.errors import InputError, PairingError
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
-from noisesense.scoring.records import Record
+from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, Resampling
-from noisesense.stats.labels_cells import CellAgreement, CellKind, cell_agreement, compare_cells
+from noisesense.stats.labels_cells import (
+    Calibration,
+    CellAgreement,
+    CellKind,
+    calibrate,
+    cell_agreement,
+    compare_cells,
+)
 from noisesense.stats.labels_mean import PoweredMean, prediction_powered
-from noisesense.stats.labels_threshold import Calibration, calibrate
 from noisesense.stats.pairing import Named, PairedBy, name_of, pair, same_sample_pairs
 from noisesense.stats.resampling import Unit
 from noisesense.verdicts.form import VerdictsForm

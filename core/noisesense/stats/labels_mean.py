@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import Mode
-from noisesense.scoring.gate import check_limit
-from noisesense.scoring.records import Range, Record
+from noisesense.scoring.outcomes import Range, Record, check_limit
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import (
     Interval,

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, check_choice, describe
-from noisesense.scoring.records import Record
+from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval, Resampling
-from noisesense.stats.quantiles import NORMAL
+from noisesense.stats.resampling import NORMAL
 
 GroupBy = Literal["id", "text"]
 

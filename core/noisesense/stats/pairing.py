@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from noisesense.errors import InputError, PairingError, check_choice
-from noisesense.scoring.gate import check_limit
+from noisesense.scoring.outcomes import check_limit
 from noisesense.scoring.results import Result
 from noisesense.verdicts.sample import Sample
 

@@ -10,15 +10,20 @@ from typing import get_args
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
-from noisesense.scoring.gate import check_limit
-from noisesense.scoring.records import BothModes, Range, Record
+from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.interval import mean_range
 from noisesense.stats.labels_cells import CellKind
-from noisesense.stats.quantiles import quantile_of_sorted
-from noisesense.verdicts.form import ClaimForm, VerdictsForm
-from noisesense.verdicts.light import LightChunk, LightClaim, LightResponseClaim, LightVerdicts
+from noisesense.stats.resampling import quantile_of_sorted
+from noisesense.verdicts.form import (
+    ClaimForm,
+    LightChunk,
+    LightClaim,
+    LightResponseClaim,
+    LightVerdicts,
+    VerdictsForm,
+)
 from noisesense.verdicts.verdicts import Verdicts
 
 CELLS: tuple[CellKind, ...] = get_args(CellKind)

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.scoring.gate import check_limit
-from noisesense.scoring.records import BothModes, Record
+from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
 from noisesense.stats.pairing import MIN_PAIRED, Named, PairedBy, name_of, pair

@@ -13,12 +13,11 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import parse_line, to_json
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
-from noisesense.scoring.outcomes import Partition
-from noisesense.scoring.records import Range
+from noisesense.scoring.outcomes import Partition, Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Resampling, mean_interval
-from noisesense.stats.quantiles import quantile_of_counts
+from noisesense.stats.resampling import quantile_of_counts
 from noisesense.stats.summary import ModeSummary, Summary, mode_warnings, run_warnings
 from noisesense.stats.tally import (
     SPENT,

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
-from noisesense.scoring.outcomes import Counts, Partition
-from noisesense.scoring.records import BothModes, Range, Record
+from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
 from noisesense.stats.interval import Interval
 
 

@@ -12,11 +12,10 @@ from pydantic import AfterValidator, Field, StrictInt, model_validator
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
-from noisesense.scoring.outcomes import Counts
-from noisesense.scoring.records import Range
+from noisesense.scoring.outcomes import Counts, Range
 from noisesense.scoring.scoring import Score
 from noisesense.stats.resampling import Unit
-from noisesense.verdicts.model import Model
+from noisesense.verdicts.sample import Model
 
 End = int
 """Of a range: 0 is the low one, 1 the high one."""

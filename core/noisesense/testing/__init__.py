@@ -13,8 +13,7 @@ needed.
 """
 
 from noisesense.testing.adapters import AdapterTests, HostRun, Shown, ShownRow
-from noisesense.testing.bridges import BridgeTests
-from noisesense.testing.judges import TEXTS, TableJudge, random_pair
+from noisesense.testing.judges import TEXTS, BridgeTests, TableJudge, random_pair
 
 __all__ = [
     "TEXTS",

@@ -1,15 +1,16 @@
-"""Recordings: verdicts kept as JSON lines, found again by the content of the sample."""
+"""Recordings: verdicts as JSON lines, found by the content of the sample; the JSON Schemas."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from noisesense.errors import InputError, RecordingError, SampleNotRecordedError, describe
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
-from noisesense.verdicts.model import Model
-from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.sample import Model, Sample
 from noisesense.verdicts.verdicts import Verdicts
 
 
@@ -170,3 +171,29 @@ def recording_fields(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
             mode="json", exclude_defaults=True, exclude={"chunks"} if own_chunks else None
         ),
     }
+
+
+SCHEMA_VERSION = 1
+"""Raised when a file that was valid would no longer be."""
+
+SchemaName = Literal["verdicts", "sample", "recording"]
+
+
+def json_schema(name: SchemaName = "verdicts") -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of verdicts, of a sample or of a recording's line.
+
+    What a schema cannot say (positions in range, no chunk both entailed and undetermined) is
+    checked when the data is read.
+
+    Raises:
+        InputError: an unknown name.
+    """
+    return cast("dict[str, Any]", json.loads(schema_path(name).read_text(encoding="utf-8")))
+
+
+def schema_path(name: SchemaName = "verdicts") -> Path:
+    """The file that holds a schema, e.g. for an editor. Raises `InputError` as `json_schema`."""
+    if name not in get_args(SchemaName):
+        options = ", ".join(map(repr, get_args(SchemaName)))
+        raise InputError(f"one of {options}", describe(name), where="schema")
+    return Path(__file__).parent / "schemas" / f"{name}.v{SCHEMA_VERSION}.json"

@@ -26,8 +26,7 @@ from noisesense.verdicts.form import (
     merged_chunk,
     positions,
 )
-from noisesense.verdicts.model import Model
-from noisesense.verdicts.sample import Chunk, ChunkLike, Sample
+from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
 
 
 def _columns(
