@@ -124,3 +124,8 @@ class ReplyError(JudgeError):
 
 class MissingExtraError(NoiseSenseError, ImportError):
     """An optional package is not installed, or not in a version that NoiseSense supports."""
+
+
+def encodable(text: str) -> str:
+    """The text with "?" for each half of a surrogate pair, as a broken tokenizer leaves them."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -131,8 +131,3 @@ def _write_whole(path: Path, lines: Iterable[str]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def encodable(text: str) -> str:
-    """The text with "?" for each half of a surrogate pair, as a broken tokenizer leaves them."""
-    return text.encode("utf-8", "replace").decode("utf-8")

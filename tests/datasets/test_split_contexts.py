@@ -12,7 +12,7 @@ from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_dataset
-from noisesense_adapters.toolbox.identity import is_local, patience
+from noisesense_adapters.toolbox.judges import is_local, patience
 from support.command_here import run_here
 from support.datasets import write_jsonl
 from support.mind import Mind

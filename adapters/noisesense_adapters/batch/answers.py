@@ -20,7 +20,7 @@ from noisesense.judging.store import StoredRequest
 from noisesense.scoring.outcomes import Record
 from noisesense_adapters.batch.rounds import COPY, is_request
 from noisesense_adapters.datasets.files import jsonl_rows
-from noisesense_adapters.toolbox.documents import as_object
+from noisesense_adapters.toolbox.given import as_object
 from noisesense_adapters.toolbox.replies import read_completion, read_reply
 
 _AT_ONCE = 200

@@ -18,7 +18,7 @@ from noisesense_adapters.cli.progress import RunProgress, show_summary
 from noisesense_adapters.cli.stability import show as show_stability
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.write import scratch_folder
-from noisesense_adapters.ragchecker.aggregates import ragchecker_aggregates
+from noisesense_adapters.ragchecker import ragchecker_aggregates
 from noisesense_adapters.toolbox.judges import untested
 
 _output = partial(typer.Option, rich_help_panel="Output")

@@ -16,12 +16,11 @@ from typing import IO, Any, cast
 from msgspec import MsgspecError
 from msgspec.json import decode as json_decode
 
-from noisesense.errors import InputError, NoiseSenseError, describe
-from noisesense.jsonl import encodable, parse_line
+from noisesense.errors import InputError, NoiseSenseError, describe, encodable
+from noisesense.jsonl import parse_line
 from noisesense_adapters.datasets.rows import Raw
-from noisesense_adapters.toolbox.documents import as_object, read_json
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.given import named
+from noisesense_adapters.toolbox.given import as_object, named, read_json
 
 _OTHERS = {
     codecs.BOM_UTF32_LE: "UTF-32",

@@ -29,8 +29,8 @@ from noisesense.verdicts.verdicts import as_model
 from noisesense_adapters.datasets.files import jsonl_lines, jsonl_rows, opened
 from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.datasets.score import GIVE_UP
-from noisesense_adapters.toolbox.documents import as_list, read_json
-from noisesense_adapters.toolbox.sentences import sentence_spans
+from noisesense_adapters.toolbox.given import as_list, read_json
+from noisesense_adapters.toolbox.words import sentence_spans
 
 OnDone = Callable[[str | None], object]
 """Called for each labeled sample with why it failed, or None."""

@@ -13,7 +13,7 @@ from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSe
 from noisesense.judging.calls import identity_of, model_name
 from noisesense.judging.protocol import Usage, WordLLM
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.identity import is_local
+from noisesense_adapters.toolbox.judges import is_local
 
 S = TypeVar("S", bound=BaseModel)
 

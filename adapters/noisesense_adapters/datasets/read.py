@@ -29,8 +29,7 @@ from noisesense_adapters.datasets.rows import (
 )
 from noisesense_adapters.promptfoo.sample import Inputs
 from noisesense_adapters.ragchecker import read_result
-from noisesense_adapters.toolbox.documents import as_object
-from noisesense_adapters.toolbox.given import Column, pick, without_nulls
+from noisesense_adapters.toolbox.given import Column, as_object, pick, without_nulls
 from noisesense_adapters.toolbox.judges import read_verdicts
 
 _FIELDS = frozenset(ResultLine.model_fields)

@@ -15,7 +15,6 @@ from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Empty, Undetermined
-from noisesense_adapters.datasets.lock import only_writer
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import (
     Choices,
@@ -25,7 +24,7 @@ from noisesense_adapters.datasets.results import (
     unscored,
 )
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.datasets.write import check_output, results_file
+from noisesense_adapters.datasets.write import check_output, only_writer, results_file
 from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.judges import unasked
 

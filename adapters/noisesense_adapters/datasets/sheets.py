@@ -20,7 +20,7 @@ from noisesense.stats.labels_cells import CellKind
 from noisesense.verdicts.form import Cell, ClaimForm, positions
 from noisesense_adapters.datasets.files import csv_rows
 from noisesense_adapters.datasets.rows import Raw
-from noisesense_adapters.toolbox.documents import as_object
+from noisesense_adapters.toolbox.given import as_object
 
 _KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
 _TEXTS = ("question", "statement", "source")

@@ -17,7 +17,7 @@ import noisesense_adapters
 from noisesense.errors import InputError, NoiseSenseError
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.compare import ExampleRun, Pair, Results
-from noisesense_adapters.demo.quiet import OFFLINE
+from noisesense_adapters.demo.hosts import OFFLINE
 
 PROMPTFOO = "Promptfoo eval"
 _TIMEOUT_SECONDS = 300

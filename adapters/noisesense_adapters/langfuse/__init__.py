@@ -1,5 +1,151 @@
 """Noise sensitivity in Langfuse's experiments. Needs the extra ``langfuse``."""
 
-from noisesense_adapters.langfuse.metric import noise_sensitivity, noise_sensitivity_run
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import Unpack
+
+from noisesense.errors import NoiseSenseError, describe
+from noisesense_adapters.datasets.model import structured_llm
+from noisesense_adapters.toolbox.evaluate import (
+    Arguments,
+    Figure,
+    Mean,
+    RowEvaluator,
+    mean_of,
+    rows_of,
+)
+from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.given import plain
+
+with needs_extra("langfuse"):
+    from langfuse import Evaluation
+
+if TYPE_CHECKING:
+    from langfuse.experiment import ExperimentItemResult
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_run"]
+
+Evaluator = Callable[..., Awaitable[list[Evaluation]]]
+RunEvaluator = Callable[..., list[Evaluation]]
+
+_USUAL = {
+    "response": ("output.answer", "output.response", "output.output", "output"),
+    "reference": (
+        "expected_output.answer",
+        "expected_output.reference",
+        "expected_output.response",
+        "expected_output",
+    ),
+    "contexts": (
+        "output.contexts",
+        "output.context",
+        "output.documents",
+        "metadata.contexts",
+        "metadata.context",
+        "metadata.documents",
+    ),
+    "user_input": ("input.question", "input.input", "input.query", "input"),
+    "chunk_labels": ("metadata.chunk_labels",),
+    "verdicts": ("metadata.verdicts",),
+}
+
+
+def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
+    """An evaluator for ``run_experiment(evaluators=[…])``.
+
+    It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from one judging.
+    Scores run from 0 to 1; **lower is better**. Langfuse averages every number it is given and
+    logs what an evaluator raises, so three things are said as text: a score that is undefined or
+    undetermined is no number but ``noise_sensitivity_<mode>_status``, with the reason; and a row
+    that could not be evaluated has ``noise_sensitivity_error``.
+
+    Args:
+        arguments: see `noisesense_adapters.toolbox.evaluate.Arguments`. ``model`` may be
+            ``OpenAILLM(model, client=AsyncOpenAI())`` with the client of `langfuse.openai`. By
+            default the contexts are ``contexts``, ``context`` or ``documents`` of the output, then
+            of the metadata; a function of the row gets a dict of ``input``, ``output``,
+            ``expected_output`` and ``metadata``.
+
+    Raises:
+        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+    """
+    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+
+    async def noise_sensitivity(
+        *,
+        input: Any = None,  # noqa: A002 - Langfuse's name
+        output: Any = None,
+        expected_output: Any = None,
+        metadata: Any = None,
+        **_: Any,
+    ) -> list[Evaluation]:
+        row = {"output": output, "expected_output": expected_output}
+        try:
+            row |= {"metadata": metadata, "input": input}
+            evaluated = await rows.evaluate(row, f"item with the input {describe(input)}")
+        except NoiseSenseError as error:
+            name = rows.name("error")
+            return [Evaluation(name=name, value=str(error), data_type="CATEGORICAL")]
+        return [_evaluation(figure, rows.name(figure.mode)) for figure in evaluated.figures()]
+
+    vars(noise_sensitivity)["rows"] = rows
+    return noise_sensitivity
+
+
+def _evaluation(figure: Figure, name: str) -> Evaluation:
+    if figure.value is None:
+        return Evaluation(
+            name=f"{name}_status",
+            value=figure.metadata["status"],
+            comment=figure.reason,
+            metadata=figure.metadata,
+            data_type="CATEGORICAL",
+        )
+    return Evaluation(
+        name=name, value=figure.value, comment=figure.reason, metadata=figure.metadata
+    )
+
+
+def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
+    """An evaluator for ``run_experiment(run_evaluators=[…])``: the run's means.
+
+    Each mean is ``noise_sensitivity_<mode>_mean``, with its interval, its range where verdicts
+    are open, and the undefined, undetermined and failed items in the comment. Where open verdicts
+    do not decide it, there is ``noise_sensitivity_<mode>_mean_status`` instead.
+
+    Args:
+        evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
+
+    Raises:
+        InputError: some other function.
+    """
+    rows = rows_of(evaluator)
+
+    def noise_sensitivity_run(
+        *, item_results: Sequence[ExperimentItemResult], **_: Any
+    ) -> list[Evaluation]:
+        summary = rows.summary(map(_row, item_results))
+        return [_mean(mean_of(summary, mode), rows) for mode in rows.modes]
+
+    return noise_sensitivity_run
+
+
+def _mean(mean: Mean, rows: RowEvaluator) -> Evaluation:
+    name = rows.name(f"{mean.mode}_mean")
+    if mean.value is None:
+        return Evaluation(
+            name=f"{name}_status",
+            value=mean.status,
+            comment=mean.sentence,
+            data_type="CATEGORICAL",
+        )
+    return Evaluation(name=name, value=mean.value, comment=mean.sentence)
+
+
+def _row(result: ExperimentItemResult) -> dict[str, Any]:
+    item: dict[str, Any] = plain(result.item)
+    names = ("expected_output", "metadata", "input")
+    return {"output": result.output, **{name: item.get(name) for name in names}}

@@ -4,6 +4,121 @@ Needs only the core, and a model or a recording for the verdicts. Evaluators are
 there, so that nothing of LangSmith is imported.
 """
 
-from noisesense_adapters.langsmith.metric import noise_sensitivity, noise_sensitivity_summary
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from typing_extensions import Unpack
+
+from noisesense.errors import describe
+from noisesense_adapters.datasets.model import structured_llm
+from noisesense_adapters.toolbox.evaluate import Arguments, RowEvaluator, mean_of, rows_of
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
+
+Evaluator = Callable[..., Awaitable[list[dict[str, Any]]]]
+SummaryEvaluator = Callable[..., list[dict[str, Any]]]
+
+_USUAL = {
+    "response": ("outputs.answer", "outputs.output", "outputs.response", "outputs"),
+    "reference": (
+        "reference_outputs.answer",
+        "reference_outputs.output",
+        "reference_outputs.reference",
+        "reference_outputs.response",
+        "reference_outputs",
+    ),
+    "contexts": (
+        "outputs.contexts",
+        "outputs.context",
+        "outputs.documents",
+        "context",
+        "inputs.contexts",
+        "inputs.context",
+        "inputs.documents",
+    ),
+    "user_input": ("inputs.question", "inputs.input", "inputs.query", "inputs"),
+    "chunk_labels": ("reference_outputs.chunk_labels",),
+    "verdicts": ("reference_outputs.verdicts",),
+}
+
+
+def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
+    """An evaluator for ``evaluate``, ``aevaluate`` and wherever openevals' evaluators go.
+
+    It gives one result for each mode, ``noise_sensitivity_relevant`` and
+    ``noise_sensitivity_irrelevant``, from one judging. Scores run from 0 to 1; **lower is
+    better**. An undefined or undetermined score is None, and the comment says why.
+
+    Args:
+        arguments: see `noisesense_adapters.toolbox.evaluate.Arguments`. ``judge`` may also be a
+            chat model, as in openevals. By default the contexts are ``contexts``, ``context`` or
+            ``documents`` of the outputs, then of the inputs; a function of the row gets a dict of
+            ``inputs``, ``outputs``, ``reference_outputs`` and openevals' other arguments.
+
+    Returns:
+        An async function. It raises where a row cannot be evaluated, which LangSmith shows as
+        that row's error.
+
+    Raises:
+        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+    """
+    if hasattr(arguments.get("judge"), "ainvoke") and arguments.get("model") is None:
+        arguments["model"] = arguments.pop("judge", None)
+    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+
+    # Not by name only: older versions of LangSmith refuse that.
+    async def noise_sensitivity(
+        inputs: Any = None,
+        outputs: Any = None,
+        reference_outputs: Any = None,
+        example: Any = None,
+        **kwargs: Any,
+    ) -> list[dict[str, Any]]:
+        row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
+        name = getattr(example, "id", None)
+        place = f"inputs {describe(inputs)}" if name is None else f"example {name}"
+        evaluated = await rows.evaluate({**row, **kwargs}, place)
+        return [
+            {
+                "key": rows.name(figure.mode),
+                "score": figure.value,
+                "comment": figure.reason,
+                "metadata": figure.metadata,
+            }
+            for figure in evaluated.figures()
+        ]
+
+    vars(noise_sensitivity)["rows"] = rows
+    return noise_sensitivity
+
+
+def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
+    """A summary evaluator: the run's means, from what ``evaluator`` found in the same run.
+
+    Each mean comes as ``noise_sensitivity_<mode>_mean``, with its interval, its range where
+    verdicts are open, and the undefined, undetermined and failed rows in the comment. It is None
+    where open verdicts do not decide it.
+
+    Args:
+        evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
+
+    Raises:
+        InputError: some other function.
+    """
+    rows = rows_of(evaluator)
+
+    def noise_sensitivity_summary(
+        inputs: Sequence[Any], outputs: Sequence[Any], reference_outputs: Sequence[Any]
+    ) -> list[dict[str, Any]]:
+        names = ("inputs", "outputs", "reference_outputs")
+        columns = zip(inputs, outputs, reference_outputs, strict=True)
+        summary = rows.summary([dict(zip(names, values, strict=True)) for values in columns])
+        means = [mean_of(summary, mode) for mode in rows.modes]
+        return [
+            {"key": rows.name(f"{mean.mode}_mean"), "score": mean.value, "comment": mean.sentence}
+            for mean in means
+        ]
+
+    return noise_sensitivity_summary

@@ -1,20 +1,30 @@
-"""The scorer."""
+"""A trace as a sample, the scorer, and MLflow's models as the judge's."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, TypeVar, cast
 
-from pydantic import PrivateAttr
+from pydantic import BaseModel, PrivateAttr
 from typing_extensions import Unpack
 
-from noisesense import DefinitionName, Empty, Result, Summary, Undetermined, Verdicts, summarize
+from noisesense import (
+    DefinitionName,
+    Empty,
+    Result,
+    StructuredLLM,
+    Summary,
+    Undetermined,
+    Verdicts,
+    summarize,
+)
 from noisesense import score as scored
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, describe, located
 from noisesense.judging.calls import run_blocking
-from noisesense_adapters.mlflow.llm import bridge
-from noisesense_adapters.mlflow.sample import USUAL, row_of
+from noisesense.judging.protocol import Choice, Usage
+from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.toolbox.evaluate import (
     Arguments,
     Evaluated,
@@ -24,6 +34,146 @@ from noisesense_adapters.toolbox.evaluate import (
     suffix,
 )
 from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, made
+from noisesense_adapters.toolbox.given import chunks_of
+from noisesense_adapters.toolbox.judges import identity
+from noisesense_adapters.toolbox.replies import read_reply, spelled_out
+from noisesense_adapters.toolbox.running import in_thread
+from noisesense_adapters.toolbox.words import choice_in
+
+S = TypeVar("S", bound=BaseModel)
+
+
+class MLflowLLM:
+    """A `noisesense.StructuredLLM` over a model URI of MLflow.
+
+    MLflow's client reports no tokens: only calls are counted.
+
+    Args:
+        uri: e.g. ``"openai:/gpt-4.1-mini"``, ``"endpoints:/my-endpoint"`` or ``"databricks"``.
+
+    Raises:
+        JudgeError: MLflow does not know the model.
+    """
+
+    def __init__(self, uri: str) -> None:
+        self.name, self.identity, self._in_words = uri, identity(uri=uri, temperature=0), False
+        backend: Any = import_module("mlflow.genai.scorers.llm_backend")
+        self._client = made(lambda: backend.ScorerLLMClient(uri), uri)
+
+    def __repr__(self) -> str:
+        return f"MLflowLLM({self.name!r})"
+
+    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        """The reply as an instance of ``schema``, and that it was one call.
+
+        Raises:
+            ReplyError: a reply that is empty or does not fit.
+            JudgeError: the model could not be called.
+        """
+        if not self._in_words:
+            try:
+                text = await self._call(prompt, response_format=schema)
+                return read_reply(text, schema, Usage(calls=1)), Usage(calls=1)
+            except RequestRefusedError:
+                self._in_words = True
+        usage = Usage(calls=1)
+        return read_reply(await self._call(spelled_out(prompt, schema)), schema, usage), usage
+
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`. The length of the reply is left to the model."""
+        return choice_in(await self._call(prompt), words, Usage(calls=1))
+
+    async def _call(self, prompt: str, **form: Any) -> str:
+        messages = [{"role": "user", "content": prompt}]
+        call = in_thread(lambda: self._client.complete(messages, temperature=0, **form))
+        return str(await call_model(call, self.name, has_other_form=bool(form)) or "")
+
+
+def bridge(model: object) -> StructuredLLM:
+    """A model by MLflow's URI, or any other that a judge takes.
+
+    Raises:
+        InputError: neither.
+        JudgeError: MLflow does not know the model.
+    """
+    if isinstance(model, str) and (":/" in model or model == "databricks"):
+        try:
+            return MLflowLLM(model)
+        except ImportError:  # that client of MLflow's is not under a promise of stability
+            provider, _, name = model.partition(":/")
+            model = f"{provider}:{name}"
+    return structured_llm(model)
+
+
+USUAL = {
+    "response": ("outputs.response", "outputs.answer", "outputs.output", "outputs"),
+    # MLflow's other expectations are facts and guidelines: no part of the reference.
+    "reference": ("expectations.expected_response",),
+    "contexts": (
+        "retrieved",
+        "outputs.contexts",
+        "outputs.retrieved_contexts",
+        "outputs.documents",
+        "inputs.contexts",
+        "inputs.retrieved_contexts",
+        "inputs.documents",
+    ),
+    "user_input": ("inputs.question", "inputs.query", "inputs.input", "inputs"),
+    "chunk_labels": ("expectations.chunk_labels",),
+    "verdicts": ("expectations.verdicts",),
+}
+
+
+def row_of(inputs: Any, outputs: Any, expectations: Any, trace: Any) -> dict[str, Any]:
+    """The row that places are read from; ``retrieved`` holds the trace's documents."""
+    return {
+        "outputs": outputs,
+        "expectations": expectations,
+        "inputs": inputs,
+        "retrieved": _retrieved(trace),
+        "trace": trace,
+    }
+
+
+def _retrieved(trace: Any) -> list[Any] | InputError | None:
+    """What the top-level retrievers returned; None without any.
+
+    A retriever that failed, or returned no list of texts, has not retrieved nothing: the error
+    that says so is raised where the documents are needed.
+
+    A retriever inside another one (the search behind a reranker) only feeds it: the generator has
+    not seen its documents.
+    """
+    if trace is None:
+        return None
+    entities = import_module("mlflow.entities")
+    kind = entities.SpanType.RETRIEVER
+    spans = {span.span_id: span for span in trace.search_spans()}
+    retrievers = trace.search_spans(span_type=kind)
+    inside = {span.span_id for span in retrievers}
+
+    def nested(span: Any) -> bool:
+        parent = spans.get(span.parent_id)
+        while parent is not None:
+            if parent.span_id in inside:
+                return True
+            parent = spans.get(parent.parent_id)
+        return False
+
+    top = [span for span in retrievers if not nested(span)]
+    documents: list[Any] = []
+    try:
+        for span in top:
+            with located(f"retriever span {span.name!r}"):
+                if span.status.status_code == entities.SpanStatusCode.ERROR:
+                    got = span.status.description or "no reason"
+                    raise InputError("a retriever that succeeded", f"one that failed: {got}")
+                documents += chunks_of(span.outputs)
+    except InputError as error:
+        return error
+    return documents if top else None
+
 
 with needs_extra("mlflow"):
     from mlflow import search_traces

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from noisesense.errors import JudgeError
-from noisesense_adapters.toolbox.documents import as_object
+from noisesense_adapters.toolbox.given import as_object
 from noisesense_adapters.toolbox.running import in_thread
 
 if TYPE_CHECKING:

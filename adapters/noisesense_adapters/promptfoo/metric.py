@@ -12,7 +12,7 @@ from noisesense.scoring.definitions import DefinitionName, Mode, check_definitio
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import NAMES, Inputs, given_verdicts
-from noisesense_adapters.toolbox.documents import as_list, as_object
+from noisesense_adapters.toolbox.given import as_list, as_object
 
 _KNOWN = (
     *("mode", "maxNoise", "threshold", "definition", "empty", "undetermined", "name"),

@@ -6,8 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
-from noisesense.jsonl import encodable
+from noisesense.errors import JudgeError, NoiseSenseError, ReplyError, encodable
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import ClaimOutcome, GateOutcome
 from noisesense.scoring.scoring import Score

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe, located
-from noisesense_adapters.toolbox.documents import as_list, as_object
-from noisesense_adapters.toolbox.given import chunks_of
+from noisesense_adapters.toolbox.given import as_list, as_object, chunks_of
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import VerdictsForm

@@ -20,7 +20,7 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, LangchainLLMWr
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Choice, Usage
 from noisesense_adapters.toolbox.failures import call_model, completion_in
-from noisesense_adapters.toolbox.identity import identity
+from noisesense_adapters.toolbox.judges import identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     read_completion,

@@ -14,14 +14,21 @@ from markupsafe import Markup
 
 from noisesense import Comparison, Result, Tally, __version__, compare, offenders, read_results
 from noisesense.ablation import Ablation
-from noisesense.jsonl import as_path, encodable, write_whole
+from noisesense.errors import encodable
+from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.summary import headline
-from noisesense_adapters.report import words
 from noisesense_adapters.report.growth import growth_svg
 from noisesense_adapters.report.plots import plots
-from noisesense_adapters.report.samples import Samples
+from noisesense_adapters.report.samples import (
+    KINDS,
+    MODE_WORDS,
+    NO_VALUES,
+    Samples,
+    left_out,
+    since,
+)
 from noisesense_adapters.toolbox.judges import untested
 
 Results = Iterable[Result] | str | os.PathLike[str]
@@ -101,7 +108,7 @@ def write_report(
         if not isinstance(baseline, Comparison):
             baseline = compare(opened(baseline), opened(results), confidence=confidence)
         modes = [each for mode in MODES if (each := baseline.mode(mode))]
-        earlier = words.since(name or "the earlier run", modes)
+        earlier = since(name or "the earlier run", modes)
     tally, samples, judges, wrong = Tally(), Samples(), dict[str, None](), 0
 
     def collecting() -> Iterator[Result]:
@@ -128,13 +135,13 @@ def write_report(
         version=__version__,
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
-        mode_words=words.MODE_WORDS,
+        mode_words=MODE_WORDS,
         definition=DEFINITIONS[summary.definition] if summary.definition else None,
         headline=headline(summary),
-        kinds=words.KINDS,
-        no_values=words.NO_VALUES,
+        kinds=KINDS,
+        no_values=NO_VALUES,
         extent=extent,
-        left_out=words.left_out,
+        left_out=left_out,
         plots=plots(summary),
         offenders=ranked,
         wrong=wrong,

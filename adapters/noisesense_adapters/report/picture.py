@@ -14,7 +14,7 @@ from noisesense.jsonl import as_path
 from noisesense.scoring.outcomes import extent
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.page import Results, opened, source_name
-from noisesense_adapters.report.words import KINDS, NO_VALUES, boxes_caption
+from noisesense_adapters.report.samples import KINDS, NO_VALUES, boxes_caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,8 +21,13 @@ from matplotlib.ticker import MaxNLocator
 from noisesense import ModeSummary, Partition, Summary
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense_adapters.report import words
-from noisesense_adapters.report.words import left_out
+from noisesense_adapters.report.samples import (
+    KINDS,
+    box_words,
+    boxes_caption,
+    histogram_words,
+    left_out,
+)
 
 # matplotlib's own types leave its keyword arguments open:
 # pyright: reportUnknownMemberType=false
@@ -307,27 +312,27 @@ def plots(summary: Summary) -> Plots:
         boxes = _boxes(boxed) if boxed else None
         partition = _partition(summary) if summary.partition.total else None
         histograms = [_histogram(mode) for mode in modes]
-        return Plots(histograms, boxes, words.boxes_caption(boxed), partition)
+        return Plots(histograms, boxes, boxes_caption(boxed), partition)
 
 
 def _histogram(mode: ModeSummary) -> Histogram:
     figure = Figure(figsize=(WIDTH, 3.2), layout="constrained")
     counts = histogram(figure.subplots(), mode, VARIABLES)
-    svg = inline_svg(figure, f"histogram-{mode.mode}", words.histogram_words(mode, counts))
+    svg = inline_svg(figure, f"histogram-{mode.mode}", histogram_words(mode, counts))
     return Histogram(mode, svg, counts)
 
 
 def _boxes(modes: list[ModeSummary]) -> Markup:
     figure = Figure(figsize=(WIDTH, 0.75 + 0.75 * len(modes)), layout="constrained")
     box_plot(figure.subplots(), modes, VARIABLES)
-    return inline_svg(figure, "boxes", words.box_words(modes))
+    return inline_svg(figure, "boxes", box_words(modes))
 
 
 def _partition(summary: Summary) -> Markup:
     figure = Figure(figsize=(WIDTH, 0.62))
     partition_bar(figure.add_axes((0, 0, 1, 1)), summary.partition, VARIABLES, percent=False)
     parts = (
-        f"{words.KINDS[kind].name} {count}"
+        f"{KINDS[kind].name} {count}"
         for kind, count in summary.partition._asdict().items()
         if count
     )

@@ -15,12 +15,14 @@ import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, describe, located
 
-if TYPE_CHECKING:  # chunks are read without the models, by what must start fast
+if TYPE_CHECKING:
     from noisesense import Sample, Verdicts
+
 
 _TEXTS = ("page_content", "pageContent", "text", "content", "context")
 """Where objects keep a chunk's text; the first that is not blank is taken, never metadata."""
@@ -355,3 +357,32 @@ def _paths(row: Mapping[str, Any]) -> list[str]:
         elif value is not None:
             names.append(name)
     return names
+
+
+def read_json(path: Path) -> Any:
+    """The document in a UTF-8 file. Raises `InputError`."""
+    where = str(path)
+    try:
+        return json.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        got = error.strerror or type(error).__name__
+        raise InputError("a readable file", got, where=where) from error
+    except UnicodeDecodeError as error:
+        got = f"the byte {error.object[error.start]:#04x} at position {error.start}"
+        raise InputError("UTF-8 text", got, where=where, hint="save it as UTF-8") from None
+    except json.JSONDecodeError as error:
+        got = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        hint = "the file may be cut off; JSON lines need the ending .jsonl"
+        raise InputError("a JSON document", got, where=where, hint=hint) from None
+    except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits
+        raise InputError("a JSON document", str(error), where=where) from None
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return cast("list[object]", value) if isinstance(value, list) else []

@@ -1,16 +1,195 @@
-"""Where a metric's verdicts come from: given as data, from a judge, or from a model."""
+"""Where a metric's verdicts come from: given as data, from a judge, or from a model; and what
+tells one model from another."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from enum import Enum
+from inspect import get_annotations
 from typing import Any, cast
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, SecretBytes, SecretStr
 
 from noisesense import Judge, RecordedJudge, Sample, Verdicts
-from noisesense.errors import InputError, located
+from noisesense.errors import InputError, describe, located
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense.judging.sharing import judge_for
 from noisesense.scoring.definitions import DefinitionName, chunk_modes, modes_of
+
+_DEPTH = 12
+_FRAMEWORK = re.compile(r"langchain(_\w+)?|ragas|deepeval|llama_index|haystack")
+
+# A number is no secret: max_tokens stays.
+_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|header|cookie|certificate")
+_SECRET_TEXT = re.compile(r"(?i)\b(sk|pk|rk|gsk|xai|hf|ghp|api)[-_]\w{8}|\bbearer\s")
+
+# Options of how a request is made, cached, traced or billed, which do not change an answer.
+_NO_OPTION = re.compile(
+    r"name|cache|verbose|callbacks?|tags|metadata|profile|rate_limiter|run_config|run_name|run_id"
+    r"|model_data|stream\w*|disable_streaming|custom_\w+|config_factories|config_specs|is_async"
+    r"|max_attempt_number|wait_exponential_jitter|exceptions_to_handle|is_finished_parser"
+    r"|multiple_completion_supported|include_response_headers|max_concurrency|recursion_limit"
+    r"|callback_manager|lc_\w+|cost_per\w+|\w*(client|proxy|proxies|timeout|retr(y|ies)|http)\w*"
+)
+# Options of a class of the user's own; its other attributes may be anything, such as counters.
+_OPTION = re.compile(
+    r"model|model_name|model_id|deployment\w*|provider|revision|region\w*|project|location|system\w*"
+    r"|\w*(base_url|api_base|endpoint|api_version)|host|temperature|top_\w|min_p|typical_p|seed"
+    r"|n|stop|max_\w*tokens|num_\w+|\w+_penalty|logit_bias|reasoning\w*|thinking\w*|verbosity"
+    r"|(model_|generation_)?(kw)?args|params|generation_config|extra_body|llm|identity"
+)
+_PRIVATE = ("_default_config", "_queued_declarative_operations")  # of LangChain's init_chat_model
+
+
+def identity(**parts: object) -> str:
+    """One line of JSON for everything that changes an answer, whatever its order."""
+    return json.dumps(described(parts), sort_keys=True)
+
+
+def endpoint(url: object) -> str:
+    """Host and path of an address, without credentials and query."""
+    parts = urlsplit(str(url))
+    return parts.netloc.rpartition("@")[2] + parts.path.rstrip("/")
+
+
+def check_address(address: str, where: str) -> None:
+    """Raise `InputError` for what is no ``http://host[:port]/…``; credentials are not shown."""
+    try:
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return
+    except ValueError:  # brackets without an address in them, a port that is no number
+        pass
+    raise InputError(
+        "an address that begins with http:// or https:// and a host",
+        "another" if "@" in address else describe(address),
+        where=where,
+        hint="such as http://localhost:8000/v1",
+    )
+
+
+def is_local(address: str) -> bool:
+    """Is the endpoint on this machine or its own network (Ollama, vLLM, a container)?"""
+    from ipaddress import ip_address  # only where something is asked
+
+    host = ""
+    try:
+        host = urlsplit(address).hostname or ""
+        return ip_address(host).is_private
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+
+
+def patience(address: str) -> float:
+    """Seconds that a request may wait: a local server may answer one call after the other."""
+    return 600.0 if is_local(address) else 60.0
+
+
+def described(value: object, depth: int = 0) -> Any:
+    """As JSON: options by name, models by class; secrets, clients and the like left out (None).
+
+    A LangChain wrapper (``.bind()``, ``.with_retry()``, ``.with_config()``) is what it wraps,
+    with what it binds.
+    """
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, (SecretStr, SecretBytes)) or depth > _DEPTH:
+        return None
+    if isinstance(value, Enum):
+        return described(value.value, depth + 1)
+    if isinstance(value, Mapping):
+        named = cast("Mapping[object, object]", value)
+        return _named({str(name): item for name, item in named.items()}, depth)
+    if isinstance(value, (set, frozenset)):
+        value = sorted(cast("set[object]", value), key=repr)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return [described(item, depth + 1) for item in cast("Sequence[object]", value)]
+    if isinstance(value, type) or callable(getattr(value, "__get__", None)):
+        return _name_of(value)
+    return _object(value, depth)
+
+
+def _object(value: object, depth: int) -> Any:
+    # Not by getattr: LangChain's wrappers answer for what they wrap.
+    fields: dict[str, Any] = getattr(value, "__dict__", {})
+    own: object = getattr(value, "identity", None) if hasattr(type(value), "identity") else None
+    own = fields.get("identity", own)
+    if isinstance(own, str) and own:
+        return [_name_of(type(value)), own]
+    if "bound" in fields and "kwargs" in fields:
+        inside = described(fields["bound"], depth + 1)
+        # Only a config's choices change an answer; the rest is for tracing.
+        config: dict[str, Any] = fields.get("config") or {}
+        choices: object = config.get("configurable") or {}
+        bound = _named({"kwargs": fields["kwargs"], "configurable": choices}, depth)
+        return {"of": inside, **bound} if bound else inside
+    if not _is_model(value):
+        return None
+    attributes: dict[str, object] = {
+        name: item for name, item in fields.items() if name in _PRIVATE or not name.startswith("_")
+    }
+    if not _of_framework(type(value)):
+        bases = [base for base in type(value).__mro__ if _of_framework(base)]
+        declared = {name for base in bases for name in get_annotations(base)}
+        attributes = {
+            name: item
+            for name, item in attributes.items()
+            if name in declared or _OPTION.fullmatch(name)
+        }
+    urls = {endpoint(url) for url in map(_url_of, attributes.values()) if url}
+    return {
+        "class": _name_of(type(value)),
+        **_named(attributes, depth),
+        **({"endpoints": sorted(urls)} if urls else {}),
+    }
+
+
+def _named(items: Mapping[str, object], depth: int) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for name, item in items.items():
+        secret = _SECRET_NAME.search(name.lower()) and not isinstance(item, (int, float))
+        if not secret and not _NO_OPTION.fullmatch(name):
+            option = described(item, depth + 1)
+            if option not in (None, {}, []):
+                options[name] = option
+    return options
+
+
+def _text(text: str) -> str | None:
+    if _SECRET_TEXT.search(text):
+        return None
+    return endpoint(text) if re.match(r"\w+://", text) else text
+
+
+def _is_model(value: object) -> bool:
+    """Or a step beside one; not a client, a cache or a logger."""
+    if isinstance(value, BaseModel) or callable(getattr(value, "ainvoke", None)):
+        return True
+    bases = [base for base in type(value).__mro__ if _of_framework(base)]
+    others = [base for base in bases if not base.__module__.endswith(("client", "cache"))]
+    return hasattr(value, "__dict__") and bool(others)
+
+
+def _of_framework(kind: type) -> bool:
+    return _FRAMEWORK.fullmatch(kind.__module__.partition(".")[0]) is not None
+
+
+def _url_of(value: object) -> str:
+    if value is None or isinstance(value, (str, bool, int, float, Mapping)):
+        return ""
+    url = str(getattr(value, "base_url", None) or "")
+    return url if url.startswith("http") else ""
+
+
+def _name_of(value: object) -> str:
+    name: object = getattr(value, "__qualname__", type(value).__qualname__)
+    return f"{getattr(value, '__module__', '')}.{name}"
 
 
 def check_judge(judge: object, options: Mapping[str, Any] | None, **others: object) -> None:

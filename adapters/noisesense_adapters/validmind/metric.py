@@ -1,22 +1,139 @@
-"""The test itself. ValidMind reads its signature and shows its docstring as its description."""
+"""The test itself, its dataset as samples and its models.
 
-# Without `from __future__ import annotations`: ValidMind looks for classes in the return type.
+ValidMind reads the test's signature and shows its docstring as its description.
+"""
+
+from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from noisesense import Result, summarize
-from noisesense.errors import InputError, NoiseSenseError
+from noisesense import Judge, Result, summarize
+from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, describe, located
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
+from noisesense_adapters.datasets.rows import BadRow, ColumnReader, Row, recognize
 from noisesense_adapters.datasets.score import score_rows
 from noisesense_adapters.toolbox.evaluate import Modes, check_modes
-from noisesense_adapters.toolbox.given import Column
-from noisesense_adapters.validmind.llm import judge_of
+from noisesense_adapters.toolbox.failures import judge_error
+from noisesense_adapters.toolbox.given import Column, pick
+from noisesense_adapters.toolbox.judges import given_judge, judge_over
 from noisesense_adapters.validmind.result import plots, raw_data, tables
-from noisesense_adapters.validmind.sample import dataset_rows
+
+_HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain"
+
+
+def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
+    """The judge that the parameters describe.
+
+    Args:
+        judge: a judge, or the path of a recording.
+        judge_llm: a LangChain chat model, or a ValidMind model that holds one. Without ``judge``
+            and ``judge_llm``, the model that ValidMind is configured with.
+        store: a `VerdictStore`, or the path of one, for a model's replies.
+
+    Raises:
+        InputError: both, something else, or a store beside a judge.
+        MissingExtraError: the packages of ValidMind's own model are not installed.
+        JudgeError: ValidMind's own model cannot be made, e.g. its key is not configured.
+    """
+    given = given_judge(judge, judge_llm=judge_llm, store=store)
+    if given is not None:
+        return given
+    from noisesense_adapters.langchain import LangChainLLM
+
+    model = _model(judge_llm)
+    return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)
+
+
+def _model(judge_llm: Any) -> Any:
+    """The chat model, by ValidMind's own rules; its embeddings are not needed."""
+    name = "judge_llm" if judge_llm is not None else "there is no judge, and ValidMind's own model"
+    failure: NoiseSenseError
+    try:
+        model, _ = import_module("validmind.ai.utils").get_judge_config(judge_llm, None)
+    except ImportError:
+        failure = MissingExtraError(f"{name} needs packages of 'validmind[llm]'. Hint: {_HINT}")
+    except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
+        if judge_llm is None:
+            cause = judge_error(error, name)
+            failure = type(cause)(f"{cause}. Hint: {_HINT}")
+        else:
+            expected = "a LangChain chat model, or a ValidMind model with one as its .model"
+            failure = InputError(expected, type(judge_llm).__name__, where="judge_llm")
+    else:
+        return model
+    raise failure
+
+
+pandas: Any = import_module("pandas")
+_OPTIONAL = "user_input"
+
+
+def dataset_rows(dataset: Any, columns: Mapping[str, Column]) -> list[Row | BadRow]:
+    """Every row of the dataset, named by its index.
+
+    ``user_input`` may be missing: no verdict depends on it. Raises `InputError` for anything but
+    a dataset, without a readable row, or a column that is neither a name nor a function.
+    """
+    # Its public table leaves out the predictions of models.
+    table = getattr(dataset, "_df", None)
+    if table is None:
+        hint = "vm.init_dataset(dataset=…)"
+        raise InputError("a ValidMind dataset", type(dataset).__name__, where="dataset", hint=hint)
+    for field, column in columns.items():
+        if not isinstance(column, str) and not callable(column):
+            expected = "a column's name, a dotted path or a function of the row"
+            raise InputError(expected, describe(column), where=f"{field}_column")
+    wanted = dict(columns)
+    if wanted[_OPTIONAL] == _OPTIONAL and _OPTIONAL not in table.columns:
+        del wanted[_OPTIONAL]
+    rows = list(_read(dataset.input_id, table, wanted))
+    if not rows:
+        raise InputError("at least one row", "none", where=f"dataset {dataset.input_id!r}")
+    first = rows[0]
+    if isinstance(first, BadRow) and all(isinstance(row, BadRow) for row in rows):
+        raise first.error
+    return rows
+
+
+def _read(name: str, table: Any, columns: Mapping[str, Column]) -> Iterator[Row | BadRow]:
+    reader = recognize(columns, {})
+    for label, cells in table.iterrows():
+        place, label = f"dataset {name!r}, row {label}", str(label)
+        try:
+            yield _row(reader, cells, columns, place)._replace(id=label)
+        except InputError as error:
+            yield BadRow(place, label, error.within(place))
+
+
+def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place: str) -> Row:
+    fields = cast("dict[str, Any]", cells.to_dict())
+    values: dict[str, Any] = {}
+    for field, column in columns.items():
+        with located(f"{field}_column"):
+            # A function gets the row as ValidMind gives it, a pandas Series.
+            value = pick(cells if callable(column) else fields, column)
+        values[field] = None if _is_missing(value) else value
+    contexts: Any = values.get("retrieved_contexts")
+    if isinstance(contexts, str) and not contexts.lstrip().startswith("["):
+        raise InputError(
+            "a list of texts",
+            describe(contexts),
+            where="retrieved_contexts_column",
+            hint="one text is one context: retrieved_contexts_column=lambda row:"
+            " [row['contexts']], or row['contexts'].split(…)",
+        )
+    return reader(values, place)
+
+
+def _is_missing(value: Any) -> bool:
+    """Is it the value of an empty cell in pandas?"""
+    return bool(pandas.api.types.is_scalar(value) and pandas.isna(value))
+
 
 _NAMESPACE, _NAME = "noisesense", "NoiseSensitivity"
 TEST_ID = f"{_NAMESPACE}.{_NAME}"

@@ -18,8 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from noisesense.errors import InputError, check_whole
-from noisesense.jsonl import encodable
+from noisesense.errors import InputError, check_whole, encodable
 
 
 @dataclass(frozen=True)

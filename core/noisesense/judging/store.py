@@ -17,8 +17,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from noisesense.errors import InputError, StoreError
-from noisesense.jsonl import encodable
+from noisesense.errors import InputError, StoreError, encodable
 from noisesense.judging.protocol import Usage
 from noisesense.judging.store_file import StoreFile, has_ended, this_process
 

@@ -15,8 +15,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from noisesense.errors import StoreError
-from noisesense.jsonl import as_path, encodable
+from noisesense.errors import StoreError, encodable
+from noisesense.jsonl import as_path
 
 T = TypeVar("T")
 F = TypeVar("F", bound="StoreFile")

@@ -26,7 +26,7 @@ from noisesense import (
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 from noisesense_adapters.validmind import TEST_ID, NoiseSensitivity
-from noisesense_adapters.validmind.risk import RiskThresholds, risk_signs
+from noisesense_adapters.validmind.result import RiskThresholds, risk_signs
 from support.tables import Shape, random_pairs
 
 ALL = [
