@@ -47,6 +47,9 @@ class Usage:
         )
 
 
+NO_USAGE = Usage()
+
+
 @dataclass(frozen=True)
 class Judgement:
     """Verdicts with what they cost.

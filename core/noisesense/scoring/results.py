@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field, StrictInt, StrictStr
 
 from noisesense.errors import InputError, RecordingError, describe
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import MODES, DefinitionName
 from noisesense.scoring.outcomes import as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
@@ -40,7 +40,7 @@ class ResultLine(Model):
     bounds: dict[str, tuple[float, float] | None] | None = None
     partition: dict[str, StrictInt] | None = None
     unanswered: Annotated[StrictInt, Field(ge=0)] = 0
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     error: StrictStr | None = None
     sample: Sample | None = None
     verdicts: Verdicts | None = None
@@ -71,7 +71,7 @@ class Result:
     sample: Sample | None = None
     cluster: str | None = None
     unanswered: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     judge: str | None = None
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class Result:
             line["partition"] = as_data(score.partition)
         if self.unanswered:
             line["unanswered"] = self.unanswered
-        if self.usage != Usage():
+        if self.usage != NO_USAGE:
             line["usage"] = as_data(self.usage)
         if self.error is not None:
             line["error"] = self.error

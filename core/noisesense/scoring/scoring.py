@@ -94,11 +94,11 @@ class Score:
         """Noise sensitivity to irrelevant chunks, 0 to 1, lower is better; None as in `value`."""
         return self.value("irrelevant")
 
-    @cached_property
+    @property
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
         counted = outcomes(self.definition)
-        kinds: list[str] = [counted[known][2] for known in self._facts]
+        kinds = [counted[known][2] for known in self._facts]
         return Partition(*map(kinds.count, Partition._fields))
 
     def status(self, mode: Mode) -> Status:
@@ -172,7 +172,7 @@ class Score:
 
     def counts(self, mode: Mode) -> Counts | None:
         """The claims behind the value; None if the definition has no such mode."""
-        return self._counts[MODES.index(check_mode(mode))]
+        return self._counts[MODES.index(mode if mode in MODES else check_mode(mode))]
 
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import parse_line, to_json
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Partition, Range
 from noisesense.scoring.results import Result, result_in
@@ -59,7 +59,7 @@ class Tally:
     needed_cells: int = field(default=0, init=False)
     open_cells: int = field(default=0, init=False)
     partition: Partition = field(default=Partition(0, 0, 0, 0, 0), init=False)
-    _usage: Usage = field(default=Usage(), init=False)
+    _usage: Usage = field(default=NO_USAGE, init=False)
     _cost: Fraction | None = field(default=None, init=False)
     _modes: dict[Mode, ModeTally] = field(default_factory=dict[Mode, ModeTally], init=False)
 
@@ -77,7 +77,7 @@ class Tally:
             self._settle(score.definition, f"result {result.id!r}")
         self.samples += 1
         self.unanswered += result.unanswered
-        if result.usage != _NO_USAGE:
+        if result.usage is not NO_USAGE:
             self._spend(result.usage, _exact(result.usage.cost))
         if score is None:
             self.failed += 1
@@ -231,7 +231,6 @@ class Tally:
         )
 
 
-_NO_USAGE = Usage()
 _WHOLE = (
     *("samples", "scored", "failed", "empty", "unanswered", "in_clusters"),
     *("needed_cells", "open_cells"),

@@ -34,19 +34,22 @@ class Cells(NamedTuple):
 def cells_of(score: Score) -> Cells:
     """What a lazy plan asks of this sample; see `noisesense.Summary`."""
     verdicts = score.verdicts
-    claims = verdicts.response_claims
-    suspects = [claim for claim in claims if not claim.correct]
+    claims, reference = verdicts.response_claims, verdicts.reference_claims
+    suspects = missing = 0
+    for claim in claims:
+        if not claim.correct:
+            suspects += 1
+            missing += (claim.correct is None) + len(claim.undetermined)
     if not suspects:
         return Cells(len(claims), 0)
-    missing = sum([(claim.correct is None) + len(claim.undetermined) for claim in suspects])
     chunks = verdicts.chunk_count
-    needed = len(claims) + chunks * len(suspects)
     labeled = [j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None]
-    unlabeled = chunks - len(labeled)
-    reference = verdicts.reference_claims
+    needed, unlabeled = len(claims) + chunks * suspects, chunks - len(labeled)
     if not reference:
         return Cells(needed + unlabeled, missing + unlabeled)
-    missing += sum([j not in labeled for claim in reference for j in claim.undetermined])
+    for each in reference:
+        if each.undetermined:
+            missing += sum([j not in labeled for j in each.undetermined])
     return Cells(needed + unlabeled * len(reference), missing)
 
 
@@ -80,7 +83,7 @@ class ModeTally:
         counts = score.counts(self.mode)
         if counts is None:
             return  # the definition does not have this mode
-        if score.empty != "zero" and score.lacks(self.mode):
+        if not counts.noisy and score.empty != "zero" and score.lacks(self.mode):
             self.undefined += 1
             return
         self.times[counts] += 1
