@@ -98,7 +98,7 @@ class Score:
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
         counted = outcomes(self.definition)
-        kinds = [counted[known][2] for known in self._facts]
+        kinds: list[str] = [counted[known][2] for known in self._facts]
         return Partition(*map(kinds.count, Partition._fields))
 
     def status(self, mode: Mode) -> Status:
