@@ -17,6 +17,6 @@ def test_the_benchmark_runs() -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert re.search(r"random tables +[\d.]+ +[\d.]+ \( *[\d.]+×\)", done.stdout)
-    assert re.search(r"import noisesense_adapters\.promptfoo +\d+ \(none\)", done.stdout)
+    assert re.search(r"import noisesense_adapters\.promptfoo +\d+ \(msgspec", done.stdout)
     for case in ("verdicts in a recording", "judged, all in the store", "judged, 6 calls"):
         assert re.search(rf"ours, {case} +\d+ \( *[\d.]+×\)", done.stdout), case

@@ -36,10 +36,10 @@ def test_all_places_agree_without_the_network(commands: Path, tmp_path: Path) ->
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     data = json.loads(done.stdout)
-    # 6 cases by ragas' definition and 2 by promptfoo's, in two modes, in 5 places; ragas' own
-    # metric in the 4 examples without labels; 9 documented figures.
-    assert data["comparisons"] == 8 * 2 * 9 + 4 * 2 + 9
-    assert data["verdict"] == "all 161 comparisons agree"
+    # 6 cases by ragas' definition and 2 by promptfoo's, in two modes, in 9 places; 9 documented
+    # figures.
+    assert data["comparisons"] == 8 * 2 * 9 + 9
+    assert data["verdict"] == "all 153 comparisons agree"
     expected = {
         (example.id, mode, definition): example.expected[definition][column]
         for example in reference_examples()
