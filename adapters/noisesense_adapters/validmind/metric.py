@@ -3,7 +3,7 @@
 ValidMind reads the test's signature and shows its docstring as its description.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: ValidMind looks for classes in the return type.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
