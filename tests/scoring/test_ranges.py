@@ -1,0 +1,64 @@
+"""Figures that open verdicts may leave open, as numbers, texts and JSON: by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from noisesense import InputError, Range, Verdicts, score
+from noisesense.scoring.outcomes import BothModes, Record, as_data, extent
+
+OPEN, SHUT = Range(0.25, 0.5), Range(0.5, 0.5)
+
+
+def test_a_value_is_where_the_ends_meet() -> None:
+    assert (OPEN.value, SHUT.value) == (None, 0.5)
+
+
+def test_arithmetic_covers_every_completion() -> None:
+    # 0.25 to 0.5 less 0.1 to 0.3: at least 0.25 - 0.3, at most 0.5 - 0.1.
+    assert OPEN.minus(Range(0.1, 0.3)) == pytest.approx((-0.05, 0.4))
+    assert OPEN.over(2) == (0.125, 0.25)
+    # From -0.5 to 0.25 the absolute value is 0 to 0.5; from -0.5 to -0.25 it is 0.25 to 0.5.
+    assert Range(-0.5, 0.25).absolute == (0.0, 0.5)
+    assert Range(-0.5, -0.25).absolute == (0.25, 0.5)
+    assert Range(-0.25, 0.5).absolute == (0.0, 0.5)
+    assert OPEN.absolute == OPEN
+
+
+def test_as_text() -> None:
+    assert (extent(OPEN), extent(SHUT)) == ("0.250 to 0.500", "0.500")
+    assert extent(OPEN, "+.1f") == "+0.2 to +0.5"
+
+
+@dataclass(frozen=True)
+class Both(Record, BothModes[float]):
+    relevant: float | None
+    irrelevant: float | None
+    at: dict[float, Range]
+
+
+def test_both_modes_and_their_json() -> None:
+    both = Both(0.25, None, {0.05: OPEN, 0.5: SHUT})
+    assert (both.mode("relevant"), both.mode("irrelevant")) == (0.25, None)
+    assert both.to_dict() == {
+        "relevant": 0.25,
+        "irrelevant": None,
+        "at": {
+            "0.05": {"value": None, "low": 0.25, "high": 0.5},
+            "0.5": {"value": 0.5, "low": 0.5, "high": 0.5},
+        },
+    }
+    assert as_data({"a": (both,)}) == {"a": (both.to_dict(),)}
+
+
+def test_claims_from_chunks_and_a_mode_that_is_none() -> None:
+    # Correct; incorrect from the chunk; incorrect from nowhere; open, and from the chunk.
+    verdicts = Verdicts.from_matrices(
+        [True, False, False, None], [[True], [True], [False], [True]], [[True]]
+    )
+    found = score(verdicts)
+    assert found.from_chunks == (1, 3, 4)
+    with pytest.raises(InputError, match="expected 'relevant' or 'irrelevant', got 'both'"):
+        found.counts("both")  # type: ignore[arg-type]
