@@ -317,7 +317,10 @@ def _read(leader: int) -> bytes:
         return b""
 
 
-def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_without_a_file_for_the_results(
+    server: ScriptedServer, tmp_path: Path, number: signal.Signals
+) -> None:
     server.latency = 300
     process = subprocess.Popen(
         [
@@ -333,7 +336,7 @@ def test_ctrl_c_without_a_file_for_the_results(server: ScriptedServer, tmp_path:
     while not server.log.calls:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert err == "interrupted: nothing is kept without --out or --store\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import NoReturn
 
@@ -20,6 +21,8 @@ def main() -> NoReturn:
     An error is one line on stderr, never a traceback. ``noisesense --help`` names the statuses.
     """
     prepare_streams()
+    # A CI runner that ends a job, or `timeout`, is an interrupt too: files are left whole.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         status = _run()
         sys.stdout.flush()

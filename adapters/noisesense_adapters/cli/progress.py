@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -48,12 +49,18 @@ class RunProgress:
 
     Args:
         rows: how many there are, or the file whose rows are counted for the bar.
+        judge: whose calls are told while no sample is done, and what its test found.
         clock: seconds.
     """
 
-    def __init__(self, rows: Path | int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        rows: Path | int,
+        judge: object = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._console = output.console(stderr=True)
-        self._rows = rows
+        self._rows, self._judge = rows, judge
         self.done = self.failed = self.chunks = 0
         self.usage = Usage()
         self.judges: dict[str, None] = {}
@@ -70,15 +77,19 @@ class RunProgress:
             get_time=clock,
             speed_estimate_period=_PACE,
         )
-        self._clock, self._told = clock, clock()
+        self._clock, self._told, self._tested = clock, clock(), ""
+        self._over, self._lock = threading.Event(), threading.Lock()
 
     def __enter__(self) -> RunProgress:
         total = self._rows if isinstance(self._rows, int) else count_rows(self._rows)
         self._task = self._bar.add_task("scoring", total=total, spent="")
         self._bar.start()
+        threading.Thread(target=self._beat, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._tell()
         self._bar.stop()
         alike = sum(times - 1 for times in self._failures.values())
         if alike:
@@ -95,7 +106,8 @@ class RunProgress:
             self.judges |= {result.judge: None} if result.judge else {}
             if result.error is not None:
                 self.fail(result.error)
-        self._draw()
+        self._bar.advance(self._task)
+        self._tell()
 
     def fail(self, error: NoiseSenseError | str) -> None:
         """Count a failure, and name it if it is one of the first of its kind."""
@@ -107,16 +119,28 @@ class RunProgress:
             self._failures[kind] = 1
             self.say(f"failed: {error}")
 
-    def _draw(self) -> None:
-        failed = f"{self.failed:,} failed" if self.failed else ""
-        spent = ", ".join(filter(None, (_usage(self.usage), failed)))
-        self._bar.update(self._task, advance=1, spent=spent)
-        task, now = self._bar.tasks[self._task], self._clock()
-        if self._bar.disable and now - self._told >= _TELL:
-            self._told, of = now, "" if task.total is None else f" of {task.total:,.0f}"
-            left = task.time_remaining
-            until = "" if left is None else f"{timedelta(seconds=left)} left"
-            self.say(", ".join(filter(None, (f"{self.done:,}{of} samples", until, spent))))
+    def _beat(self) -> None:
+        """A model may take minutes for its first sample: that is not silence."""
+        while not self._over.wait(1.0):
+            self._tell()
+
+    def _tell(self) -> None:
+        with self._lock:
+            tested = getattr(self._judge, "form_reason", "")
+            # A model that is unfit ends the run, and the error says it.
+            if tested != self._tested and getattr(self._judge, "form", None):
+                self._tested = tested
+                self.say(tested)
+            usage = getattr(self._judge, "usage", self.usage)
+            failed = f"{self.failed:,} failed" if self.failed else ""
+            spent = ", ".join(filter(None, (_usage(usage), failed)))
+            self._bar.update(self._task, spent=spent)
+            task, now = self._bar.tasks[self._task], self._clock()
+            if self._bar.disable and now - self._told >= _TELL:
+                self._told, of = now, "" if task.total is None else f" of {task.total:,.0f}"
+                left = task.time_remaining
+                until = "" if left is None else f"{timedelta(seconds=left)} left"
+                self.say(", ".join(filter(None, (f"{self.done:,}{of} samples", until, spent))))
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""

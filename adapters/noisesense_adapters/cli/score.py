@@ -134,7 +134,8 @@ def score(
         paths = [results] if repeats == 1 or results is None else _numbered(results, repeats)
         summaries: list[Summary] = []
         for number, path in enumerate(paths, start=1):
-            model, progress = judge_of(number), RunProgress(dataset)
+            model = judge_of(number)
+            progress = RunProgress(dataset, model)
             if repeats > 1:
                 progress.say(f"judging {number} of {repeats}")
             elif asking.check == "auto":
@@ -156,8 +157,6 @@ def score(
                 if model is not None:
                     progress.say(_interrupted(progress.done - progress.failed, store))
                 raise
-            if reason := getattr(model, "form_reason", ""):
-                progress.say(reason)
             summaries.append(summary)
             chunks, judges = progress.chunks, progress.judges if model else {}
         if repeats > 1:

@@ -240,7 +240,7 @@ def _asked(
 ) -> Trust:
     from noisesense_adapters.datasets.labels import judge_labels  # here, since it loads SQLite
 
-    with RunProgress(len(labeled)) as progress:
+    with RunProgress(len(labeled), judge) as progress:
 
         def done(failure: str | None) -> None:
             if failure is not None:
