@@ -385,21 +385,22 @@ def test_errors_are_one_line(
     assert [part for part in named if part not in done.err] == []
 
 
+def one_document(document: str, number: int, wrong: bool = True) -> Result:
+    """One claim, from one document."""
+    chunk = {"text": f"What {document} says.", "id": document}
+    claim = {"text": f"Claim {number}.", "correct": not wrong, "entailed_by": [0]}
+    known = Verdicts.model_validate({"response_claims": [claim], "chunks": [chunk]})
+    texts = sample(number).model_copy(update={"retrieved_contexts": known.chunks})
+    return Result(f"q{number}", score(known), sample=texts)
+
+
 def test_a_planted_culprit_stands_first_wherever_it_is_shown(
     tmp_path: Path, capsys: Capsys
 ) -> None:
     """7 of 11 wrong claims come from one document of 12 uses, one each from four of one use."""
-
-    def one(number: int, document: str, wrong: bool) -> Result:
-        chunk = {"text": f"What {document} says.", "id": document}
-        claim = {"text": f"Claim {number}.", "correct": not wrong, "entailed_by": [0]}
-        known = Verdicts.model_validate({"response_claims": [claim], "chunks": [chunk]})
-        texts = sample(number).model_copy(update={"retrieved_contexts": known.chunks})
-        return Result(f"q{number}", score(known), sample=texts)
-
     uses = [("once-0.md", True), *(("culprit.md", i < 7) for i in range(12))]
     uses += [(f"once-{i}.md", True) for i in (1, 2, 3)]
-    results = [one(number, *use) for number, use in enumerate(uses)]
+    results = [one_document(name, i, wrong) for i, (name, wrong) in enumerate(uses)]
     path, _ = write(tmp_path, results, [])
     told = run_here(capsys, "offenders", path).out.splitlines()
     assert told[0].startswith("7 of the 11 claims that come from a retrieved chunk and not")
@@ -452,6 +453,23 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     found = json.loads(run_here(capsys, "offenders", a, "--json", "--by", "text").out)
     (expected,) = offenders(run_of([2, 1, 0]), group_by="text", top=10, examples=3)
     assert found == [json.loads(json.dumps(expected.to_dict()))]
+
+
+def test_no_document_is_named_first_where_two_explain_as_much(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """Two documents, one claim each; then the second has another one."""
+    results = [one_document("a.md", 0), one_document("b.md", 1), one_document("b.md", 2)]
+    two, three = write(tmp_path, results[:2], results)
+    for top in ("10", "1"):
+        first, *_ = run_here(capsys, "offenders", two, "--top", top).out.splitlines()
+        assert first.startswith("no document stands out: 1 of the 2 claims from a retrieved")
+    page = " ".join(write_report(two, tmp_path / "two.html").read_text("utf-8").split())
+    assert "No document stands out: 1 of these 2 claims comes from each of several." in page
+    assert "Look first" not in page
+    assert run_here(capsys, "offenders", three).out.splitlines()[0].endswith("come from b.md")
+    page = " ".join(write_report(three, tmp_path / "three.html").read_text("utf-8").split())
+    assert "Look first at the document <bdi>b.md</bdi>: 2 of these 3 claims come" in page
 
 
 def test_an_offender_of_one_claim(tmp_path: Path, capsys: Capsys) -> None:

@@ -56,6 +56,19 @@ def test_every_part_is_there_and_nothing_is_fetched(running: Browser, report: Pa
         assert not seen.complaints
 
 
+def test_of_equal_values_the_sample_with_more_noise_comes_first(
+    running: Browser, tmp_path: Path
+) -> None:
+    """None is misled by a relevant chunk; the second by an irrelevant one."""
+    tables = {
+        "clean": Verdicts.from_matrices([True], [[True, False]], [[True, False]]),
+        "misled": Verdicts.from_matrices([False], [[False, True]], [[True, False]]),
+    }
+    results = [Result(name, score(table)) for name, table in tables.items()]
+    with opened(running, write_report(results, tmp_path / "r.html")) as seen:
+        assert seen.page.locator(".opener").all_inner_texts() == ["misled", "clean"]
+
+
 def test_an_undetermined_sample_shows_its_range(running: Browser, tmp_path: Path) -> None:
     """In its place by the lowest value it can have, and found by the filter."""
     tables = {

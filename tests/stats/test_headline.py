@@ -29,14 +29,14 @@ NOT_SUPPORTED = "not supported by the reference and"
         (
             "crh",
             f"1 of 3 claims is {NOT_SUPPORTED} comes from a retrieved chunk",
-            "1 from relevant chunks, 0 from irrelevant ones; 1 more is supported neither by it "
-            "nor by a chunk.",
+            "1 from relevant chunks, 0 from irrelevant ones; 1 more is supported neither by "
+            "the reference nor by a chunk.",
         ),
         (
             "rriihh",
             f"4 of 6 claims are {NOT_SUPPORTED} come from a retrieved chunk",
-            "2 from relevant chunks, 2 from irrelevant ones; 2 more are supported neither by it "
-            "nor by a chunk.",
+            "2 from relevant chunks, 2 from irrelevant ones; 2 more are supported neither by "
+            "the reference nor by a chunk.",
         ),
         (
             "cru",

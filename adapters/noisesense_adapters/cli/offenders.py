@@ -10,7 +10,7 @@ from rich.console import Console
 
 from noisesense import ClaimOutcome, Offender, Result
 from noisesense import offenders as rank_offenders
-from noisesense.stats.offenders import GroupBy
+from noisesense.stats.offenders import GroupBy, culprit
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import output
 from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
@@ -51,11 +51,14 @@ def offenders(
             failed = failed or result.error or ""
             yield result
 
-    ranking = rank_offenders(counting(), group_by=cast("GroupBy", by), top=top, examples=examples)
+    ranking = rank_offenders(
+        counting(), group_by=cast("GroupBy", by), top=top + 1, examples=examples
+    )
+    first, ranking = culprit(ranking), ranking[:top]
     if as_json:
         output.show_json([offender.to_dict() for offender in ranking])
     elif ranking:
-        _show(output.console(), ranking, wrong, heads)
+        _show(output.console(), first, ranking, wrong, heads)
         if open_claims:
             output.show_lines(
                 output.console(),
@@ -70,9 +73,14 @@ def offenders(
     raise typer.Exit(reading.status)
 
 
-def _show(out: Console, ranking: tuple[Offender, ...], wrong: int, heads: output.Heads) -> None:
-    first = ranking[0]
-    if first.claims:
+def _show(
+    out: Console,
+    first: Offender | None,
+    ranking: tuple[Offender, ...],
+    wrong: int,
+    heads: output.Heads,
+) -> None:
+    if first is not None:
         all_claims = "Both claims" if wrong == 2 else f"All {wrong:,} claims"
         claims = (
             f"{first.claims:,} of the {wrong:,} claims" if first.claims < wrong else all_claims
@@ -83,6 +91,14 @@ def _show(out: Console, ranking: tuple[Offender, ...], wrong: int, heads: output
             out,
             f"{claims} that {all_of} from a retrieved chunk and not from the reference {one_of} "
             f"from {_name(first)}",
+            "",
+        )
+    elif most := ranking[0].claims:
+        output.show_lines(
+            out,
+            f"no document stands out: {most:,} of the {counted(wrong, 'claim')} from a retrieved "
+            "chunk and not from the reference "
+            f"come{'s' if most == 1 else ''} from each of several",
             "",
         )
     columns = [

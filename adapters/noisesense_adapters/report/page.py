@@ -18,6 +18,7 @@ from noisesense.errors import encodable
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
+from noisesense.stats.offenders import culprit
 from noisesense.stats.summary import headline
 from noisesense_adapters.report.growth import growth_svg
 from noisesense_adapters.report.plots import plots
@@ -144,6 +145,7 @@ def write_report(
         left_out=left_out,
         plots=plots(summary),
         offenders=ranked,
+        culprit=culprit(ranked),
         wrong=wrong,
         judges=judges,
         warnings=(*summary.warnings, *([] if trust else untested(judges))),

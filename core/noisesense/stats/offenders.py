@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -148,6 +148,15 @@ def offenders(
         )
         for name, fields in shown.items()
     )
+
+
+def culprit(ranking: Sequence[Offender]) -> Offender | None:
+    """The first of a ranking, if it explains more claims than the second, or more alone."""
+    first, *others = ranking or (None,)
+    if first is None or not first.claims:
+        return None
+    told = [(each.claims, each.alone) for each in others[:1]]
+    return None if (first.claims, first.alone) in told else first
 
 
 def wilson_interval(hits: int, count: int, confidence: float) -> Interval:

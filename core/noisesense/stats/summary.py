@@ -219,7 +219,9 @@ def headline(summary: Summary) -> Headline:
     rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
     if kinds.hallucination:
         are = "is" if kinds.hallucination == 1 else "are"
-        rest.append(f"{kinds.hallucination:,} more {are} supported neither by it nor by a chunk")
+        rest.append(
+            f"{kinds.hallucination:,} more {are} supported neither by the reference nor by a chunk"
+        )
     if kinds.undetermined:
         rest.append(f"the judge left {kinds.undetermined:,} open")
     return Headline(message, "; ".join(rest) + ".")

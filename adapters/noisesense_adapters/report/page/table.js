@@ -24,9 +24,10 @@
   /** A mode's value, or the lowest it can be; null: undefined. */
   const low = (row, mode) => row[mode] ?? row[`${mode}_bounds`]?.[0] ?? null;
   const sum = (row, parts) => (row.kinds ? parts.reduce((n, part) => n + row.kinds[part], 0) : null);
+  const noise = (row) => sum(row, [1, 2]) ?? 0;
   const TEST = {
     all: () => true,
-    noise: (row) => sum(row, [1, 2]) > 0,
+    noise: (row) => noise(row) > 0,
     relevant: (row) => sum(row, [1]) > 0,
     irrelevant: (row) => sum(row, [2]) > 0,
     hallucination: (row) => sum(row, [3]) > 0,
@@ -53,7 +54,7 @@
     const [x, y] = [key(rows[a]), key(rows[b])];
     if (x === null || y === null) return (x === null) - (y === null) || a - b; // unknown: last
     const sign = typeof x === "string" ? byName(x, y) : x - y;
-    return (sorting.down ? -sign : sign) || a - b;
+    return (sorting.down ? -sign : sign) || noise(rows[b]) - noise(rows[a]) || a - b;
   }
   async function refresh() {
     const wanted = find.value.trim().toLowerCase();
