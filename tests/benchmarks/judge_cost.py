@@ -1,6 +1,6 @@
 """What judging costs: ragas' own noise sensitivity and ours, on one scripted server.
 
-    python tests/benchmarks/judge_cost.py [--latency 0.05] [--json | --markdown | --figure]
+    python tests/benchmarks/judge_cost.py [--latency 0.05] [--json | --markdown]
 
 One server process speaks OpenAI chat completions and takes 50 ms a call; real clients ask it
 (langchain-openai for ``evaluate()``, openai with instructor for the collections API). Both modes
@@ -209,19 +209,6 @@ def show(lines: Sequence[tuple[str, ...]], *, markdown: bool) -> None:
             print("| " + " | ".join(rules) + " |")
 
 
-def figure(rows: Sequence[Row], case: str, api: str) -> Iterator[str]:
-    """One case as bars of text, which a README shows everywhere."""
-    shown = [row for row in rows if (row.case, row.api) == (case, api)]
-    for name in ("calls", "chars", "seconds"):
-        most = max(getattr(row, name) for row in shown)
-        yield f"{name if name != 'chars' else 'characters sent and received'}"
-        for row in shown:
-            value = getattr(row, name)
-            bar = "█" * max(1, round(50 * value / most))
-            number = f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
-            yield f"  {row.whose:<{max(len(each.whose) for each in shown)}}  {bar} {number}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="What judging costs, ragas' own way and ours.")
     parser.add_argument("--latency", type=float, default=0.05, help="seconds a call takes")
@@ -229,7 +216,6 @@ def main() -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true")
     form.add_argument("--markdown", action="store_true")
-    form.add_argument("--figure", action="store_true", help="as bars of text")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     with server(options.latency) as url:
@@ -237,11 +223,6 @@ def main() -> None:
     print(file=sys.stderr)
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
-    elif options.figure:
-        last = [(rows[-1].case, "evaluate()")] if options.samples else []
-        for case, api in [("C = 10", "ascore()"), ("C = 10", "evaluate()"), *last]:
-            print(f"\n{case}, both modes, {api}, {options.latency * 1000:.0f} ms a call")
-            print("\n".join(figure(rows, case, api)))
     else:
         show(table(rows), markdown=options.markdown)
 

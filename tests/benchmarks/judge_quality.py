@@ -1,7 +1,7 @@
 """How well a real model judges, by the form in which it is asked.
 
     python tests/benchmarks/judge_quality.py --smollm2 --forms product --markdown
-    python tests/benchmarks/judge_quality.py --gguf model.gguf --forms product 'each: says'
+    python tests/benchmarks/judge_quality.py --gguf model.gguf --forms product ragas
     python tests/benchmarks/judge_quality.py --base-url http://127.0.0.1:11434/v1 --model qwen2.5
 
 Labeled by hand are `data/entailment.jsonl` (texts, with statements that they say and that they do
@@ -13,7 +13,8 @@ took.
 
 Forms named ``product`` are asked through `LLMJudge`, on an endpoint with schemas and on one that
 refuses them; with ``--threshold`` a "yes" is that probability of it. ``ragas`` are the verdicts
-of ragas' own metric on the same statements; the others are candidates (`judge_forms.py`).
+of ragas' own metric on the same statements; ``0.1`` is how they were asked before
+(`judge_forms.py`, which takes other candidates).
 ``--auto`` shows what ``check="auto"`` finds, ``--claims`` measures decomposition, ``--samples``
 what whole samples cost, ours beside ragas' metric, ``--labels`` asks about what `noisesense
 trust import-labels` wrote. Temperature 0. ``--cache`` keeps every reply: a second run asks

@@ -7,13 +7,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from judge_data import Split, Text, compare, labels, texts  # noqa: E402
-from judge_forms import FORMS, Form, asked, keyed, lines, verdict_list  # noqa: E402
+from judge_forms import FORMS, verdict_list  # noqa: E402
 from judge_quality import candidate, measure  # noqa: E402
 
 from support.real_model import Exchange, Recorder  # noqa: E402
@@ -54,27 +52,18 @@ def test_claims_found_against_those_listed() -> None:
     assert compare(japanese, japanese[:1]) == Split(2, 1, missed=1)
 
 
-@pytest.mark.parametrize(
-    ("read", "reply", "answers"),
-    [
-        (keyed, 'Sure: {"1": "yes", "3": "No."}', [True, None, False]),
-        (keyed, "yes", [None, None, None]),
-        (lines, "1. yes\n2) no", [True, False, None]),
-        (lines, "1. The sea is no lake: yes\n2. It is: no", [True, False, None]),
-        (verdict_list, '{"verdicts":[{"id":2,"entailed":true}]}', [None, True, None]),
-    ],
-)
-def test_replies_are_read_as_they_are(read: object, reply: str, answers: list[object]) -> None:
-    assert callable(read)
-    assert read(reply, 3) == answers
+def test_replies_are_read_as_they_are() -> None:
+    assert verdict_list('{"verdicts":[{"id":2,"entailed":true}]}', 3) == [None, True, None]
+    assert verdict_list("yes", 1) == [None]
 
 
 class Scripted(Recorder):
-    """Replies yes to everything, but to what it was told."""
+    """Replies that the first statement is entailed, but where it was told to say nothing."""
 
     def answer(self, path: str, body: bytes) -> Exchange:
         request = json.loads(body)
-        words = "" if "silent" in request["messages"][0]["content"] else "Yes."
+        silent = "silent" in request["messages"][0]["content"]
+        words = "" if silent else '{"verdicts": [{"id": 1, "entailed": true}]}'
         reply = {
             "choices": [{"message": {"content": words}}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 1},
@@ -88,7 +77,7 @@ def test_the_table_counts_every_cell_once() -> None:
         Text("plain", "tune", "The sea.", (("It is the sea.", True), ("A lake.", False))),
         Text("names", "tune", "The tower.", (("It is silent.", False),)),
     ]
-    (form,) = [each for each in FORMS if each.name == "each: says"]
+    (form,) = [each for each in FORMS if each.name == "0.1, one a call"]
     recorder = Scripted("", "scripted")
     both, plain = measure(form.name, candidate(form, recorder), given, recorder)
     # Right: the first. A false yes: the second. Open: the third; balanced (1/1 + 0/2) / 2.
@@ -112,10 +101,3 @@ def test_a_file_of_labels_is_balanced_and_leaves_out_what_is_undecided(tmp_path:
         ("It says a claim.", (("A claim.", True),)),
         ("No.", (("A claim.", False),)),
     }
-
-
-def test_a_text_in_a_frame_stays_as_it_is() -> None:
-    prompt = asked('{text} {statement} {all} {"1": …}')('{all} "x"', ["{text}", "b"])
-    assert prompt == '"{all} \\"x\\"" "{text}" 1. "{text}"\n2. "b" {"1": …}'
-    assert len({form.name for form in FORMS}) == len(FORMS)
-    assert all(isinstance(form, Form) for form in FORMS)
