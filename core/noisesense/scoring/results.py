@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field, StrictInt, StrictStr
+from typing_extensions import TypedDict, Unpack
 
 from noisesense.errors import InputError, RecordingError, describe
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
@@ -20,9 +21,24 @@ from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import MODES, DefinitionName
 from noisesense.scoring.outcomes import as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
+from noisesense.verdicts.form import VerdictsForm
 from noisesense.verdicts.recording import line_error, recording_fields
 from noisesense.verdicts.sample import Model, Sample
 from noisesense.verdicts.verdicts import Verdicts, as_model
+
+
+class Choices(TypedDict, total=False):
+    """How recorded verdicts are scored; None, or left out: as their line says.
+
+    Attributes:
+        definition: the definition to score under.
+        empty: what a sample with nothing to measure gives.
+        undetermined: what open verdicts give.
+    """
+
+    definition: DefinitionName | None
+    empty: Empty | None
+    undetermined: Undetermined | None
 
 
 class ResultLine(Model):
@@ -44,6 +60,43 @@ class ResultLine(Model):
     error: StrictStr | None = None
     sample: Sample | None = None
     verdicts: Verdicts | None = None
+
+    @property
+    def name(self) -> str:
+        """The id, or else the key of the texts. Raises `InputError`."""
+        if self.id is not None:
+            return self.id
+        if self.sample is None:
+            raise InputError("the field 'id'", "neither an id nor a sample", where="result")
+        return self.sample.key
+
+    def scored(self, verdicts: VerdictsForm, **choices: Unpack[Choices]) -> Score:
+        """The verdicts' score by the choices, or else as the line says."""
+        return score(
+            verdicts,
+            definition=choices.get("definition") or self.definition,
+            empty=choices.get("empty") or self.empty,
+            undetermined=choices.get("undetermined") or self.undetermined,
+        )
+
+    def result(self, **choices: Unpack[Choices]) -> Result:
+        """The line as a result, scored anew.
+
+        Raises:
+            InputError: no id, verdicts that do not fit the sample, or not just one of verdicts
+                and an error.
+            UndefinedScoreError: nothing to measure and ``empty="error"``.
+        """
+        name, verdicts, found = self.name, self.verdicts, None
+        if (verdicts is None) == (self.error is None):
+            expected = "the field 'verdicts', or 'error' for a failed sample"
+            got = "neither" if verdicts is None else "both"
+            raise InputError(expected, got, where=f"result {name!r}")
+        if verdicts is not None:
+            beside = verdicts.beside(self.sample) if self.sample else verdicts
+            found = self.scored(beside, **choices)
+        rest = (self.cluster, self.unanswered, self.usage, self.judge)
+        return Result(name, found, self.error, self.sample, *rest)
 
 
 @dataclass(frozen=True)
@@ -115,21 +168,12 @@ class Result:
         return to_json(self.to_dict())
 
     @classmethod
-    def from_json(
-        cls,
-        text: str,
-        *,
-        definition: DefinitionName | None = None,
-        empty: Empty | None = None,
-        undetermined: Undetermined | None = None,
-    ) -> Result:
+    def from_json(cls, text: str, **choices: Unpack[Choices]) -> Result:
         """The inverse of `to_json`; also reads a line of a recording.
 
         Args:
             text: one JSON object.
-            definition: scores under this definition; by default under the line's own.
-            empty: likewise, for samples without response claims.
-            undetermined: likewise, for open verdicts.
+            choices: as `Choices`.
 
         Raises:
             InputError: not JSON, a field is missing, unknown or wrong, or the verdicts do not
@@ -141,51 +185,28 @@ class Result:
         except InputError:
             # The slow way reads what only Python calls JSON, and says better what is wrong.
             line = ResultLine.model_validate(parse_line(text))
-        sample, verdicts = line.sample, line.verdicts
-        name = line.id if sample is None or line.id is not None else sample.key
-        if name is None:
-            raise InputError("the field 'id'", "neither an id nor a sample", where="result")
-        if (verdicts is None) == (line.error is None):
-            expected = "the field 'verdicts', or 'error' for a failed sample"
-            got = "neither" if verdicts is None else "both"
-            raise InputError(expected, got, where=f"result {name!r}")
-        scored = None
-        if verdicts is not None:
-            scored = score(
-                verdicts if sample is None else verdicts.beside(sample),
-                definition=definition or line.definition,
-                empty=empty or line.empty,
-                undetermined=undetermined or line.undetermined,
-            )
-        rest = (line.cluster, line.unanswered, line.usage, line.judge)
-        return cls(name, scored, line.error, sample, *rest)
+        return line.result(**choices)
 
 
 def read_results(
     path: str | os.PathLike[str],
     *,
-    definition: DefinitionName | None = None,
-    empty: Empty | None = None,
-    undetermined: Undetermined | None = None,
     on_error: Callable[[RecordingError], None] | None = None,
+    **choices: Unpack[Choices],
 ) -> Iterator[Result]:
     """The results in a file, one by one; memory does not grow with the file.
 
     Args:
         path: a results file or a recording: UTF-8, one JSON object a line.
-        definition: scores under this definition; by default under each line's own.
-        empty: likewise, for samples without response claims.
-        undetermined: likewise, for open verdicts.
         on_error: is given the error of a line that cannot be read, and reading goes on.
+        choices: as `Choices`.
 
     Raises:
         RecordingError: names the file and the line.
     """
     for number, text in numbered_lines(as_path(path, RecordingError)):
         try:
-            result = Result.from_json(
-                text, definition=definition, empty=empty, undetermined=undetermined
-            )
+            result = Result.from_json(text, **choices)
         except InputError as error:
             broken = line_error(error, f"{path}, line {number}", ResultLine)
             if on_error is None:
