@@ -321,11 +321,11 @@ def test_versions_without_ids_are_paired_by_their_questions(
 
 
 def test_every_kind_of_file_with_verdicts(tmp_path: Path, capsys: Capsys) -> None:
-    """A recording beside results in Parquet; samples are named by their content in both."""
-    recording, parquet = tmp_path / "a.jsonl", tmp_path / "b.parquet"
+    """A recording beside results; samples are named by their content in both."""
+    recording, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     write_recording(recording, ((sample(i), verdicts(0)) for i in range(SAMPLES)))
-    score_dataset(recording, out=parquet)
-    done = run_here(capsys, "compare", recording, parquet, "--definition", "paper")
+    score_dataset(recording, out=out)
+    done = run_here(capsys, "compare", recording, out, "--definition", "paper")
     assert done.status == 0
     assert done.out.startswith(
         "40 samples in both, paired by question and reference; definition paper"

@@ -266,6 +266,8 @@ def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
     assert "SHA-256 of the download: " in done.out
     refused = run_here(capsys, "trust", "import-labels", "wice", raw, out)
     assert (refused.status, "--force" in refused.err) == (2, True)
+    other = run_here(capsys, "trust", "import-labels", "ragtruth", raw, tmp_path / "r.jsonl")
+    assert (other.status, "expected wice, got 'ragtruth'" in other.err) == (2, True)
     wrong_sum = run_here(
         capsys, "trust", "import-labels", "wice", raw, out, "--force", "--sha256", "0" * 64
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,7 @@ WICE = [
 
 def test_wice(tmp_path: Path) -> None:
     raw, out = write_jsonl(tmp_path / "dev.jsonl", WICE), tmp_path / "wice.jsonl"
-    found = import_labels("wice", [raw], out, sentences=2)
+    found = import_labels(raw, out, sentences=2)
     # Chunks are the sentences 0–1, 2–3 and 4.
     assert tables(out) == [
         [[True, False, False]],
@@ -64,69 +63,8 @@ def test_wice(tmp_path: Path) -> None:
     assert first.score is not None
     assert first.score.verdicts.chunks is not None
     assert first.score.verdicts.chunks[0].text == "Sentence 0 about whole. Sentence 1 about whole."
-    again = import_labels("wice", [raw], out, sha256=found.sha256.upper())
+    again = import_labels(raw, out, sha256=found.sha256.upper())
     assert again.samples == 5
-
-
-def test_refchecker(tmp_path: Path) -> None:
-    answers = [
-        {
-            "id": "7",
-            "response": "It has two keepers.",
-            "claude2_response_kg": [
-                {"triplet": ["lighthouse", "has", "two keepers"], "human_label": "Entailment"},
-                {"triplet": ["lighthouse", "stands in", "Spain"], "human_label": "Contradiction"},
-                {"triplet": ["it", "is", "red"], "human_label": "Neutral"},
-                {"triplet": ["it", "is", "tall"]},
-            ],
-        },
-        {"id": "8", "response": "No context.", "claude2_response_kg": []},
-    ]
-    contexts = [{"id": "7", "question": "q", "context": ["Two keepers live there.", "In Norway."]}]
-    paths = [tmp_path / "answers.json", tmp_path / "msmarco.json"]
-    for path, data in zip(paths, (answers, contexts), strict=True):
-        path.write_text(json.dumps(data, indent=1), encoding="utf-8")
-    out = tmp_path / "labels.jsonl"
-    assert import_labels("refchecker", paths, out)[:4] == (1, 1, 2, 0)
-    assert tables(out) == [[[True], [False], [False]]]
-    (result,) = results_of(out)
-    assert result.score is not None
-    claims = [claim.text for claim in result.score.verdicts.response_claims]
-    assert claims[0] == "lighthouse has two keepers"
-    assert result.score.verdicts.chunks is not None
-    assert result.score.verdicts.chunks[0].text == "Two keepers live there.\n\nIn Norway."
-
-
-def test_ragtruth(tmp_path: Path) -> None:
-    response = "The tower is red. It has 3.5 lamps. Two keepers live there!"
-
-    def span(text: str, **more: object) -> dict[str, object]:
-        start = response.index(text)
-        return {"start": start, "end": start + len(text), "text": text, **more}
-
-    answers = [
-        {
-            "id": "1",
-            "source_id": "a",
-            "response": response,
-            "labels": [span("3.5 lamps"), span("keepers", implicit_true=True)],
-            "quality": "good",
-        },
-        {"id": "2", "source_id": "b", "response": "Fine.", "labels": [], "quality": "good"},
-        {"id": "3", "source_id": "a", "response": "Cut", "labels": [], "quality": "truncated"},
-    ]
-    sources = [
-        {"source_id": "a", "source_info": {"question": "q", "passages": "passage 1: red tower"}},
-        {"source_id": "b", "source_info": "A summary's source."},
-    ]
-    paths = [
-        write_jsonl(tmp_path / "response.jsonl", answers),
-        write_jsonl(tmp_path / "source_info.jsonl", sources),
-    ]
-    out = tmp_path / "labels.jsonl"
-    assert import_labels("ragtruth", paths, out)[:4] == (2, 2, 1, 1)
-    assert tables(out) == [[[True], [False], [None]], [[True]]]
-    assert [result.cluster for result in results_of(out)] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -136,31 +74,19 @@ def test_ragtruth(tmp_path: Path) -> None:
         ({**WICE[0], "meta": {}}, {}, r"raw.jsonl, line 1, meta: expected the field 'id'"),
         ({**WICE[0], "label": "yes"}, {}, "'supported', 'partially_supported' or"),
         ({**WICE[0], "supporting_sentences": [0]}, {}, r"line 1, supporting_sentences\[0\]"),
-        (WICE[0], {"paths": ["nowhere.jsonl"]}, "nowhere.jsonl: expected a readable file"),
-        (
-            {"id": 1, "source_id": 2, "response": "Yes.", "labels": [{"start": 0}]},
-            {"source": "ragtruth", "paths": ["raw.jsonl"] * 2},
-            r"line 1: expected the field 'source_id'|labels\[0\]: expected the field 'end'",
-        ),
-        (
-            {"id": 1, "claude2_response_kg": [{"triplet": 5}]},
-            {"source": "refchecker", "paths": ["raw.jsonl"] * 2},
-            r"claude2_response_kg\[0\], triplet: expected a list, got 5",
-        ),
+        (None, {}, "raw.jsonl: expected a readable file"),
         (WICE[0], {"sha256": "00"}, "expected SHA-256 00"),
         (WICE[0], {"sentences": 0}, "sentences"),
-        (WICE[0], {"source": "snli"}, "'wice'"),
-        (WICE[0], {"source": "ragtruth"}, "ragtruth: expected 2 files"),
     ],
 )
 def test_what_cannot_be_imported(
-    row: dict[str, Any], options: dict[str, Any], message: str, tmp_path: Path
+    row: dict[str, Any] | None, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    raw, out = write_jsonl(tmp_path / "raw.jsonl", [row]), tmp_path / "out.jsonl"
-    options = {"source": "wice", **options}
-    paths = [tmp_path / name for name in options.pop("paths", [raw.name])]
+    raw, out = tmp_path / "raw.jsonl", tmp_path / "out.jsonl"
+    if row is not None:
+        write_jsonl(raw, [row])
     with pytest.raises(InputError, match=message):
-        import_labels(options.pop("source"), paths, out, **options)
+        import_labels(raw, out, **options)
     assert not out.exists()
 
 

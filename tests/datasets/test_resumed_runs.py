@@ -35,10 +35,9 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
-def test_a_run_that_ends_in_the_middle_leaves_what_was_there(suffix: str, tmp_path: Path) -> None:
+def test_a_run_that_ends_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:
     """Its results are not half a file; a store has the replies."""
-    data, out = texts(tmp_path), tmp_path / f"out{suffix}"
+    data, out = texts(tmp_path), tmp_path / "out.jsonl"
     full = failing(20, error=StoreError("a store", "a full disk"))
     for before in (None, b"earlier"):
         if before:
@@ -176,9 +175,8 @@ def _env() -> dict[str, str]:
     return {**environment(), "PYTHONPATH": path}
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
-def test_a_killed_run_stops_nobody_and_leaves_nothing(suffix: str, tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / f"out{suffix}"
+def test_a_killed_run_stops_nobody_and_leaves_nothing(tmp_path: Path) -> None:
+    data, out = texts(tmp_path), tmp_path / "out.jsonl"
     command = [sys.executable, "-c", KILLED, str(data), str(out)]
     with subprocess.Popen(command, env=_env(), stdout=subprocess.PIPE) as holder:
         try:
@@ -190,9 +188,9 @@ def test_a_killed_run_stops_nobody_and_leaves_nothing(suffix: str, tmp_path: Pat
                 score_dataset(data, verdicts=data, out=out)
         finally:
             holder.kill()
-    assert f"out{suffix}.lock" in names(tmp_path)
+    assert "out.jsonl.lock" in names(tmp_path)
     assert not out.exists()
-    own = tmp_path / f".out{suffix}.notes"
+    own = tmp_path / ".out.jsonl.notes"
     own.touch()
     score_dataset(data, judge=Scripted(), out=out)
     assert [result.score for result in results_of(out)] == expected()
@@ -226,10 +224,9 @@ except InputError as error:
 """
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
-def test_a_full_disk(name: str, tmp_path: Path) -> None:
+def test_a_full_disk(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="no limits on this system")
-    data, out = texts(tmp_path), tmp_path / name
+    data, out = texts(tmp_path), tmp_path / "out.jsonl"
     command = [sys.executable, "-c", LIMITED, str(data), str(out), "3000"]
     done = subprocess.run(command, env=_env(), capture_output=True, text=True, check=False)
     assert done.stderr.startswith(f"{out}: expected a file that can be written, got ")

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from noisesense import (
@@ -73,12 +72,9 @@ def test_definition_and_empty(tmp_path: Path) -> None:
 OPEN = list(random_pairs(40, seed=900, shape=Shape(undetermined=0.15, labelled=0.3)))
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 @pytest.mark.parametrize("choice", ["none", "low", "high"])
-def test_what_is_undetermined_is_written_and_read(
-    choice: Undetermined, suffix: str, tmp_path: Path
-) -> None:
-    path, out = write_jsonl(tmp_path / "d.jsonl", rows(OPEN)), tmp_path / f"out{suffix}"
+def test_what_is_undetermined_is_written_and_read(choice: Undetermined, tmp_path: Path) -> None:
+    path, out = write_jsonl(tmp_path / "d.jsonl", rows(OPEN)), tmp_path / "out.jsonl"
     summary = score_dataset(path, undetermined=choice, out=out)
     want = expected(OPEN, undetermined=choice)
     found = [result.score for result in results_of(out)]
@@ -86,7 +82,7 @@ def test_what_is_undetermined_is_written_and_read(
     assert {each.undetermined for each in found if each} == {choice}
     assert summary == summarize(want)
     # Another reader finds in the columns what each mode is, and between what.
-    lines = read_lines(out)
+    lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     for line, each in zip(lines, want, strict=True):
         assert line["status"] == {mode: each.status(mode) for mode in MODES}
         for mode in MODES:
@@ -98,16 +94,9 @@ def test_what_is_undetermined_is_written_and_read(
     }
     # A results file keeps its choice unless another is asked for.
     assert [r.score for r in results_of(out, undetermined="none")] == expected(OPEN)
-    again = tmp_path / f"again{suffix}"
+    again = tmp_path / "again.jsonl"
     score_dataset(out, out=again)
     assert [result.score for result in results_of(again)] == want
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    if path.suffix == ".parquet":
-        table: list[dict[str, Any]] = pq.read_table(path).to_pylist()
-        return table
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_a_judges_open_verdicts_count_as_asked(tmp_path: Path) -> None:
@@ -144,9 +133,8 @@ def test_ragcheckers_published_values(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
-def test_a_judge(suffix: str, tmp_path: Path) -> None:
-    judge, out = Scripted(), tmp_path / f"out{suffix}"
+def test_a_judge(tmp_path: Path) -> None:
+    judge, out = Scripted(), tmp_path / "out.jsonl"
     summary = score_dataset(texts(tmp_path), judge=judge, out=out, concurrency=4)
 
     found = list(results_of(out))
@@ -225,7 +213,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "both sources": ({"verdicts": "r.jsonl", "judge": Scripted()}, ("verdicts or a judge",)),
     "no verdicts": ({}, ("data.jsonl, line 1", "only texts", "--judge", "--verdicts")),
     "no concurrency": ({"judge": Scripted(), "concurrency": 0}, ("concurrency", "1 or more")),
-    "another ending": ({"judge": Scripted(), "out": "out.txt"}, (".jsonl or .parquet",)),
+    "another ending": ({"judge": Scripted(), "out": "out.parquet"}, (".jsonl", "to_parquet(")),
     "no such folder": ({"judge": Scripted(), "out": "no/out.jsonl"}, ("a folder that exists",)),
     "the dataset": ({"judge": Scripted(), "out": "data.jsonl"}, ("another file",)),
     "other data": ({"judge": Scripted(), "out": "other.jsonl"}, ("nothing was overwritten",)),

@@ -316,7 +316,6 @@ TARGETS: dict[str, Target] = {
     "json": _dataset(".json"),
     "csv": _dataset(".csv"),
     "parquet": _dataset(".parquet"),
-    "arrow": _dataset(".arrow"),
     "promptfoo": promptfoo,
     "ragchecker": ragchecker,
     "reply": reply,

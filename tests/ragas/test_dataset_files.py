@@ -19,7 +19,7 @@ WRITERS: dict[str, Callable[[EvaluationDataset, Path], Any]] = {
     "rows.csv": lambda dataset, path: dataset.to_csv(str(path)),
     "pandas.csv": lambda dataset, path: dataset.to_pandas().to_csv(path, index=False),
     "rows.parquet": lambda dataset, path: dataset.to_pandas().to_parquet(path),
-    "saved": lambda dataset, path: dataset.to_hf_dataset().save_to_disk(path),
+    "hub.parquet": lambda dataset, path: dataset.to_hf_dataset().to_parquet(path),
 }
 
 

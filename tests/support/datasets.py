@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.json
 import pyarrow.parquet as pq
 
 from noisesense import Result, Sample, Verdicts, score, write_recording, write_results
-from noisesense_adapters.datasets.score import score_dataset
 from support.ragchecker_formula import as_labels
 
 __all__ = ["WRITERS", "Pairs", "checked", "checked_table", "rows", "write_jsonl"]
@@ -93,7 +93,7 @@ def _results(path: Path, pairs: Pairs) -> None:
 def _results_parquet(path: Path, pairs: Pairs) -> None:
     lines = path.with_suffix(".jsonl")
     _results(lines, pairs)
-    score_dataset(lines, out=path)
+    pq.write_table(pyarrow.json.read_json(lines), path)
 
 
 def _csv(path: Path, lines: list[dict[str, Any]], written: Callable[[Any], str]) -> None:
@@ -109,18 +109,6 @@ def _csv(path: Path, lines: list[dict[str, Any]], written: Callable[[Any], str])
 def _parquet(path: Path, pairs: Pairs) -> None:
     path.parent.mkdir(exist_ok=True, parents=True)
     pq.write_table(pa.Table.from_pylist(rows(pairs)), path)
-
-
-def _arrow_file(path: Path, pairs: Pairs) -> None:
-    table = pa.Table.from_pylist(rows(pairs))
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-
-
-def _saved_dataset(path: Path, pairs: Pairs) -> None:
-    from datasets import Dataset  # slow to import, and processes of tests import this module
-
-    Dataset.from_list(rows(pairs)).save_to_disk(str(path))
 
 
 def _document(path: Path, data: Any) -> None:
@@ -141,8 +129,6 @@ WRITERS: dict[str, tuple[str, Callable[[Path, Pairs], object]]] = {
     "CSV, as pandas writes lists": ("p.csv", lambda path, pairs: _csv(path, rows(pairs), repr)),
     "TSV": ("rows.tsv", lambda path, pairs: _csv(path, rows(pairs), json.dumps)),
     "Parquet": ("rows.parquet", _parquet),
-    "Arrow": ("rows.arrow", _arrow_file),
-    "Hugging Face, saved": ("saved", _saved_dataset),
     "Hugging Face, from the Hub": (
         "hub",
         lambda path, pairs: _parquet(path / "data" / "train-00000-of-00001.parquet", pairs),

@@ -9,12 +9,12 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 import pyarrow as pa
+import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from noisesense import InputError, Result, Score, Summary, Tally, Usage, score
+from noisesense import InputError, Result, Score, Summary, Tally, Usage, score, write_results
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.datasets.write import results_file
 from noisesense_adapters.table import score_schema, score_table, tally_table
 from support.tables import Shape, random_pair
 
@@ -54,9 +54,9 @@ def rescored(result: Result, chosen: dict[str, Any]) -> Score | str:
 
 
 def parquet(folder: Path, made: list[Result]) -> pa.Table:
-    with results_file(folder / "r.parquet") as add:
-        for each in made:
-            add(each)
+    """As pandas and pyarrow turn a results file into Parquet: absent fields are null."""
+    write_results(folder / "r.jsonl", made)
+    pq.write_table(pyarrow.json.read_json(folder / "r.jsonl"), folder / "r.parquet")
     return pq.read_table(folder / "r.parquet")
 
 

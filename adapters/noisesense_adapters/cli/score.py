@@ -64,9 +64,7 @@ def score(
             "with itself, as stability does. Checks apply to each judging.",
         ),
     ] = 1,
-    out: Annotated[
-        Path | None, _output(metavar="FILE", help="Write the results: .jsonl or .parquet.")
-    ] = None,
+    out: Annotated[Path | None, _output(metavar="FILE", help="Write the results: .jsonl.")] = None,
     report: options.ReportOption = None,
     baseline: Annotated[
         Path | None,

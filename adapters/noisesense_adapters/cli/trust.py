@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -77,37 +77,29 @@ def export_labels(
 
 
 def import_labels(
-    source: Annotated[str, typer.Argument(metavar="wice|refchecker|ragtruth")],
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DOWNLOAD... OUT",
-            help="The downloaded files, then the file to write. wice: claim/dev.jsonl; "
-            "refchecker: human annotations and contexts; ragtruth: response.jsonl and "
-            "source_info.jsonl.",
-        ),
+    source: Annotated[str, typer.Argument(metavar="wice")],
+    download: Annotated[
+        Path, typer.Argument(metavar="DOWNLOAD", help="A file such as claim/dev.jsonl.")
     ],
-    sentences: Annotated[
-        int, typer.Option(min=1, help="wice: sentences of the evidence in a chunk.")
-    ] = 8,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
+    sentences: Annotated[int, typer.Option(min=1, help="Of the evidence, in a chunk.")] = 8,
     sha256: Annotated[
         str | None,
-        typer.Option(metavar="HEX", help="The checksum that the downloaded files must have."),
+        typer.Option(metavar="HEX", help="The checksum that the download must have."),
     ] = None,
     force: ForceOption = False,
 ) -> None:
     """Turn a download of labels into a file for trust.
 
-    WiCE, RefChecker's human annotations and RAGTruth are yours to download, under their licenses.
+    WiCE is yours to download, under its license.
     """
-    from noisesense_adapters.datasets.labels import Source  # here, since judging loads SQLite
-    from noisesense_adapters.datasets.labels import import_labels as convert
+    from noisesense_adapters.datasets.labels import import_labels as convert  # it loads SQLite
 
-    if len(files) < 2:
-        raise InputError("the downloaded files and a file to write", "one file", where=source)
-    *paths, out = files
+    if source != "wice":
+        hint = "turn other labels into results or a recording, or use export-labels"
+        raise InputError("wice", repr(source), where="import-labels", hint=hint)
     check_new(out, force=force)
-    imported = convert(cast("Source", source), paths, out, sentences=sentences, sha256=sha256)
+    imported = convert(download, out, sentences=sentences, sha256=sha256)
     output.say(
         f"wrote {counted(imported.samples, 'sample')} to {out}: {imported.yes:,} yes, "
         f"{imported.no:,} no, {imported.undecided:,} undecided",

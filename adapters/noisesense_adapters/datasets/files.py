@@ -1,11 +1,11 @@
-"""The rows of files: JSON lines, CSV, JSON documents, Parquet and Arrow."""
+"""The rows of files: JSON lines, CSV, JSON documents and Parquet."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
@@ -20,7 +20,7 @@ from noisesense.errors import InputError, NoiseSenseError, describe, encodable
 from noisesense.jsonl import parse_line
 from noisesense_adapters.datasets.rows import Raw
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.given import as_object, named, read_json
+from noisesense_adapters.toolbox.given import named, read_json
 
 _OTHERS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -244,27 +244,6 @@ def count_parquet(path: Path) -> int:
         return int(pyarrow("pyarrow.parquet").read_metadata(path).num_rows)
 
 
-_FILE_MAGIC, _END = b"ARROW1", b"\xff\xff\xff\xff\0\0\0\0"
-
-
-def arrow_rows(path: Path) -> Iterator[Raw]:
-    """The rows of an Arrow file, or of an Arrow stream, as `datasets` writes them."""
-    pa = pyarrow()
-    with _readable("an Arrow file", path), pa.OSFile(str(path)) as file:
-        if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
-            with pa.ipc.open_file(file) as reader:
-                batches = map(reader.get_batch, range(reader.num_record_batches))
-                yield from _rows(path, batches)
-            return
-        file.seek(max(0, file.size() - 8))
-        if file.read(8) != _END:  # it would look like a whole one of fewer rows
-            hint = "the file is cut off, or its writer was not closed"
-            raise InputError("an end-of-stream mark after the last batch", "none", hint=hint)
-        file.seek(0)
-        with pa.ipc.open_stream(file) as reader:
-            yield from _rows(path, reader)
-
-
 def _rows(path: Path, batches: Any) -> Iterator[Raw]:
     number = 0
     for batch in batches:
@@ -294,42 +273,28 @@ def _readable(expected: str, path: Path) -> Generator[None, None, None]:
         raise InputError(expected, got, where=str(path), hint=hint) from None
 
 
-def folder_files(folder: Path) -> tuple[list[Path], Callable[[Path], Iterator[Raw]]]:
-    """The files of a Hugging Face dataset folder, in order, and what reads each.
+_HINT_PARQUET = "write it as one file of rows: dataset.to_parquet('data.parquet')"
 
-    Either what ``Dataset.save_to_disk`` writes, or Parquet files, as the Hub holds them.
+
+def refuse_arrow(path: Path) -> None:
+    """Raise `InputError` for Arrow files and for what ``Dataset.save_to_disk`` wrote."""
+    saved = ("dataset_dict.json", "state.json")
+    if path.suffix.lower() == ".arrow" or any((path / name).exists() for name in saved):
+        got = "Arrow files"
+        raise InputError("Parquet or JSON lines", got, where=str(path), hint=_HINT_PARQUET)
+
+
+def folder_files(folder: Path) -> list[Path]:
+    """The Parquet files of one split in a folder, in order, as the Hub holds them.
 
     Raises:
         InputError: another kind of folder, or one with several splits.
     """
-    if (folder / "dataset_dict.json").exists():
-        splits = _entry(folder / "dataset_dict.json", "splits")
-        raise _several_splits(folder, [f"{folder}/{split}" for split in splits])
-    if (folder / "state.json").exists():
-        parts = _entry(folder / "state.json", "_data_files")
-        files = [folder / str(as_object(part).get("filename")) for part in parts]
-        missing = next((file for file in files if not file.is_file()), None)
-        if missing is not None:
-            raise InputError("all files of the dataset", f"no {missing.name}", where=str(folder))
-        return files, arrow_rows
     files = sorted([*folder.glob("*.parquet"), *folder.glob("data/*.parquet")])
     if not files:
-        hint = "a Hugging Face dataset has a state.json or Parquet files"
-        raise InputError("a dataset's folder", "another folder", where=str(folder), hint=hint)
+        raise InputError("a folder of Parquet files", "another folder", where=str(folder))
     # The Hub's names: train-00000-of-00002.parquet.
-    splits = sorted({file.name.partition("-")[0] for file in files})
-    if len(splits) > 1:
-        raise _several_splits(folder, [str(file) for file in files])
-    return files, parquet_rows
-
-
-def _entry(path: Path, name: str) -> list[Any]:
-    entry = as_object(read_json(path)).get(name)
-    if not isinstance(entry, list):
-        raise InputError(f"a list as {name!r}", describe(entry), where=str(path))
-    return list(cast("list[object]", entry))
-
-
-def _several_splits(folder: Path, choices: list[str]) -> InputError:
-    shown = ", ".join(choices[:5])
-    return InputError("one split", "several", where=str(folder), hint=f"name one: {shown}")
+    if len({file.name.partition("-")[0] for file in files}) > 1:
+        hint = f"name one: {', '.join(map(str, files[:5]))}"
+        raise InputError("one split", "several", where=str(folder), hint=hint)
+    return files

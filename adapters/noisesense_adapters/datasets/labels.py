@@ -1,24 +1,18 @@
-"""Claims that people labeled: a judge asked about them, and downloads turned into such a file.
-
-Formats, as their authors document them: WiCE (github.com/ryokamoi/wice, README), RefChecker
-(github.com/amazon-science/RefChecker, benchmark/), RAGTruth (github.com/ParticleMedia/RAGTruth,
-README). Nothing of theirs is in this package: users download it under its own license.
-"""
+"""Claims that people labeled: a judge asked about them, and WiCE turned into such a file."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from noisesense import InputError, LabeledVerdicts, Result, Usage, Verdicts, errors
-from noisesense.errors import check_choice, check_whole, located
+from noisesense.errors import check_whole, located
 from noisesense.jsonl import as_path, to_json, write_whole
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge
@@ -26,11 +20,8 @@ from noisesense.stats.labels_cells import cell_of
 from noisesense.verdicts.form import Cell
 from noisesense.verdicts.sample import Model
 from noisesense.verdicts.verdicts import as_model
-from noisesense_adapters.datasets.files import jsonl_lines, jsonl_rows, opened
-from noisesense_adapters.datasets.rows import Raw
+from noisesense_adapters.datasets.files import jsonl_rows, opened
 from noisesense_adapters.datasets.score import GIVE_UP
-from noisesense_adapters.toolbox.given import as_list, read_json
-from noisesense_adapters.toolbox.words import sentence_spans
 
 OnDone = Callable[[str | None], object]
 """Called for each labeled sample with why it failed, or None."""
@@ -149,9 +140,6 @@ async def _judged(
     return verdicts, usage, pairs
 
 
-Source = Literal["wice", "refchecker", "ragtruth"]
-
-
 class Imported(NamedTuple):
     """What was written: labeled samples, their cells, and the download's SHA-256."""
 
@@ -163,42 +151,37 @@ class Imported(NamedTuple):
 
 
 def import_labels(
-    source: Source,
-    paths: Sequence[str | os.PathLike[str]],
+    path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
     sentences: int = 8,
     sha256: str | None = None,
 ) -> Imported:
-    """Turn a download into a file of labeled claims, for `judge_labels`.
+    """Turn a download of WiCE into a file of labeled claims, for `judge_labels`.
 
     Args:
-        source: ``"wice"``: a file of ``entailment_retrieval/``; ``"refchecker"``: a file of human
-            annotations and the file with its contexts; ``"ragtruth"``: ``response.jsonl`` and
-            ``source_info.jsonl``.
-        paths: the downloaded files, in this order.
+        path: a file of its ``entailment_retrieval/``, such as ``claim/dev.jsonl``.
         out: the JSON lines to write; the file appears whole or not at all.
-        sentences: of WiCE's evidence, in a chunk.
-        sha256: of all files, one after the other: they must have it.
+        sentences: of the evidence, in a chunk.
+        sha256: that the download must have.
 
     Raises:
-        InputError: another number of files, another checksum, or a file of another form.
+        InputError: another checksum, or a file of another form.
+
+    Source: the README of github.com/ryokamoi/wice. Nothing of it is in this package: users
+    download it under its own license.
     """
-    check_choice(source, get_args(Source), "source")
-    read, expected = _SOURCES[source]
-    if len(paths) != expected:
-        raise InputError(f"{expected} files", str(len(paths)), where=source)
     check_whole(sentences, 1, "sentences")
-    checksum = _checksum(map(as_path, paths))
+    checksum = _checksum(as_path(path))
     if sha256 is not None and sha256.lower() != checksum:
         hint = "is the download complete, and is it the version you mean?"
-        raise InputError(f"SHA-256 {sha256}", checksum, where=str(paths[0]), hint=hint)
+        raise InputError(f"SHA-256 {sha256}", checksum, where=str(path), hint=hint)
     counts = {True: 0, False: 0, None: 0}
     samples = 0
 
     def lines() -> Iterator[str]:
         nonlocal samples
-        for label in read([as_path(path) for path in paths], sentences):
+        for label in _wice(as_path(path), sentences):
             samples += 1
             for cell in chain.from_iterable(label.table):
                 counts[cell] += 1
@@ -227,12 +210,11 @@ class _Labeled(NamedTuple):
         return {"id": self.name, "cluster": self.cluster, "verdicts": data}
 
 
-def _checksum(paths: Iterable[Path]) -> str:
+def _checksum(path: Path) -> str:
     digest = hashlib.sha256()
-    for path in paths:
-        with opened(path) as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+    with opened(path) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
     return digest.hexdigest()
 
 
@@ -257,10 +239,10 @@ class _WiceRow(_Form):
     meta: _WiceMeta
 
 
-def _wice(paths: Sequence[Path], sentences: int) -> Iterator[_Labeled]:
+def _wice(path: Path, sentences: int) -> Iterator[_Labeled]:
     """A chunk entails a supported claim if it holds a whole set of supporting sentences; with
     some of a set, or of one that supports the claim in part, it is left undecided."""
-    for row in _rows(paths[0], _WiceRow):
+    for row in _rows(path):
         count = len(row.evidence)
         chunks = [range(at, min(at + sentences, count)) for at in range(0, count, sentences)]
         cells: list[Cell] = []
@@ -273,108 +255,11 @@ def _wice(paths: Sequence[Path], sentences: int) -> Iterator[_Labeled]:
         yield _Labeled(str(row.meta.id), str(row.meta.id), [row.claim], texts, [cells])
 
 
-class _Triplet(_Form):
-    triplet: tuple[Any, ...] | None = None
-    human_label: str | None = None
-
-
-class _RefCheckerRow(_Form):
-    id: _Id
-    # The human labels are on the triplets that Claude 2 found.
-    triplets: tuple[_Triplet, ...] | None = Field(None, alias="claude2_response_kg")
-
-
-class _RefCheckerContext(_Form):
-    id: _Id
-    context: str | tuple[str, ...] | None = None
-
-
-_ENTAILS: dict[str | None, Cell] = {"Entailment": True, "Neutral": False, "Contradiction": False}
-
-
-def _refchecker(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
-    """Triplets against all passages together, as they were labeled."""
-    contexts = {str(row.id): row.context for row in _rows(paths[1], _RefCheckerContext)}
-    for row in _rows(paths[0], _RefCheckerRow):
-        context = contexts.get(str(row.id))
-        labeled = [
-            (" ".join(map(str, each.triplet)), _ENTAILS[each.human_label])
-            for each in row.triplets or ()
-            if each.triplet and each.human_label in _ENTAILS
-        ]
-        if labeled and context:
-            yield _Labeled(
-                str(row.id),
-                str(row.id),
-                [claim for claim, _ in labeled],
-                [context if isinstance(context, str) else "\n\n".join(context)],
-                [[cell] for _, cell in labeled],
-            )
-
-
-class _Span(_Form):
-    start: int
-    end: int
-    implicit_true: bool | None = None
-
-
-class _RagTruthRow(_Form):
-    id: _Id
-    source_id: _Id
-    response: str
-    labels: tuple[_Span, ...]
-    quality: str = "good"
-
-
-class _RagTruthSource(_Form):
-    source_id: _Id
-    source_info: str | dict[str, Any] = ""
-
-    @property
-    def text(self) -> str:
-        """The passages, or the whole source."""
-        if isinstance(self.source_info, str):
-            return self.source_info
-        passages = self.source_info.get("passages")
-        return str(passages or json.dumps(self.source_info, ensure_ascii=False))
-
-
-def _ragtruth(paths: Sequence[Path], _: int) -> Iterator[_Labeled]:
-    """Sentences of the response against the source: "no" where one holds a hallucinated span."""
-    sources = {str(row.source_id): row.text for row in _rows(paths[1], _RagTruthSource)}
-    for row in _rows(paths[0], _RagTruthRow):
-        source = sources.get(str(row.source_id))
-        sentences = list(sentence_spans(row.response))
-        if row.quality != "good" or not source or not sentences:
-            continue
-        table: list[list[Cell]] = []
-        for start, end in sentences:
-            hit = [each for each in row.labels if each.start < end and each.end > start]
-            true = [each for each in hit if each.implicit_true]
-            # True, but not said by the source: people did not decide whether it is entailed.
-            table.append([None if hit and len(true) == len(hit) else not hit])
-        claims = [row.response[start:end] for start, end in sentences]
-        yield _Labeled(str(row.id), str(row.source_id), claims, [source], table)
-
-
-_SOURCES = {"wice": (_wice, 1), "refchecker": (_refchecker, 2), "ragtruth": (_ragtruth, 2)}
-"""How each is read, and from how many files."""
-
-
-F = TypeVar("F", bound=_Form)
-
-
-def _rows(path: Path, form: type[F]) -> Iterator[F]:
-    """Objects of JSON lines, or of one JSON list. Raises `InputError`, which names the row."""
-    _, first = next(jsonl_lines(path), (1, b""))
-    if first.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-        items = enumerate(as_list(read_json(path)))
-        rows: Iterable[Raw] = (Raw(f"{path.name}, item {i}", item) for i, item in items)
-    else:
-        rows = jsonl_rows(path)
-    for place, data in rows:
+def _rows(path: Path) -> Iterator[_WiceRow]:
+    """Raises `InputError`, which names the line."""
+    for place, data in jsonl_rows(path):
         with located(place):
             if isinstance(data, InputError):
                 raise data
-            row = form.model_validate(data)
+            row = _WiceRow.model_validate(data)
         yield row

@@ -162,7 +162,6 @@ _KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
     ".csv": files.csv_rows,
     ".tsv": files.csv_rows,
     ".parquet": files.parquet_rows,
-    ".arrow": files.arrow_rows,
     ".json": files.document_rows,
 }
 
@@ -177,8 +176,8 @@ def read_rows(
 ) -> Iterator[Row | BadRow]:
     """The samples of a dataset, one by one.
 
-    JSON lines, CSV, Parquet, Arrow and folders of Hugging Face datasets are read in a stream,
-    JSON documents whole (lists of rows, Promptfoo's results, DeepEval's test runs, RAGChecker's
+    JSON lines, CSV, Parquet and folders of Parquet files are read in a stream, JSON documents
+    whole (lists of rows, Promptfoo's results, DeepEval's test runs, RAGChecker's
     inputs and outputs). The columns of ragas, DeepEval and RAGChecker are known by their names,
     and so are lines of recordings and of results. A row that cannot be read becomes a `BadRow`
     and does not affect the others.
@@ -245,9 +244,9 @@ def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iter
 def count_rows(path: str | os.PathLike[str]) -> int | None:
     """The approximate number of rows; None if the whole file would have to be read."""
     path = as_path(path)
+    files.refuse_arrow(path)
     if path.is_dir():
-        parts, read = files.folder_files(path)
-        return sum(map(files.count_parquet, parts)) if read is files.parquet_rows else None
+        return sum(map(files.count_parquet, files.folder_files(path)))
     if not path.is_file():
         return None
     kind = _KINDS.get(path.suffix.lower())
@@ -268,9 +267,9 @@ def _count_lines(path: Path) -> int:
 
 
 def _raw_rows(path: Path) -> Iterator[Raw]:
+    files.refuse_arrow(path)
     if path.is_dir():
-        parts, read = files.folder_files(path)
-        return chain.from_iterable(map(read, parts))
+        return chain.from_iterable(map(files.parquet_rows, files.folder_files(path)))
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
         raise InputError(f"a file ending in {', '.join(_KINDS)}", repr(path.name), where="input")

@@ -50,7 +50,7 @@ def results_of(
 ) -> Iterator[Result]:
     """The results in a file, one by one, from the verdicts that are in it.
 
-    Reads all that `noisesense_adapters.datasets.read_rows` reads: results (JSON lines or
+    Reads all that `noisesense_adapters.datasets.read_rows` reads: results (also as
     Parquet), recordings, RAGChecker's and Promptfoo's files, and tables with a column of verdicts.
     A row that cannot be read or scored is a result with an error.
 

@@ -147,8 +147,8 @@ def score_dataset(
             ``"undefined"``.
         undetermined: what verdicts that the judge left open give; by default likewise, or
             ``"none"``: no value.
-        out: a file for the results, ``.jsonl`` or ``.parquet``. It appears whole or not at all,
-            in the order of the dataset.
+        out: a file for the results, ``.jsonl``. It appears whole or not at all, in the order of
+            the dataset.
         concurrency: how many samples to judge at once.
         on_done: called with each result as it arrives.
         split_contexts: as `read_rows` takes it.

@@ -1,8 +1,7 @@
-"""Results files, as JSON lines or as Parquet, with one writer at a time."""
+"""Results files: JSON lines, with one writer at a time."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -13,12 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from noisesense.errors import InputError, encodable
-from noisesense.judging.protocol import Usage
-from noisesense.scoring.definitions import MODES
-from noisesense.scoring.outcomes import Partition
+from noisesense.errors import InputError
 from noisesense.scoring.results import Result
-from noisesense_adapters.datasets.files import pyarrow
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import Row
 from noisesense_adapters.toolbox.extras import needs_extra
@@ -65,7 +60,6 @@ def refused(path: Path, error: OSError) -> InputError:
     return InputError("a file that can be written", got, where=str(path))
 
 
-_BATCH = 500
 Add = Callable[[Result], object]
 
 
@@ -86,7 +80,7 @@ def results_file(path: Path) -> Generator[Add, None, None]:
         with _refusals(path):
             for left in filter(lambda file: ours.fullmatch(file.name), real.parent.iterdir()):
                 left.unlink(missing_ok=True)
-            add = stack.enter_context(_KINDS[path.suffix.lower()](temporary))
+            add = stack.enter_context(_jsonl(temporary))
 
         def guarded(result: Result) -> None:
             with _refusals(path):
@@ -119,65 +113,6 @@ def _jsonl(path: Path) -> Generator[Add, None, None]:
 
 
 @contextmanager
-def _parquet(path: Path) -> Generator[Add, None, None]:
-    pa, pq = pyarrow(), pyarrow("pyarrow.parquet")
-    schema, batch = _schema(pa), list[dict[str, Any]]()
-
-    with pq.ParquetWriter(path, schema) as writer:
-
-        def write() -> None:
-            writer.write_table(_table(pa, batch, schema))
-            batch.clear()
-
-        def add(result: Result) -> None:
-            batch.append(result.to_dict())
-            if len(batch) == _BATCH:
-                write()
-
-        yield add
-        if batch:
-            write()
-
-
-def _schema(pa: Any) -> Any:
-    text, flag, whole, real = pa.string(), pa.bool_(), pa.int64(), pa.float64()
-    positions = pa.list_(whole)
-    chunks = pa.list_(pa.struct({"text": text, "relevant": flag, "id": text}))
-    claim = {"text": text, "entailed_by": positions, "undetermined": positions}
-    sample = {"user_input": text, "response": text, "reference": text}
-    fields = {
-        **dict.fromkeys(("id", "cluster", "judge", "definition", "empty", "undetermined"), text),
-        **dict.fromkeys(MODES, real),
-        "status": pa.struct(dict.fromkeys(MODES, text)),
-        "bounds": pa.struct(dict.fromkeys(MODES, pa.list_(real))),
-        "partition": pa.struct(dict.fromkeys(Partition._fields, whole)),
-        "unanswered": whole,
-        "usage": pa.struct({**dict.fromkeys(Usage.__dataclass_fields__, whole), "cost": real}),
-        "error": text,
-        "sample": pa.struct({**sample, "retrieved_contexts": chunks}),
-        "verdicts": pa.struct(
-            {
-                "response_claims": pa.list_(pa.struct({**claim, "correct": flag})),
-                "reference_claims": pa.list_(pa.struct(claim)),
-                "chunks": chunks,
-            }
-        ),
-    }
-    return pa.schema(fields)
-
-
-def _table(pa: Any, batch: list[dict[str, Any]], schema: Any) -> Any:
-    try:
-        return pa.Table.from_pylist(batch, schema=schema)
-    except UnicodeEncodeError:
-        text = encodable(json.dumps(batch, ensure_ascii=False))
-        return pa.Table.from_pylist(json.loads(text), schema=schema)
-
-
-_KINDS = {".jsonl": _jsonl, ".parquet": _parquet}
-
-
-@contextmanager
 def scratch_folder() -> Generator[Path, None, None]:
     """A folder for what one run needs and nobody keeps. Raises `InputError`."""
     try:
@@ -203,13 +138,10 @@ def check_output(path: Path, dataset: Path) -> Path:
 
     Raises:
         InputError: another ending, the dataset itself, or a file that holds something else.
-        MissingExtraError: Parquet without pyarrow.
     """
-    if path.suffix.lower() not in _KINDS:
-        expected = f"a name ending in {' or '.join(_KINDS)}"
-        raise InputError(expected, repr(path.name), where="out")
-    if path.suffix.lower() == ".parquet":
-        pyarrow()  # find out that it is missing before the judge is paid
+    if path.suffix.lower() != ".jsonl":
+        hint = "pandas.read_json(out, lines=True).to_parquet(path) makes Parquet of it"
+        raise InputError("a name ending in .jsonl", repr(path.name), where="out", hint=hint)
     check_folder(path.parent, "out")
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return path
