@@ -114,7 +114,6 @@ def test_a_model_finds_the_claims(tmp_path: Path, capsys: Capsys, model: str) ->
         (["--judge", "openai:m", "--claims", "openai:n"], "claims with a local judge"),
         (["--threshold", "0.4"], "--judge as well, got only --threshold"),
         (["--batch-size", "4"], "--judge as well, got only --batch-size"),
-        (["--judge", "MODEL", "--repeats", "2"], "always says the same"),
     ],
 )
 def test_errors(

@@ -10,21 +10,15 @@ from typing import Any
 import pytest
 
 from noisesense import Sample, Verdicts, read_results, write_recording
-from noisesense.fixtures import ragchecker_examples, reference_examples
+from noisesense.fixtures import reference_examples
 from support.command import run
 from support.command_here import run_here
-from support.datasets import WRITERS, checked_table, rows, write_jsonl
+from support.datasets import WRITERS, rows, write_jsonl
 from support.report_page import packed_lines
 from support.tables import Shape, random_pairs
 
 EXAMPLES = reference_examples()
 PAIRS = [(example.sample, example.verdicts) for example in EXAMPLES]
-AGGREGATES = (
-    "precision",
-    "hallucination",
-    "noise_sensitivity_in_relevant",
-    "noise_sensitivity_in_irrelevant",
-)
 Capsys = pytest.CaptureFixture[str]
 
 
@@ -108,28 +102,6 @@ def test_a_picture_replaces_no_file_of_somebody_elses(
         assert run_here(capsys, "score", data, option, path).status == 0
 
 
-def test_ragcheckers_own_aggregates(tmp_path: Path, capsys: Capsys) -> None:
-    """Of its two published examples, and of a third result without claims, which counts as 0."""
-    examples = ragchecker_examples()
-    results = [checked_table(example.id, example.verdicts) for example in examples]
-    nothing = Verdicts.from_matrices([], [], [[True]], relevant=[None])
-    path = tmp_path / "checking_outputs.json"
-    for count in (2, 3):
-        path.write_text(json.dumps({"results": results}), encoding="utf-8")
-        done = run_here(capsys, "score", path, "--ragchecker-aggregates", "--json")
-        assert done.status == 0
-        # As RAGChecker aggregates: the mean of its own published values, in percent.
-        theirs = {
-            name: round(100 * sum(example.expected[name] for example in examples) / count, 1)
-            for name in AGGREGATES
-        }
-        assert json.loads(done.out)["ragchecker_aggregates"] == theirs
-        results.append(checked_table("nothing", nothing))
-    assert theirs["noise_sensitivity_in_relevant"] == 12.7
-    shown = run_here(capsys, "score", path, "--ragchecker-aggregates")
-    assert "as RAGChecker prints it, in percent: precision 50.9, hallucination 3.0, " in shown.out
-
-
 def test_what_cannot_be_read_is_told_and_the_rest_kept(tmp_path: Path, capsys: Capsys) -> None:
     path = example_file(tmp_path)
     good = path.read_text(encoding="utf-8").splitlines()
@@ -206,10 +178,6 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "no such mode": (("texts.jsonl", "--mode", "both"), ("'relevant'", "'both'")),
     "no such limit": (("texts.jsonl", "--fail-above", "20"), ("--fail-above", "20.0")),
     "a store without a judge": (("texts.jsonl", "--store", "s.db"), ("--judge", "--store")),
-    "other aggregates": (
-        ("texts.jsonl", "--ragchecker-aggregates", "--definition", "paper"),
-        ("--ragchecker-aggregates", "'paper'"),
-    ),
     "a wrong ending": (("texts.jsonl", "--out", "out.csv"), ("in .jsonl", "'out.csv'")),
     "a report over the dataset": (
         ("texts.jsonl", "--report", "texts.jsonl"),

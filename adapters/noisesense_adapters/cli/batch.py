@@ -57,15 +57,6 @@ def export(
     max_megabytes: Annotated[
         float, typer.Option(min=0.001, metavar="MB", help="A file's size at most.")
     ] = 200,
-    copies: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Write, and pay for, each request N times; one answer is enough. For a small "
-            "file, where each request that fails would take another round.",
-        ),
-    ] = 1,
     force: Annotated[
         bool,
         typer.Option(
@@ -97,7 +88,6 @@ def export(
             **source.reading(),
             most_requests=max_requests,
             most_bytes=int(max_megabytes * 1_000_000),
-            copies=copies,
             force=force,
             on_done=lambda: progress.add(None),
             on_error=progress.fail,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -168,7 +168,6 @@ def show_summary(
     out: Console,
     name: str,
     summary: Summary,
-    aggregates: Mapping[str, float | None] | None,
     chunks: int,
     doubts: Iterable[str] = (),
 ) -> None:
@@ -179,12 +178,6 @@ def show_summary(
         message, rest = headline(summary)
         output.show_lines(out, "", f"{message}.", rest, "")
         output.show_modes(out, {mode.mode: _figures(mode, summary) for mode in modes})
-    if aggregates is not None:
-        shown = ", ".join(
-            f"{name} {'undetermined' if value is None else value}"
-            for name, value in aggregates.items()
-        )
-        output.show_lines(out, f"as RAGChecker prints it, in percent: {shown}")
     spent = _usage(summary.usage)
     if spent:
         output.show_lines(out, ". ".join([f"judged with {spent}", *doubts]))

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, cast
 
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
-from noisesense.judging.calls import identity_of, model_name
-from noisesense.judging.protocol import Usage, WordLLM
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.judges import is_local
-
-S = TypeVar("S", bound=BaseModel)
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -40,7 +34,6 @@ def model_judge(
     claims: str | None = None,
     device: str | None = None,
     batch_size: int | None = None,
-    repeat: int = 1,
 ) -> LLMJudge | LocalJudge:
     """A judge over ``provider:model``.
 
@@ -68,7 +61,6 @@ def model_judge(
             default each sentence is one.
         device: that it runs on.
         batch_size: inputs at once; 16 by default.
-        repeat: which of several judgings this is. The store keeps their calls apart.
 
     Raises:
         InputError: no ``provider:model``, an unknown provider, an argument out of range, or one
@@ -95,11 +87,6 @@ def model_judge(
     if asked is not None:
         settings = {**of_model, "api_key": key}
         llm = structured_llm(asked, **{k: v for k, v in settings.items() if k != "api_key_env"})
-    if repeat > 1:
-        if llm is None:
-            hint = "a local judge whose claims are sentences always says the same"
-            raise InputError("one judging", describe(repeat), where="repeats", hint=hint)
-        llm = _Repeat(llm, repeat)
     verdict_store = None
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
@@ -119,20 +106,6 @@ def model_judge(
     assert llm is not None
     options |= {} if check is None else {"check": check}
     return LLMJudge(llm, threshold=threshold, votes=votes, store=verdict_store, **options)
-
-
-class _Repeat:
-    """The same model, asked anew: for a store it is another one."""
-
-    def __init__(self, llm: StructuredLLM, number: int) -> None:
-        self._llm = llm
-        self.name = model_name(llm, None, needed=False)
-        self.identity = f"{identity_of(llm)}, repeat {number}"
-        if isinstance(llm, WordLLM):
-            self.choose = llm.choose
-
-    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        return await self._llm.generate(prompt, schema)
 
 
 def _check_use(of: str, options: dict[str, Any]) -> None:
