@@ -12,19 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "PLANNED",
-    "README",
-    "ROOT",
-    "Planned",
-    "Record",
-    "cells",
-    "check",
-    "into_readme",
-    "table_of",
-    "with_versions",
-]
-
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 # .ci/run keeps its own elsewhere.
@@ -72,142 +59,80 @@ class Planned:
         return f"{self.host} {self.label}".strip()
 
 
-def _of_host(
-    host: str,
-    package: str,
-    versions: tuple[str, ...],
-    *needs: str,
-    extras: tuple[str, ...],
-    tests: tuple[str, ...],
-) -> Iterator[Planned]:
-    for version in versions:
-        pin = package if version == "latest" else f"{package}=={version}"
-        yield Planned(host, version, tests, extras, (pin, *needs), (package,))
-
-
-_CLIENTS = ("langchain-openai",)
-_DOCUMENTS = ("langchain-core",)  # what their users retrieve
+# Host, package, versions, extras, what else is installed, folder of tests.
+_HOSTS = (
+    ("ragas", "ragas", "0.4.0 0.4.1 latest", "ragas openai", "langchain-openai", "ragas"),
+    (
+        *("DeepEval", "deepeval", "4.1.4 latest", "deepeval openai langchain cli report"),
+        *("langchain-openai datasets", "deepeval"),
+    ),
+    ("MLflow", "mlflow", "3.17.0 latest", "mlflow ragas", "ragas", "mlflow"),
+    ("LangSmith", "langsmith", "0.10.0 latest", "langsmith", "langchain-core", "langsmith"),
+    ("Langfuse", "langfuse", "5.0.1 latest", "langfuse", "langchain-core", "langfuse"),
+    (
+        *("pydantic-evals", "pydantic-evals", "2.0.0 latest", "pydantic-evals"),
+        *("langchain-core", "pydantic_evals"),
+    ),
+)
 _BARE = tuple(
     f"tests/{folder}"
     for folder in ("core", "verdicts", "scoring", "judging", "stats", "testing", "ragchecker")
 )
 
+
+def _of_hosts() -> Iterator[Planned]:
+    for host, package, versions, extras, needs, tests in _HOSTS:
+        for version in versions.split():
+            pin = package if version == "latest" else f"{package}=={version}"
+            yield Planned(
+                *(host, version, (f"tests/{tests}",), tuple(extras.split())),
+                needs=(pin, *needs.split()),
+                shown=(package,),
+            )
+
+
+def _promptfoo(version: str) -> Planned:
+    # httpx: the scripted server's clients.
+    options: dict[str, Any] = {"needs": ("httpx",), "only": f"v{version}", "npm": True}
+    return Planned("Promptfoo", version, ("tests/promptfoo",), ("openai", "cli"), **options)
+
+
+def _langchain(label: str, bound: str) -> Planned:
+    packages = ("langchain-core", "langchain", "langchain-openai")
+    tests = ("tests/langchain", "tests/toolbox/test_faults.py")
+    needs = tuple(f"{package}{bound}" for package in packages)
+    return Planned("LangChain", label, tests, ("langchain", "openai"), needs, packages[::2])
+
+
+def _python(version: str) -> Planned:
+    tests = ("tests/core", "tests/verdicts", "tests/scoring")
+    return Planned("Python", version, tests, ("cli",), python=version, wheel=True)
+
+
+def _own(host: str, label: str = "", *tests: str, **options: Any) -> Planned:
+    return Planned(host, label, tests, **options)
+
+
+_VALIDMIND, _LOCAL = "tests/validmind/own_environment", "tests/local/own_environment"
+# PyTorch in one version: each is up to a gigabyte. The workflow is that of the page on gates, in a
+# repository that is not this one.
+_CHECKED = {"needs": ("torch==2.13.0",), "shown": ("transformers", "torch"), "pip": True}
+_WORKFLOW = {"extras": ("cli", "report", "openai"), "needs": ("pyyaml",), "only": "test_the"}
 PLANNED: tuple[Planned, ...] = (
-    *_of_host(
-        "ragas",
-        "ragas",
-        ("0.4.0", "0.4.1", "latest"),
-        *_CLIENTS,
-        extras=("ragas", "openai"),
-        tests=("tests/ragas",),
-    ),
-    *_of_host(
-        "DeepEval",
-        "deepeval",
-        ("4.1.4", "latest"),
-        *_CLIENTS,
-        "datasets",
-        extras=("deepeval", "openai", "langchain", "cli", "report"),
-        tests=("tests/deepeval",),
-    ),
-    *(
-        Planned(
-            "Promptfoo",
-            version,
-            ("tests/promptfoo",),
-            ("openai", "cli"),
-            ("httpx",),  # the scripted server's clients
-            only=f"v{version}",
-            npm=True,
-        )
-        for version in ("0.118", "0.121", "0.123")
-    ),
-    *_of_host(
-        "MLflow",
-        "mlflow",
-        ("3.17.0", "latest"),
-        "ragas",
-        extras=("mlflow", "ragas"),
-        tests=("tests/mlflow",),
-    ),
-    *_of_host(
-        "LangSmith",
-        "langsmith",
-        ("0.10.0", "latest"),
-        *_DOCUMENTS,
-        extras=("langsmith",),
-        tests=("tests/langsmith",),
-    ),
-    *_of_host(
-        "Langfuse",
-        "langfuse",
-        ("5.0.1", "latest"),
-        *_DOCUMENTS,
-        extras=("langfuse",),
-        tests=("tests/langfuse",),
-    ),
-    *_of_host(
-        "pydantic-evals",
-        "pydantic-evals",
-        ("2.0.0", "latest"),
-        *_DOCUMENTS,
-        extras=("pydantic-evals",),
-        tests=("tests/pydantic_evals",),
-    ),
-    Planned(
-        "ValidMind",
-        "latest",
-        ("tests/validmind/own_environment",),
-        ("validmind", "langchain"),
+    *_of_hosts(),
+    *map(_promptfoo, ("0.118", "0.121", "0.123")),
+    _own(
+        *("ValidMind", "latest", _VALIDMIND),
+        extras=("validmind", "langchain"),
         shown=("validmind",),
         wheel=True,
     ),
-    Planned(
-        "LangChain",
-        "0.3",
-        ("tests/langchain", "tests/toolbox/test_faults.py"),
-        ("langchain", "openai"),
-        ("langchain-core<0.4", "langchain<0.4", "langchain-openai<0.4"),
-        ("langchain-core", "langchain-openai"),
-    ),
-    Planned(
-        "LangChain",
-        "latest",
-        ("tests/langchain", "tests/toolbox/test_faults.py"),
-        ("langchain", "openai"),
-        ("langchain-core", "langchain", "langchain-openai"),
-        ("langchain-core", "langchain-openai"),
-    ),
-    *(
-        Planned(
-            "Python",
-            version,
-            ("tests/core", "tests/verdicts", "tests/scoring"),
-            ("cli",),
-            python=version,
-            wheel=True,
-        )
-        for version in ("3.10", "3.11", "3.12", "3.13", "3.14")
-    ),
-    Planned(
-        "Local",
-        "judge",
-        ("tests/local/own_environment",),
-        ("local",),
-        ("torch==2.13.0",),  # one version: each is up to a gigabyte
-        ("transformers", "torch"),
-        pip=True,
-    ),
-    Planned(
-        "Workflow",  # of the page on gates, in a repository that is not this one
-        "",
-        ("tests/pages/test_flaky_gate.py",),
-        ("cli", "report", "openai"),
-        ("pyyaml",),
-        only="test_the",
-        wheel=True,
-    ),
-    Planned("No framework", "", _BARE, ("cli",), ("scipy", "scikit-learn")),
+    _langchain("0.3", "<0.4"),
+    _langchain("latest", ""),
+    *map(_python, ("3.10", "3.11", "3.12", "3.13", "3.14")),
+    _own("Local", "judge", _LOCAL, extras=("local",), **_CHECKED),
+    _own("Workflow", "", "tests/pages/test_flaky_gate.py", wheel=True, **_WORKFLOW),
+    _own("No framework", "", *_BARE, extras=("cli",), needs=("scipy", "scikit-learn")),
 )
 
 
