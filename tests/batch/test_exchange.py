@@ -163,43 +163,6 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
     assert any(unanswered for *_, unanswered in found)
 
 
-@pytest.mark.broad
-def test_three_files_are_enough_though_requests_fail(folder: Path) -> None:
-    """The full plan asks in two rounds, so the third file holds what failed in the first two, and
-    what waited for it. Of the first, copies; of the third, too. Each step is killed once."""
-    pairs = run_pairs()
-    written(folder / "data.jsonl", pairs)
-    made: list[Round] = []
-    with (
-        BatchServer(Mind(pairs), expired=0.02, malformed=0.02) as server,
-        OpenAI(base_url=server.base_url, api_key="any") as client,
-    ):
-        for copies in (2, 1, 3):
-            options = {"plan": "full", "copies": copies}
-            for what in ("export", "naming"):
-                killed(folder, what, 0, **options)
-            made.append(export(folder, **options))
-            (file,) = made[-1].files
-            server.run(client, Path(file), folder)
-            killed(folder, "import", 0)
-            import_answers(*folder.glob("file-*.jsonl"), store=folder / "judged.db")
-            for each in folder.glob("file-*.jsonl"):
-                each.unlink()
-    # Two texts of each of 200 samples; then its reference and five chunks, but for the few of
-    # whose text both copies failed.
-    assert made[0].requests == 400
-    assert 1170 <= made[1].requests <= 1200
-    assert server.requests == 2 * 400 + made[1].requests + 3 * made[2].requests
-    assert min(server.counts.values()) >= 0.01 * server.requests
-    assert export(folder, plan="full").files == ()
-    judge = stored(folder, plan="full")
-    score_dataset(folder / "data.jsonl", judge=judge, out=folder / "out.jsonl")
-    found = scores(read_results(folder / "out.jsonl"))
-    assert found == directly(pairs, Mind(pairs).answer, plan="full")
-    lazy = directly(pairs, Mind(pairs).answer)
-    assert [each[1] for each in found] == [each[1] for each in lazy]
-
-
 @pytest.mark.parametrize("check", ["list", "each"])
 def test_votes_and_single_claims_are_asked_as_directly(folder: Path, check: str) -> None:
     pairs = pairs_of(4)
@@ -425,42 +388,6 @@ def test_failures_stay_open_and_are_named_by_their_reason(folder: Path) -> None:
     assert len(reasked) == 2
 
 
-def test_of_copies_the_first_usable_answer_is_taken(folder: Path) -> None:
-    pairs = pairs_of(3)
-    written(folder / "data.jsonl", pairs)
-    assert export(folder, copies=3).requests == 6
-    lines = [json.loads(line) for line in answered(folder, pairs).read_text().splitlines()]
-    assert len(lines) == 18
-    for line in lines:
-        line["response"]["body"]["usage"] = {"prompt_tokens": 10, "completion_tokens": 1}
-
-    def expired(n: int) -> None:
-        lines[n] |= {"response": None, "error": {"code": "batch_expired"}}
-
-    def cut(n: int) -> None:
-        message = lines[n]["response"]["body"]["choices"][0]["message"]
-        message["content"] = message["content"][:5]
-
-    for fault, n in ((expired, 0), (cut, 1), (cut, 3), (cut, 4), (cut, 5), (expired, 6)):
-        fault(n)
-    for n in (7, 8):
-        expired(n)
-    # The third is first among the lines: copies come in any order, and in several files.
-    for name, part in (("a.jsonl", lines[2:]), ("b.jsonl", lines[:2])):
-        (folder / name).write_text("".join(f"{json.dumps(line)}\n" for line in part))
-    files = [folder / "a.jsonl", folder / "b.jsonl"]
-    made = import_answers(*files, files[0], store=folder / "judged.db")
-    # One of three, none of three usable, none at all; and three of three.
-    assert (made.taken, made.unusable, made.known) == (5, 1, 16)
-    assert (made.open, made.left) == ({"batch_expired": 1}, 1)
-    with VerdictStore(folder / "judged.db") as store:
-        (paid,) = store.stats()
-    # Of four that can be used; of one of them a copy has expired.
-    assert (paid.calls, paid.usage.calls, paid.usage.input_tokens) == (4, 11, 110)
-    again = import_answers(*files, store=folder / "judged.db")
-    assert (again.taken, again.known, again.left) == (0, 15, 1)
-
-
 def test_all_that_is_asked_again_stands_in_one_file(folder: Path) -> None:
     (sample, _), *_ = pairs = run_pairs()
     mind = Mind(pairs)
@@ -530,7 +457,6 @@ def test_bad_arguments_before_anything_is_written(folder: Path) -> None:
             "requests of an earlier round, got a file that holds something else",
         ),
         ({"most_requests": 0}, "most_requests"),
-        ({"copies": 0}, "copies"),
         ({"model": ""}, "a model's name"),
         ({"plan": "lzy"}, "plan"),
     ):

@@ -18,7 +18,7 @@ from noisesense.judging.calls import run_blocking
 from noisesense.judging.prompts import form_of
 from noisesense.judging.store import StoredRequest
 from noisesense.scoring.outcomes import Record
-from noisesense_adapters.batch.rounds import COPY, is_request
+from noisesense_adapters.batch.rounds import is_request
 from noisesense_adapters.datasets.files import jsonl_rows
 from noisesense_adapters.toolbox.given import as_object
 from noisesense_adapters.toolbox.replies import read_completion, read_reply
@@ -31,8 +31,7 @@ class Imported(Record):
     """What became of the answers.
 
     Attributes:
-        taken: requests whose answers are in the store now. Of several copies of a request, the
-            first answer that can be used is taken; what the others cost is added.
+        taken: requests whose answers are in the store now.
         unusable: of them, those in which nothing can be used: the next round asks again.
         known: answers to requests that were answered before; they are left as they were.
         open: requests that failed or expired, by the provider's reason: the next round asks them
@@ -66,11 +65,6 @@ class _Answer(NamedTuple):
     reply: Any = None
     failure: str = ""
 
-    @property
-    def request(self) -> str:
-        """The key of what it answers, which several copies share."""
-        return self.key.partition(COPY)[0]
-
 
 def put_replies(store: VerdictStore, replies: Iterable[tuple[str, str | None]]) -> Imported:
     """Take the replies of any batch engine: each request's key, and the model's text.
@@ -96,8 +90,8 @@ def import_answers(
     """Take the answers to exported requests: a batch's output files, and its error files.
 
     In the form of OpenAI's batches, which vLLM's ``run-batch`` and LiteLLM's proxy write as well,
-    in any order; all files of a round together, if its requests have copies. What fails or expires
-    stays open. Importing again, or going on after an interrupt, takes what is new.
+    in any order. What fails or expires stays open. Importing again, or going on after an
+    interrupt, takes what is new.
 
     Args:
         paths: the files.
@@ -126,8 +120,6 @@ class _Import:
         self._requests = store.requests()
         self._counts: Counter[str] = Counter()
         self._open: Counter[str] = Counter()
-        self._copies: dict[str, dict[str, _Reply | str]] = {}
-        """Of requests that were written several times: each copy's answer, or why it has none."""
 
     def broken(self) -> None:
         self._counts["broken"] += 1
@@ -149,16 +141,6 @@ class _Import:
             )
 
     def finish(self) -> Imported:
-        """Take what the copies of each request came to."""
-        calls: list[_Reply] = []
-        for copies in self._copies.values():
-            read = [each for each in copies.values() if isinstance(each, _Reply)]
-            if read:
-                best = next((each for each in read if each.reply is not None), read[0])
-                calls.append(best._replace(usage=sum((each.usage for each in read), Usage())))
-            else:
-                self._open[str(next(iter(copies.values())))] += 1
-        self._put(calls)
         left = len(self._requests)
         return Imported(**self._counts, open=dict(sorted(self._open.items())), left=left)
 
@@ -170,20 +152,15 @@ class _Import:
             self._counts["unusable"] += call.reply is None
 
     def _is_ours(self, answer: _Answer) -> bool:
-        key = answer.request
-        return key in self._requests or self._store.is_answered(key)
+        return answer.key in self._requests or self._store.is_answered(answer.key)
 
     async def _calls(self, answers: Iterable[_Answer]) -> list[_Reply]:
-        """The answers to take now; copies wait for each other."""
+        """The answers to take."""
         calls: dict[str, _Reply] = {}
         for answer in answers:
-            request = self._requests.get(answer.request)
-            copies = self._copies.get(answer.request, {})
-            if request is None or answer.key in calls or answer.key in copies:
+            request = self._requests.get(answer.key)
+            if request is None or answer.key in calls:
                 self._counts["known"] += 1
-            elif answer.key != answer.request:
-                copies[answer.key] = answer.failure or await _call(request, answer.reply)
-                self._copies[answer.request] = copies
             elif answer.failure:
                 self._open[answer.failure] += 1
             else:

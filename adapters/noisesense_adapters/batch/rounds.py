@@ -35,8 +35,6 @@ MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
 """In one file, as OpenAI takes it."""
 
 URL = "/v1/chat/completions"
-COPY = "."
-"""Between a request's key and the number of one of several copies. A key has none."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,6 @@ def export_batch(
     split_contexts: str | None = None,
     most_requests: int = MOST_REQUESTS,
     most_bytes: int = MOST_BYTES,
-    copies: int = 1,
     force: bool = False,
     on_done: Callable[[], object] = lambda: None,
     on_error: Callable[[NoiseSenseError], object] = lambda _: None,
@@ -135,8 +132,6 @@ def export_batch(
         split_contexts: likewise.
         most_requests: in one file.
         most_bytes: in one file.
-        copies: how often each request is written, and paid for; one answer is enough. Worth it
-            in a small file, where each request that fails would take another round.
         force: go on although requests about other samples, or by another judge, are still open.
             Their answers can be imported all the same.
         on_done: called after each sample.
@@ -150,7 +145,6 @@ def export_batch(
     """
     check_whole(most_requests, 1, "most_requests")
     check_whole(most_bytes, 1, "most_bytes")
-    check_whole(copies, 1, "copies")
     target = _check_target(as_path(out))
     name = model.removeprefix("openai:") if isinstance(model, str) else model
     params = {} if temperature is None else {"temperature": temperature}
@@ -182,9 +176,7 @@ def export_batch(
                     seen.update(request.key for request in new)
                     opened.put_requests(each.stored._replace(exchange=exchange) for each in new)
                     for request in new:
-                        body = llm.request(request.prompt, request.schema)
-                        for custom_id in _ids(request.key, copies):
-                            files.add(_line(custom_id, body))
+                        files.add(_line(request.key, llm.request(request.prompt, request.schema)))
                     if isinstance(outcome, NoiseSenseError):
                         counts["failed"] += 1
                         on_error(outcome)
@@ -221,10 +213,6 @@ def _still_open(store: VerdictStore, exchange: str, *, force: bool) -> set[str]:
         )
     store.put_requests(each._replace(exchange=exchange) for each in others)
     return set(requests)
-
-
-def _ids(key: str, copies: int) -> list[str]:
-    return [key] if copies == 1 else [f"{key}{COPY}{n}" for n in range(1, copies + 1)]
 
 
 def _line(custom_id: str, body: Mapping[str, Any]) -> str:
