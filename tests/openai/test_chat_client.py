@@ -105,15 +105,14 @@ def test_name_and_identity_are_those_of_the_package() -> None:
 def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team: a:b\nno header\nX-Other:c")
     with serving() as (address, requests):
         ask(f"{address}/base/?version=2")
         ask(address.replace("://", "://me:p%40ss@") + "/v1")
     first, second = requests
     assert first.path == "/base/chat/completions?version=2"
     assert first.headers["Authorization"] == "Bearer k-1"
-    names = ("OpenAI-Organization", "OpenAI-Project", "X-Team", "X-Other")
-    assert [first.headers[name] for name in names] == ["org", "project", "a:b", "c"]
+    names = ("OpenAI-Organization", "OpenAI-Project")
+    assert [first.headers[name] for name in names] == ["org", "project"]
     assert second.path == "/v1/chat/completions"
     assert base64.b64decode(second.headers["Authorization"].split()[1]) == b"me:p@ss"
 
@@ -127,8 +126,6 @@ def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         (500, {}, 2),
         (503, {}, 2),
         (404, {}, 1),
-        (404, {"x-should-retry": "true"}, 2),
-        (500, {"x-should-retry": "false"}, 1),
         (429, {"Retry-After": "121"}, 1),
         (429, {"Retry-After": "nan"}, 2),
         (429, {"Retry-After": "soon"}, 2),
@@ -149,29 +146,29 @@ def test_what_is_tried_again(
     assert len(requests) == tries
 
 
-@pytest.mark.parametrize("headers", [{"Retry-After": "1.5"}, {"Retry-After-Ms": "1500"}])
-def test_it_waits_as_long_as_it_is_told(headers: dict[str, str]) -> None:
+def test_it_waits_as_long_as_it_is_told() -> None:
     start = time.monotonic()
-    with serving((429, headers)) as (address, _):
+    with serving((429, {"Retry-After": "1.5"})) as (address, _):
         ask(address, max_retries=1)
     assert time.monotonic() - start >= 1.5
 
 
-def test_a_redirect_within_the_host_is_followed_and_no_other() -> None:
+def test_a_redirect_is_named_and_not_followed() -> None:
+    """So that no key reaches another host."""
     with serving() as (other, requests):
-        for status in (307, 308):
-            with serving((status, {"Location": "/v1/chat/completions"})) as (address, seen):
-                assert ask(address)[0].text == "yes"
-            assert [each.path for each in seen] == ["/chat/completions", "/v1/chat/completions"]
-            assert seen[1].headers["Authorization"] == "Bearer k-1"
-        elsewhere = other.replace("127.0.0.1", "localhost")
         for status in (301, 302, 303, 307, 308):
             with (
-                serving((status, {"Location": f"{elsewhere}/v1"})) as (address, _),
+                serving((status, {"Location": f"{other}/v1"})) as (address, _),
                 pytest.raises(JudgeError, match=f"HTTP {status}.*moved: check the base URL"),
             ):
                 ask(address)
     assert requests == []
+
+
+def test_a_body_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noisesense_adapters.openai.client.MOST_BYTES", 50)
+    with serving() as (address, _), pytest.raises(JudgeError, match="larger than 50 bytes"):
+        ask(address)
 
 
 def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

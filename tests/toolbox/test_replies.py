@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Literal
 
 import pytest
@@ -205,9 +206,9 @@ def test_a_line_that_announces_is_data_within_a_claim() -> None:
     assert read_reply(json.dumps({"claims": claims}), Claims, USAGE).claims == claims
 
 
-def _token(said: str, **shares: float) -> dict[str, object]:
-    top = [{"token": t, "logprob": math.log(p)} for t, p in shares.items()]
-    return {"token": said, "top_logprobs": top}
+def _token(said: str, **shares: float) -> SimpleNamespace:
+    top = [SimpleNamespace(token=t, logprob=math.log(p)) for t, p in shares.items()]
+    return SimpleNamespace(token=said, top_logprobs=top)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def _token(said: str, **shares: float) -> dict[str, object]:
         ([_token("**", yes=1.0), _token(" no", Yes=0.1, no=0.3)], 0.25),
         # Another word stands first: thoughts, or a sentence.
         ([_token("The", yes=0.5, no=0.5), _token("no", yes=0.5, no=0.5)], None),
-        ([{"token": "yes", "top_logprobs": [{"token": "yes", "logprob": math.nan}]}], None),
+        ([SimpleNamespace(token="yes", top_logprobs="?")], None),
         ([_token("yes")], None),
         ([], None),
         (None, None),

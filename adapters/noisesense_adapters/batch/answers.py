@@ -20,8 +20,9 @@ from noisesense.judging.store import StoredRequest
 from noisesense.scoring.outcomes import Record
 from noisesense_adapters.batch.rounds import is_request
 from noisesense_adapters.datasets.files import jsonl_rows
+from noisesense_adapters.toolbox.bridge import completion_reply
 from noisesense_adapters.toolbox.given import as_object
-from noisesense_adapters.toolbox.replies import read_completion, read_reply
+from noisesense_adapters.toolbox.replies import read_reply
 
 _AT_ONCE = 200
 
@@ -178,7 +179,7 @@ async def _call(request: StoredRequest, answer: Any) -> _Reply:
             usage = Usage(calls=1)
             reply = read_reply(answer, schema, usage)
         else:
-            reply, usage = await read_completion(answer, schema)
+            reply, usage = completion_reply(answer).read(schema)
     except ReplyError as error:
         spent = error.usage if isinstance(error.usage, Usage) else Usage(calls=1)
         return _Reply(request, None, spent)

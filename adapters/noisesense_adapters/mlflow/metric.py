@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from pydantic import BaseModel, PrivateAttr
 from typing_extensions import Unpack
@@ -23,8 +24,9 @@ from noisesense import (
 from noisesense import score as scored
 from noisesense.errors import InputError, describe, located
 from noisesense.judging.calls import run_blocking
-from noisesense.judging.protocol import Choice, Usage
+from noisesense.judging.protocol import Usage
 from noisesense_adapters.datasets.model import structured_llm
+from noisesense_adapters.toolbox.bridge import Bridge, Reply
 from noisesense_adapters.toolbox.evaluate import (
     Arguments,
     Evaluated,
@@ -34,20 +36,17 @@ from noisesense_adapters.toolbox.evaluate import (
     suffix,
 )
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, made
+from noisesense_adapters.toolbox.failures import made
 from noisesense_adapters.toolbox.given import chunks_of
 from noisesense_adapters.toolbox.judges import identity
-from noisesense_adapters.toolbox.replies import read_reply, spelled_out
 from noisesense_adapters.toolbox.running import in_thread
-from noisesense_adapters.toolbox.words import choice_in
-
-S = TypeVar("S", bound=BaseModel)
 
 
-class MLflowLLM:
+class MLflowLLM(Bridge):
     """A `noisesense.StructuredLLM` over a model URI of MLflow.
 
-    MLflow's client reports no tokens: only calls are counted.
+    MLflow's client reports no tokens: only calls are counted. The length of a reply is left to
+    the model.
 
     Args:
         uri: e.g. ``"openai:/gpt-4.1-mini"``, ``"endpoints:/my-endpoint"`` or ``"databricks"``.
@@ -57,37 +56,16 @@ class MLflowLLM:
     """
 
     def __init__(self, uri: str) -> None:
-        self.name, self.identity, self._in_words = uri, identity(uri=uri, temperature=0), False
+        self.name, self.identity = uri, identity(uri=uri, temperature=0)
         backend: Any = import_module("mlflow.genai.scorers.llm_backend")
         self._client = made(lambda: backend.ScorerLLMClient(uri), uri)
 
-    def __repr__(self) -> str:
-        return f"MLflowLLM({self.name!r})"
-
-    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply as an instance of ``schema``, and that it was one call.
-
-        Raises:
-            ReplyError: a reply that is empty or does not fit.
-            JudgeError: the model could not be called.
-        """
-        if not self._in_words:
-            try:
-                text = await self._call(prompt, response_format=schema)
-                return read_reply(text, schema, Usage(calls=1)), Usage(calls=1)
-            except RequestRefusedError:
-                self._in_words = True
-        usage = Usage(calls=1)
-        return read_reply(await self._call(spelled_out(prompt, schema)), schema, usage), usage
-
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
-        """See `noisesense.WordLLM`. The length of the reply is left to the model."""
-        return choice_in(await self._call(prompt), words, Usage(calls=1))
-
-    async def _call(self, prompt: str, **form: Any) -> str:
+    async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+        """See `Bridge.ask`."""
+        form = {} if schema is None else {"response_format": schema}
         messages = [{"role": "user", "content": prompt}]
-        call = in_thread(lambda: self._client.complete(messages, temperature=0, **form))
-        return str(await call_model(call, self.name, has_other_form=bool(form)) or "")
+        call = partial(self._client.complete, messages, temperature=0, **form)
+        return Reply(str(await in_thread(call) or ""), Usage(calls=1))
 
 
 def bridge(model: object) -> StructuredLLM:

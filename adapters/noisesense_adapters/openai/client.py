@@ -6,7 +6,6 @@ import asyncio
 import base64
 import contextlib
 import json
-import math
 import os
 import time
 from functools import partial
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from noisesense.errors import JudgeError
-from noisesense_adapters.toolbox.given import as_object
 from noisesense_adapters.toolbox.running import in_thread
 
 if TYPE_CHECKING:
@@ -26,7 +24,6 @@ _OPENAI = "https://api.openai.com/v1"
 _FIRST_DELAY, _LONGEST_DELAY, _LONGEST_ASKED_FOR = 0.5, 8.0, 120.0
 MOST_BYTES = 8_000_000
 """Of a reply's body, four for each character that is read of it."""
-TOO_LARGE = f"the endpoint's reply is larger than {MOST_BYTES:,} bytes"
 _AGAIN = (408, 409, 429)  # and what is above 499
 
 
@@ -44,8 +41,8 @@ class ChatClient:
         max_retries: further attempts after a 408, 409, 429, 5xx, a timeout or a lost connection.
             ``Retry-After`` is honored up to two minutes.
 
-    As the package does, it reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, the
-    proxies of the environment, and SSL_CERT_FILE. A redirect is followed only within the host.
+    As the package does, it reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, the proxies of the
+    environment, and SSL_CERT_FILE. It follows no redirect: the key stays with the endpoint.
     """
 
     def __init__(
@@ -61,30 +58,28 @@ class ChatClient:
         if credentials:
             encoded = base64.b64encode(unquote(credentials).encode()).decode()
             authorization = f"Basic {encoded}"
-        self._headers = {
+        headers = {
             "Authorization": authorization,
             "Content-Type": "application/json",
             "Accept": "application/json",
             "User-Agent": "noisesense",
-        } | _headers_of_environment()
+            "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
+            "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
+        }
+        self._headers = {name: value for name, value in headers.items() if value}
         self._opener: OpenerDirector | None = None
 
     async def create(self, **request: Any) -> object:
         """The completion, with its fields as attributes, whatever they are."""
-        import random  # only where something is asked
-
         body = json.dumps(request).encode()
         self._opener = self._opener or _new_opener()
         for attempt in range(self._max_retries + 1):
             post = in_thread(partial(self._post, body, self._opener))
-            usual = min(_FIRST_DELAY * 2.0 ** min(attempt, 9), _LONGEST_DELAY) * random.uniform(
-                0.75, 1
-            )
             try:
                 reply = await asyncio.wait_for(post, self._timeout)
                 return json.loads(reply, object_hook=lambda fields: SimpleNamespace(**fields))
             except (_StatusError, ConnectionError, TimeoutError, asyncio.TimeoutError) as error:
-                delay = _delay(error, usual) if isinstance(error, _StatusError) else usual
+                delay = _delay(error, attempt)
                 if attempt == self._max_retries or delay is None:
                     raise
             await asyncio.sleep(delay)
@@ -99,18 +94,17 @@ class ChatClient:
         try:
             with opener.open(request, timeout=self._timeout) as response:
                 reply: bytes = response.read(MOST_BYTES + 1)
-        except HTTPError as error:  # a redirect that is not followed
-            raise _StatusError(error.code, error.headers, b"") from None
+        except HTTPError as error:
+            raise _StatusError(error.code, error.headers, error.read(MOST_BYTES)) from None
         except (HTTPException, OSError) as error:
-            if isinstance(getattr(error, "reason", error), TimeoutError):
-                raise
-            raise ConnectionError from error
+            reason = getattr(error, "reason", error)
+            raise (
+                TimeoutError if isinstance(reason, TimeoutError) else ConnectionError
+            ) from error
         if len(reply) > MOST_BYTES:
-            raise JudgeError(TOO_LARGE)
+            raise JudgeError(f"the endpoint's reply is larger than {MOST_BYTES:,} bytes")
         if getattr(response, "length", 0):  # what is still to come: a bounded read says nothing
             raise ConnectionError("cut short")
-        if response.status >= 300:
-            raise _StatusError(response.status, response.headers, reply)
         return reply
 
 
@@ -121,81 +115,44 @@ class _StatusError(Exception):
         super().__init__()
         self.status_code, self.headers = status_code, headers
         self.message = reply.decode(errors="replace")
-        try:
-            self.body: dict[str, Any] = as_object(json.loads(reply))
-        except (ValueError, RecursionError):
-            self.body = {}
-        self.param: Any = as_object(self.body.get("error")).get("param")
+        self.body: object = None
+        with contextlib.suppress(ValueError, RecursionError):
+            self.body = json.loads(reply)
 
 
-def _delay(error: _StatusError, usual: float) -> float | None:
+def _delay(error: Exception, attempt: int) -> float | None:
     """Seconds until the next attempt; None: there is none."""
-    asked_for = _asked_for(error.headers)
-    if asked_for > _LONGEST_ASKED_FOR:
-        return None
+    import random  # only where something has failed
+
+    usual = min(_FIRST_DELAY * 2.0 ** min(attempt, 9), _LONGEST_DELAY) * random.uniform(0.75, 1)
+    if not isinstance(error, _StatusError):
+        return usual
+    asked_for = _asked_for(error.headers.get("retry-after", ""))
     again = error.status_code in _AGAIN or error.status_code >= 500
-    again = {"true": True, "false": False}.get(error.headers.get("x-should-retry", ""), again)
-    return (asked_for if asked_for > 0 else usual) if again else None
+    if not again or asked_for > _LONGEST_ASKED_FOR:
+        return None
+    return asked_for if asked_for > 0 else usual
 
 
-def _asked_for(headers: Message) -> float:
-    """The seconds of Retry-After, given in seconds, in milliseconds, or as a date; else 0."""
+def _asked_for(retry_after: str) -> float:
+    """The seconds of Retry-After, which may be a date; else 0."""
     from email.utils import mktime_tz, parsedate_tz
 
-    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * unit
-        except ValueError:
-            continue
-        return seconds if math.isfinite(seconds) else 0.0
-    date = parsedate_tz(headers.get("retry-after", ""))
+    with contextlib.suppress(ValueError):
+        return float(retry_after)
+    date = parsedate_tz(retry_after)
     return mktime_tz(date) - time.time() if date else 0.0
 
 
-def _headers_of_environment() -> dict[str, str]:
-    named = {
-        "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
-        "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
-    }
-    headers = {name: value for name, value in named.items() if value}
-    for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
-        name, colon, value = line.partition(":")
-        if colon:
-            headers[name.strip()] = value.strip()
-    return headers
-
-
 def _new_opener() -> OpenerDirector:
-    """Through the environment's proxies; statuses are read from the response."""
+    """Through the environment's proxies, and to where it is told only."""
     # Loaded only where something is asked.
     import ssl
-    from urllib.request import (
-        HTTPErrorProcessor,
-        HTTPRedirectHandler,
-        HTTPSHandler,
-        Request,
-        build_opener,
-    )
+    from urllib.request import HTTPRedirectHandler, HTTPSHandler, build_opener
 
-    class Statuses(HTTPErrorProcessor):
-        def http_response(self, request: Request, response: Any) -> Any:
-            if response.status in (307, 308):
-                return super().http_response(request, response)
-            return response
-
-        https_response = http_response
-
-    class Redirects(HTTPRedirectHandler):
-        # The method stays, and the key does not leave the host.
-        def redirect_request(
-            self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
-        ) -> Request | None:
-            old, new = urlsplit(req.full_url), urlsplit(newurl)
-            if old.hostname != new.hostname or (old.scheme, new.scheme) == ("https", "http"):
-                return None
-            return Request(newurl, req.data, req.headers, method="POST")
-
-        http_error_308 = HTTPRedirectHandler.http_error_302
+    class NoRedirect(HTTPRedirectHandler):
+        def redirect_request(self, *_: Any, **__: Any) -> None:
+            return None
 
     context = ssl.create_default_context()
     paths = ssl.get_default_verify_paths()
@@ -204,4 +161,4 @@ def _new_opener() -> OpenerDirector:
             import certifi
 
             context.load_verify_locations(certifi.where())
-    return build_opener(Statuses, Redirects, HTTPSHandler(context=context))
+    return build_opener(NoRedirect, HTTPSHandler(context=context))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
@@ -13,20 +13,13 @@ from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summa
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
-from noisesense.judging.protocol import Choice, Usage
+from noisesense_adapters.toolbox.bridge import Bridge, Reply
 from noisesense_adapters.toolbox.evaluate import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model, made
+from noisesense_adapters.toolbox.failures import made
 from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.judges import identity
-from noisesense_adapters.toolbox.replies import (
-    check_complete,
-    json_form,
-    read_reply,
-    spelled_out,
-    usage_of,
-)
-from noisesense_adapters.toolbox.words import choice_in
+from noisesense_adapters.toolbox.replies import json_form, usage_of
 
 with needs_extra("pydantic-evals", "pydantic_ai"):
     from pydantic_ai.direct import model_request
@@ -35,17 +28,14 @@ with needs_extra("pydantic-evals", "pydantic_ai"):
     from pydantic_ai.output import OutputObjectDefinition
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
 
-S = TypeVar("S", bound=BaseModel)
 
-
-class PydanticAILLM:
+class PydanticAILLM(Bridge):
     """A `noisesense.StructuredLLM` over a model of pydantic-ai.
 
     It sends single requests and no agent, which would read a reply more leniently than a judge
-    may and pay for retries of its own.
+    may and pay for retries of its own. The length of a reply is left to the model.
 
     Args:
         model: the model, or its name, e.g. ``"openai:gpt-4.1-mini"``.
@@ -62,45 +52,20 @@ class PydanticAILLM:
         self._model = made(lambda: infer_model(model), str(model))
         self.name = f"{self._model.system}:{self._model.model_name}"
         self.identity = identity(model=self._model)
-        self._in_words = not _takes_forms(self._model.profile)
+        self.takes_forms = _takes_forms(self._model.profile)
 
-    def __repr__(self) -> str:
-        return f"PydanticAILLM({self.name!r})"
-
-    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply as an instance of ``schema``, and what it cost.
-
-        Raises:
-            ReplyError: a reply that is empty, refused, cut short, or does not fit.
-            JudgeError: the model could not be called.
-        """
-        if not self._in_words:
+    async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+        """See `Bridge.ask`."""
+        form = None
+        if schema is not None:
             form = OutputObjectDefinition(json_form(schema), schema.__name__, strict=True)
-            try:
-                return await self._read(await self._call(prompt, form), schema)
-            except RequestRefusedError:
-                self._in_words = True
-        return await self._read(await self._call(spelled_out(prompt, schema), None), schema)
-
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
-        """See `noisesense.WordLLM`. The length of the reply is left to the model."""
-        response = await self._call(prompt, None)
-        return choice_in(response.text or "", words, usage_of(response), response.finish_reason)
-
-    async def _call(self, prompt: str, form: OutputObjectDefinition | None) -> ModelResponse:
-        call = model_request(
+        mode: Any = "text" if form is None else "native"
+        response = await model_request(
             self._model,
             [ModelRequest.user_text_prompt(prompt)],
-            model_request_parameters=ModelRequestParameters(
-                output_mode="text" if form is None else "native", output_object=form
-            ),
+            model_request_parameters=ModelRequestParameters(output_mode=mode, output_object=form),
         )
-        return await call_model(call, self.name, has_other_form=form is not None)
-
-    async def _read(self, response: ModelResponse, schema: type[S]) -> tuple[S, Usage]:
-        usage = usage_of(response)
-        check_complete(usage, response.finish_reason)
-        return read_reply(response.text or "", schema, usage), usage
+        return Reply(response.text or "", usage_of(response), response.finish_reason)
 
 
 def _takes_forms(profile: Any) -> bool:

@@ -19,11 +19,11 @@ from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, LangchainLLMWr
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import Choice, Usage
+from noisesense_adapters.toolbox.bridge import completion_reply
 from noisesense_adapters.toolbox.failures import call_model, completion_in
 from noisesense_adapters.toolbox.judges import identity
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
-    read_completion,
     read_reply,
     spelled_out,
     usage_of,
@@ -101,13 +101,13 @@ class RagasLLM:
         except Exception as error:
             if (completion := completion_in(error)) is None:
                 raise
-            return await read_completion(completion, schema)
+            return completion_reply(completion).read(schema)
         finally:
             _quiet.reset(token)
         # instructor attaches the provider's own reply.
         raw = getattr(reply, "_raw_response", None)
         if hasattr(raw, "choices"):  # instructor takes a draft in a reply that is cut short
-            return await read_completion(raw, schema)
+            return completion_reply(raw).read(schema)
         return reply, usage_of(raw)
 
     async def _text(self, prompt: str) -> tuple[str, Usage]:

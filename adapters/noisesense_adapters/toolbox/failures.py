@@ -7,11 +7,13 @@ therefore neither quoted nor chained.
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
+from noisesense_adapters.toolbox.given import as_object
 from noisesense_adapters.toolbox.replies import (
     CUT_SHORT,
     FILTERED,
@@ -23,69 +25,58 @@ from noisesense_adapters.toolbox.replies import (
 
 T = TypeVar("T")
 
-_CODE = re.compile(r"[a-z]+([_.][a-z]+)*")  # a word like rate_limit_exceeded, never a key
-_HINTS = {
+
+class _Cause(NamedTuple):
+    """Why a provider refuses a request: by its words for it, and as we say it."""
+
+    words: str
+    problem: str
+    hint: str
+
+
+# Looked for in the error's code and type. Where there is none, in its message, which is never
+# shown: it may hold the prompt or a key.
+_OPTION = _Cause(
+    r"unsupported_(parameter|value)|unknown_parameter|unsupported (parameter|value)"
+    r"|unrecognized request argument|unexpected keyword argument",
+    "the model does not take one of the options sent",
+    "remove the option from params, or from the model's own settings",
+)
+_CAUSES = (
+    _Cause(
+        r"context_length|context_window|maximum context|string_above_max|prompt is too long"
+        r"|too many (input )?tokens",
+        "the prompt is longer than the model's context",
+        "lower budget=Budget(text_chars=…), or choose a model with a longer context",
+    ),
+    _Cause(
+        r"content_filter|content_policy|content management policy|responsible_?ai",
+        "the provider's content filter refused the prompt",
+        "another provider or a milder filter may take this sample",
+    ),
+    _Cause(
+        r"insufficient_quota|billing_(hard_limit|not_active)|exceeded your current quota"
+        r"|credit balance",
+        "the account has no quota left",
+        "check the provider's plan and billing",
+    ),
+    _Cause(
+        r"model_not_found|deployment_?not_?found|(model|deployment).{0,80}does not exist",
+        "the endpoint does not know the model",
+        "check the model's name and the base URL",
+    ),
+    _OPTION,
+)
+_HINTS = {  # by status, where the cause is not known
     **dict.fromkeys((301, 302, 303, 307, 308), "the endpoint moved: check the base URL"),
     400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
     403: "check the API key and its permissions",
     404: "check the model's name and the base URL",
     429: "the rate limit or the quota is reached; lower max_concurrency or try again later",
+    **dict.fromkeys(range(500, 600), "the endpoint itself failed"),
 }
 
-
-class _Cause(NamedTuple):
-    """Why a provider refuses a request.
-
-    Attributes:
-        in_any_form: it would refuse the request in another form, too.
-    """
-
-    pattern: re.Pattern[str]
-    problem: str
-    hint: str
-    in_any_form: bool = True
-
-
-def _cause_of(pattern: str, *rest: Any) -> _Cause:
-    return _Cause(re.compile(pattern, re.IGNORECASE), *rest)
-
-
-# By the error's code or type. Where it has none, its message is searched for the same, and never
-# shown: it may hold the prompt or a key.
-_CAUSES = (
-    _cause_of(
-        r"context_length|context_window|maximum context|string_above_max|prompt is too long"
-        r"|too many (input )?tokens",
-        "the prompt is longer than the model's context",
-        "lower budget=Budget(text_chars=…), or choose a model with a longer context",
-    ),
-    _cause_of(
-        r"content_filter|content_policy|content management policy|responsible_?ai",
-        "the provider's content filter refused the prompt",
-        "another provider or a milder filter may take this sample",
-    ),
-    _cause_of(
-        r"insufficient_quota|billing_(hard_limit|not_active)|exceeded your current quota"
-        r"|credit balance",
-        "the account has no quota left",
-        "check the provider's plan and billing",
-    ),
-    _cause_of(
-        r"model_not_found|deployment_?not_?found|(model|deployment).{0,80}does not exist",
-        "the endpoint does not know the model",
-        "check the model's name and the base URL",
-    ),
-    _cause_of(
-        r"unsupported_(parameter|value)|unknown_parameter|unsupported (parameter|value)"
-        r"|unrecognized request argument|unexpected keyword argument",
-        "the model does not take one of the options sent",
-        "remove the option from params, or from the model's own settings",
-        False,  # it may be the form
-    ),
-)
-
-_WRAPPERS = ("RetryError", "InstructorRetryException")  # of tenacity and instructor
 # What clients and parsers raise over a reply that they have received. LangChain, ragas and
 # instructor each have their own class for the same event.
 _REPLY_PROBLEMS = {
@@ -101,6 +92,7 @@ _REPLY_PROBLEMS = {
 }
 _REFUSAL = "Unable to generate a response"  # so begins instructor's AssertionError for a refusal
 _UNFIT_REPLY = "json_validate_failed"  # Groq's 400 for a reply that does not fit the form
+_WRAPPERS = ("RetryError", "InstructorRetryException")  # of tenacity and instructor
 
 
 class RequestRefusedError(Exception):
@@ -135,15 +127,18 @@ async def call_model(
         RequestRefusedError: the endpoint refused the request, and there is another form.
         JudgeError: any other failure.
     """
+    failure: Exception | None
     try:
         return await call
     except NoiseSenseError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-        failure: Exception | None = _reply_error(error)
-        refused = _status(error) in (400, 422) and not _cause(error, in_any_form=True)
-        if failure is None and has_other_form and refused:
-            failure = RequestRefusedError(_texts(error))
+        failure = _reply_error(error)
+        if failure is None and has_other_form and _status(error) in (400, 422):
+            # What else is wrong with it is wrong in any form.
+            failure = (
+                RequestRefusedError(_texts(error)) if _cause(error) in (None, _OPTION) else None
+            )
         if failure is None and explain:
             failure = explain(next(_chain(error)))
         failure = failure or judge_error(error, model)
@@ -172,18 +167,13 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
         if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
             return link
     if status is not None:
-        codes = [code for link in links for code in _codes_of(link)]
         cause = _cause(error)
-        hint = _HINTS.get(status, "the endpoint itself failed" if status >= 500 else "")
-        message = f"{model} could not be called: "
-        if cause is not None:
-            message += f"{cause.problem} "
-            hint = cause.hint
-        options = [getattr(link, "param", None) for link in links]
-        codes = codes[:1] + list(dict.fromkeys(name for name in options if _is_word(name)))
-        details = ", ".join([f"HTTP {status}", *codes])
-        message += f"({details})" if cause is not None else details
-        return JudgeError(f"{message}. Hint: {hint}" if hint else message)
+        codes = [code for link in links for code in _codes_of(link, "code", "type")]
+        options = [name for link in links for name in _codes_of(link, "param")]
+        details = ", ".join([f"HTTP {status}", *codes[:1], *dict.fromkeys(options)])
+        what = f"{cause.problem} ({details})" if cause else details
+        hint = cause.hint if cause else _HINTS.get(status, "")
+        return JudgeError(f"{model} could not be called: {what}{hint and f'. Hint: {hint}'}")
     names = [type(link).__name__ for link in links]
     if any("Timeout" in name for name in names):
         hint = "allow more time (timeout), or make fewer calls at once"
@@ -191,7 +181,12 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     if any("Connect" in name for name in names):
         hint = "is it running, and is its address right?"
         return JudgeError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
-    return JudgeError(f"{model} could not be called: {names[0]}{_place(links[0])}")
+    # Without its text, where it was raised helps most to find the cause.
+    places = [
+        f", raised in {Path(frame.filename).name}, line {frame.lineno}"
+        for frame in traceback.extract_tb(links[0].__traceback__)
+    ]
+    return JudgeError(f"{model} could not be called: {names[0]}{''.join(places[-1:])}")
 
 
 def completion_in(error: BaseException) -> object:
@@ -205,7 +200,7 @@ def completion_in(error: BaseException) -> object:
 
 def _reply_error(error: Exception) -> ReplyError | None:
     reply = completion_in(error)
-    problem = MISFIT if reply is not None or _UNFIT_REPLY in _codes_of(error) else ""
+    problem = MISFIT if reply is not None or _UNFIT_REPLY in _codes_of(error, "code") else ""
     for link in _chain(error, contexts=False):
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
         if isinstance(link, AssertionError) and str(link).startswith(_REFUSAL):
@@ -236,43 +231,24 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _codes_of(error: BaseException) -> list[str]:
-    """The provider's words for what went wrong, the most exact first."""
-    body = getattr(error, "body", None)
-    outer = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    inner = outer.get("error", outer)
-    named = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
-    values: list[Any] = [
-        *(getattr(error, name, None) for name in ("code", "type")),
-        *(named.get(name) for name in ("code", "type")),
-    ]
-    return list(dict.fromkeys(value for value in values if _is_word(value)))
+def _codes_of(error: BaseException, *names: str) -> list[str]:
+    """Words like rate_limit_exceeded, never a key, that the error or its body has by a name."""
+    body = as_object(getattr(error, "body", None))
+    inner = as_object(body.get("error", body))
+    values = [*(getattr(error, name, None) for name in names), *map(inner.get, names)]
+    words = (value for value in values if isinstance(value, str) and len(value) <= 40)
+    return list(dict.fromkeys(w for w in words if re.fullmatch(r"[a-z]+([_.][a-z]+)*", w)))
 
 
-def _is_word(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and len(value) <= 40 and _CODE.fullmatch(value) is not None
-
-
-def _cause(error: BaseException, *, in_any_form: bool = False) -> _Cause | None:
+def _cause(error: BaseException) -> _Cause | None:
     """What the provider's code, or else its wording, says is wrong."""
-    links = list(_chain(error))
-    words = " ".join(code for link in links for code in _codes_of(link))
-    for where in (words, _texts(error)):
+    codes = " ".join(w for link in _chain(error) for w in _codes_of(link, "code", "type"))
+    for words in (codes, _texts(error)):
         for cause in _CAUSES:
-            if cause.pattern.search(where) and (cause.in_any_form or not in_any_form):
+            if re.search(cause.words, words, re.IGNORECASE):
                 return cause
     return None
 
 
 def _texts(error: BaseException) -> str:
     return " ".join(str(getattr(link, "message", link))[:2_000] for link in _chain(error))
-
-
-def _place(error: BaseException) -> str:
-    """Where it was raised: without its text, what helps most to find the cause."""
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    if last is None:
-        return ""
-    return f", raised in {Path(last.tb_frame.f_code.co_filename).name}, line {last.tb_lineno}"

@@ -93,20 +93,6 @@ def _tokens(counts: object, names: tuple[str, ...]) -> int:
     return next((value for value in values if isinstance(value, int) and value > 0), 0)
 
 
-def check_complete(usage: Usage, *reasons: object, refusal: object = None) -> None:
-    """Raise `ReplyError` for a reply that was refused, filtered or cut short.
-
-    Args:
-        usage: what the reply cost.
-        reasons: why the model stopped, as its provider names it.
-        refusal: what it said instead of a reply.
-    """
-    problems = [STOPS.get(str(reason).lower(), "") for reason in reasons]
-    problem = REFUSED if refusal else next(filter(None, problems), "")
-    if problem:
-        raise ReplyError(problem, usage)
-
-
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
     """The prompt with the form of the reply in words, for models without structured output.
 
@@ -152,42 +138,6 @@ def _strict(node: object, defs: _Json) -> object:
         strict["additionalProperties"] = False
         strict["required"] = list(strict["properties"])
     return strict
-
-
-async def read_completion(completion: object, schema: type[S]) -> tuple[S, Usage]:
-    """A chat completion of an OpenAI-compatible endpoint: its text, or what it calls a tool with.
-
-    Raises:
-        ReplyError: it is none, or its text is refused, cut short, or does not fit.
-    """
-    usage = usage_of(completion)
-    choice = first_choice(completion, usage)
-    message: Any = choice.message
-    check_complete(
-        usage, getattr(choice, "finish_reason", None), refusal=getattr(message, "refusal", None)
-    )
-    return read_reply(text_of(message), schema, usage), usage
-
-
-def choices_of(completion: object) -> list[object]:
-    choices: object = getattr(completion, "choices", None)
-    return cast("list[object]", choices) if isinstance(choices, list) else []
-
-
-def first_choice(completion: object, usage: Usage) -> Any:
-    listed = choices_of(completion)
-    if not listed or getattr(listed[0], "message", None) is None:
-        raise ReplyError("the reply is not a chat completion", usage)
-    return listed[0]
-
-
-def text_of(message: object) -> str:
-    """What an OpenAI-compatible message says: what it calls a tool with, else its content."""
-    calls = getattr(message, "tool_calls", None)
-    functions = [getattr(each, "function", None) for each in calls or ()]
-    texts = [getattr(each, "arguments", None) for each in functions]
-    said = texts or [getattr(message, "content", None)]
-    return "\n".join(text for text in said if isinstance(text, str))
 
 
 def read_reply(text: str, schema: type[S], usage: Usage) -> S:

@@ -4,77 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from noisesense.errors import ReplyError
-from noisesense.judging.protocol import Choice, Usage
-from noisesense_adapters.toolbox.replies import (
-    CUT_SHORT,
-    OPENINGS,
-    STOPS,
-    UnreadableError,
-    answer_in,
-    check_complete,
-    choices_of,
-    first_choice,
-    text_of,
-    usage_of,
-)
+from noisesense.judging.protocol import Usage
+from noisesense_adapters.toolbox.given import as_list
+from noisesense_adapters.toolbox.replies import UnreadableError, answer_in
 
 _WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)(?=[\s*_\"'`)]*(?:[.,:;!]|\Z|\n))")
 _TAKEN_BACK = {"wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"}
-
-
-def read_choice(completion: object, words: Sequence[str]) -> tuple[Choice, Usage]:
-    """A chat completion of an OpenAI-compatible endpoint as one of the words.
-
-    Raises:
-        ReplyError: it is none, or it says none of the words.
-    """
-    usage = usage_of(completion)
-    choice = first_choice(completion, usage)
-    return choice_in(
-        text_of(choice.message),
-        words,
-        usage,
-        getattr(choice, "finish_reason", None),
-        refusal=getattr(choice.message, "refusal", None),
-        tokens=_part(getattr(choice, "logprobs", None), "content"),
-    )
-
-
-def choice_in(
-    text: str,
-    words: Sequence[str],
-    usage: Usage,
-    *reasons: object,
-    refusal: object = None,
-    tokens: object = None,
-) -> tuple[Choice, Usage]:
-    """A plain reply as one of the words, with its probability if its tokens are told.
-
-    Raises:
-        ReplyError: it is none of them; `CUT_SHORT` if it broke off before it said any.
-    """
-    # A word is there before a short limit is reached.
-    cut = [reason for reason in reasons if STOPS.get(str(reason).lower()) == CUT_SHORT]
-    check_complete(usage, *(each for each in reasons if each not in cut), refusal=refusal)
-    if cut and _is_thinking(text):
-        raise ReplyError(CUT_SHORT, usage)
-    return Choice(read_word(text, words, usage), share_of_first(tokens, words)), usage
-
-
-def _is_thinking(text: str) -> bool:
-    return not text.strip() or text.lstrip().startswith(OPENINGS)
-
-
-def broke_off_thinking(completion: object) -> bool:
-    """Did the model reach its limit before it began to reply?"""
-    choice = next(iter(choices_of(completion)), None)
-    reason = str(getattr(choice, "finish_reason", None)).lower()
-    message = getattr(choice, "message", None)
-    return STOPS.get(reason) == CUT_SHORT and _is_thinking(text_of(message))
 
 
 def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
@@ -110,27 +49,21 @@ def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
         p(first) / (p(first) + p(others)), 0 to 1, over all spellings of a word that are tokens;
         None where the endpoint does not tell, or the reply's first word is another.
     """
-    listed = cast("list[object]", tokens) if isinstance(tokens, list) else []
-    spoken = next((each for each in listed if _bare(_part(each, "token"))), None)
-    if _bare(_part(spoken, "token")) not in [word.casefold() for word in words]:
-        return None
+    spoken: Any = next((token for token in as_list(tokens) if _bare(token)), None)
     shares = dict.fromkeys((word.casefold() for word in words), 0.0)
-    for each in cast("list[object]", _part(spoken, "top_logprobs") or []):
-        word, logprob = _bare(_part(each, "token")), _part(each, "logprob")
+    if _bare(spoken) not in shares:
+        return None
+    for token in as_list(getattr(spoken, "top_logprobs", None)):
+        word, logprob = _bare(token), getattr(token, "logprob", None)
         if word in shares and isinstance(logprob, (int, float)) and logprob <= 0:
             shares[word] += math.exp(logprob)
     total = sum(shares.values())
     return shares[words[0].casefold()] / total if total > 0 else None
 
 
-def _part(whole: object, name: str) -> object:
-    if isinstance(whole, Mapping):
-        return cast("Mapping[str, object]", whole).get(name)
-    return getattr(whole, name, None)
-
-
 def _bare(token: object) -> str:
-    return token.strip(" \t\r\n.,:;!*_\"'`Ġ▁").casefold() if isinstance(token, str) else ""
+    text = getattr(token, "token", None)
+    return text.strip(" \t\r\n.,:;!*_\"'`Ġ▁").casefold() if isinstance(text, str) else ""
 
 
 # After a Western mark there is a space; after an East Asian one there need not be.

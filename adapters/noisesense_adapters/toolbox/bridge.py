@@ -1,0 +1,156 @@
+"""What the bridges to hosts' models share: how a model is asked, and what it replied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel
+
+from noisesense.errors import JudgeError, ReplyError
+from noisesense.judging.protocol import Choice, Usage
+from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
+from noisesense_adapters.toolbox.given import as_list
+from noisesense_adapters.toolbox.replies import (
+    CUT_SHORT,
+    OPENINGS,
+    REFUSED,
+    STOPS,
+    read_reply,
+    spelled_out,
+    usage_of,
+)
+from noisesense_adapters.toolbox.words import read_word, share_of_first
+
+S = TypeVar("S", bound=BaseModel)
+
+
+class Reply(NamedTuple):
+    """What a model replied, as far as its host tells.
+
+    Attributes:
+        text: of the reply. What a host has parsed already is written as JSON again.
+        usage: what it cost.
+        stop: why the model stopped, as its provider names it.
+        refusal: what it said instead of a reply.
+        tokens: with their ``top_logprobs``, as a chat completion has them.
+    """
+
+    text: str
+    usage: Usage
+    stop: object = None
+    refusal: object = None
+    tokens: object = None
+
+    @property
+    def problem(self) -> str:
+        """Why it is no whole reply: refused, filtered or cut short; else empty."""
+        return REFUSED if self.refusal else STOPS.get(str(self.stop).lower(), "")
+
+    @property
+    def is_thinking(self) -> bool:
+        """Did the model reach its limit before it began to reply?"""
+        said = self.text.strip()
+        return self.problem == CUT_SHORT and (not said or said.startswith(OPENINGS))
+
+    def read(self, schema: type[S]) -> tuple[S, Usage]:
+        """As an instance of the form, by the one rule of `read_reply`. Raises `ReplyError`."""
+        if self.problem:
+            raise ReplyError(self.problem, self.usage)
+        return read_reply(self.text, schema, self.usage), self.usage
+
+    def choose(self, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """As one of the words, with its probability if there is one. Raises `ReplyError`."""
+        # A word is there before a short limit is reached.
+        if self.problem and (self.problem != CUT_SHORT or self.is_thinking):
+            raise ReplyError(self.problem, self.usage)
+        word = read_word(self.text, words, self.usage)
+        return Choice(word, share_of_first(self.tokens, words)), self.usage
+
+
+def completion_reply(completion: Any) -> Reply:
+    """A chat completion of an OpenAI-compatible endpoint: its text, or what it calls a tool with.
+
+    Raises:
+        ReplyError: it is none.
+    """
+    usage = usage_of(completion)
+    choice: Any = next(iter(as_list(getattr(completion, "choices", None))), None)
+    message: Any = getattr(choice, "message", None)
+    if message is None:
+        raise ReplyError("the reply is not a chat completion", usage)
+    calls = as_list(getattr(message, "tool_calls", None))
+    functions: list[Any] = [getattr(call, "function", None) for call in calls]
+    texts = [getattr(function, "arguments", None) for function in functions]
+    texts = texts or [getattr(message, "content", None)]
+    return Reply(
+        "\n".join(text for text in texts if isinstance(text, str)),
+        usage,
+        getattr(choice, "finish_reason", None),
+        getattr(message, "refusal", None),
+        getattr(getattr(choice, "logprobs", None), "content", None),
+    )
+
+
+class Bridge:
+    """A host's model as a `noisesense.StructuredLLM` and `noisesense.WordLLM`.
+
+    A host's class says how the model is asked (`ask`). Here it is asked for the form and, where
+    its endpoint refuses that, in words from then on. One that cannot reply in plain text sets
+    ``choose = None``.
+
+    Attributes:
+        name: of the model, for people.
+        identity: what its answers depend on besides; no key.
+        takes_forms: is it asked for the form? Not once its endpoint has refused that.
+    """
+
+    name: str
+    identity: str
+    takes_forms: bool = True
+
+    async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+        """One call of the model: for a reply in the form, or for plain text.
+
+        It may raise whatever the model's client does.
+        """
+        raise NotImplementedError
+
+    def explain(self, error: BaseException) -> JudgeError | None:
+        """Our error for an exception that only this host raises."""
+
+    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        """The reply as an instance of ``schema``, and what it cost.
+
+        Raises:
+            ReplyError: a reply that is empty, refused, cut short, or does not fit.
+            JudgeError: the model could not be called.
+        """
+        return (await self.reply(prompt, schema)).read(schema)
+
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """See `noisesense.WordLLM`."""
+        return (await self.reply(prompt, None)).choose(words)
+
+    async def reply(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+        """The model's reply, in whichever form its endpoint takes. Raises `JudgeError`."""
+        if schema is not None and self.takes_forms:
+            try:
+                return await self._called(prompt, schema, self.choose is not None)
+            except RequestRefusedError:
+                pass
+        if schema is None:
+            return await self._called(prompt, None)
+        reply = await self._called(spelled_out(prompt, schema), None)
+        self.takes_forms = False
+        return reply
+
+    async def _called(
+        self, prompt: str, schema: type[BaseModel] | None, has_other_form: bool = False
+    ) -> Reply:
+        model = self.name or "the model"
+        asking = self.ask(prompt, schema)
+        return await call_model(asking, model, self.explain, has_other_form=has_other_form)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
