@@ -29,7 +29,7 @@ from noisesense import Result, Sample, Verdicts, score  # noqa: E402
 from noisesense.ablation import Ablation, ablate  # noqa: E402
 from noisesense.judging.protocol import Entailment, Usage  # noqa: E402
 from noisesense.verdicts.sample import Chunk  # noqa: E402
-from noisesense_adapters.report.picture import write_growth  # noqa: E402
+from noisesense_adapters.report import write_growth  # noqa: E402
 
 NAMES = [
     start + end

@@ -410,7 +410,7 @@ def test_a_planted_culprit_stands_first_wherever_it_is_shown(
     first, *_ = json.loads(run_here(capsys, "offenders", path, "--json").out)
     assert (first["document"], first["claims"]) == ("culprit.md", 7)
     page = write_report(results, tmp_path / "report.html").read_text("utf-8")
-    assert "<bdi>culprit.md</bdi>: 7 of these 11 claims come from it." in page
+    assert "<bdi>culprit.md</bdi>: 7 of these claims come from it." in page
     assert 0 < page.index("culprit.md") < page.index("once-0.md")
 
 
@@ -465,11 +465,11 @@ def test_no_document_is_named_first_where_two_explain_as_much(
         first, *_ = run_here(capsys, "offenders", two, "--top", top).out.splitlines()
         assert first.startswith("no document stands out: 1 of the 2 claims from a retrieved")
     page = " ".join(write_report(two, tmp_path / "two.html").read_text("utf-8").split())
-    assert "No document stands out: 1 of these 2 claims comes from each of several." in page
+    assert "No document stands out: 1 of these claims comes from each of several." in page
     assert "Look first" not in page
     assert run_here(capsys, "offenders", three).out.splitlines()[0].endswith("come from b.md")
     page = " ".join(write_report(three, tmp_path / "three.html").read_text("utf-8").split())
-    assert "Look first at the document <bdi>b.md</bdi>: 2 of these 3 claims come" in page
+    assert "Look first at the document <bdi>b.md</bdi>: 2 of these claims come" in page
 
 
 def test_an_offender_of_one_claim(tmp_path: Path, capsys: Capsys) -> None:

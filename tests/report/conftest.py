@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.browser import browser, chromium
+from noisesense import Result
+from support.browser import Opened, Show, browser, chromium, opened
 from support.readable_run import readable_run
 
 if TYPE_CHECKING:
@@ -22,18 +24,21 @@ def running() -> Generator[Browser, None, None]:
     """Chromium. On a developer's machine without one these tests are skipped, in CI they fail."""
     executable = chromium()
     if executable is None:
-        message = "no Chromium: apt-get install chromium, or name one in $CHROMIUM"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+        stop = pytest.fail if os.environ.get("CI") else pytest.skip
+        stop("no Chromium: apt-get install chromium, or name one in $CHROMIUM")
     with browser(executable) as found:
         yield found
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of the reference examples and 60 readable samples."""
+@pytest.fixture
+def show(running: Browser, tmp_path: Path) -> Show:
+    """Opens a report of the reference examples and 60 readable samples, or of other results."""
     from noisesense_adapters.report import write_report
 
-    folder = tmp_path_factory.mktemp("report")
-    return write_report(readable_run(60), folder / "report.html", title="Bridges")
+    def shown(
+        results: Iterable[Result] | None = None, title: str | None = None, **options: Any
+    ) -> AbstractContextManager[Opened]:
+        results = readable_run(60) if results is None else results
+        return opened(running, write_report(results, tmp_path / "r.html", title=title), **options)
+
+    return shown

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-__all__ = ["Opened", "browser", "chromium", "opened"]
+__all__ = ["Opened", "Show", "browser", "chromium", "opened"]
 
 _FLAGS = (
     "--no-sandbox",
@@ -37,6 +37,10 @@ class Opened:
     page: Page
     requests: list[str] = field(default_factory=list[str])
     complaints: list[str] = field(default_factory=list[str])
+
+
+Show = Callable[..., AbstractContextManager[Opened]]
+"""The fixture that opens a report of some results."""
 
 
 def chromium() -> str | None:

@@ -41,7 +41,7 @@ class Shown:
 
     def show(self, found: Ablation, results: Path) -> None:
         if self.png is not None:
-            import_module("noisesense_adapters.report.growth").write_growth(found, self.png)
+            import_module("noisesense_adapters.report").write_growth(found, self.png)
         options.write_page(self.report, results_of(results), results.name, ablation=found)
         if self.as_json:
             output.show_json(found.to_dict())

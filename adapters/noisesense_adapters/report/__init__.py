@@ -11,6 +11,6 @@ from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("report", "matplotlib", "jinja2"):
     from noisesense_adapters.report.page import write_report
-    from noisesense_adapters.report.picture import write_png
+    from noisesense_adapters.report.plots import write_growth, write_png
 
-__all__ = ["write_png", "write_report"]
+__all__ = ["write_growth", "write_png", "write_report"]

@@ -1,79 +1,182 @@
-"""The plots, drawn by matplotlib: histogram, box plot and partition, also as SVG in the page."""
+"""The plots, drawn by matplotlib: for the page, and as PNG files for papers and slides.
+
+The page's style sheet names the colors. A PNG has its light ones; a plot of the page is an SVG
+image that brings both sets along, so that it is light or dark as the page is.
+"""
 
 from __future__ import annotations
 
+import base64
 import io
+import os
 import re
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
+from typing import Any, NamedTuple, cast
 
-from markupsafe import Markup
-from matplotlib import cbook
-from matplotlib import style as mpl_style
+from matplotlib import cbook, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from noisesense import ModeSummary, Partition, Summary
+from noisesense import ModeSummary, Partition, Result, Summary, read_results, summarize
+from noisesense.ablation import Ablation
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import MODES, Mode
-from noisesense_adapters.report.samples import (
-    KINDS,
-    box_words,
-    boxes_caption,
-    histogram_words,
-    left_out,
-)
+from noisesense.jsonl import as_path
+from noisesense.scoring.definitions import MODES
+from noisesense.scoring.outcomes import extent
 
 # matplotlib's own types leave its keyword arguments open:
 # pyright: reportUnknownMemberType=false
 
+Results = Iterable[Result] | str | os.PathLike[str]
 
-BINS = 10
+STYLE = (Path(__file__).parent / "page" / "report.css").read_text(encoding="utf-8")
+_VARIABLES = STYLE.partition("\n* {")[0]
+_COLORS: dict[str, str] = dict(
+    re.findall(r"--([\w-]+): (#\w{6})", _VARIABLES.partition("@media")[0])
+)
+# Whatever the user's own settings are, and the same bytes every time.
+_SETTINGS: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": _COLORS["line"],
+    "axes.facecolor": "none",
+    "axes.labelcolor": _COLORS["faint"],
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "font.size": 10,
+    "grid.color": _COLORS["line"],
+    "hatch.linewidth": 0.8,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "patch.linewidth": 1.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "noisesense",
+    "text.color": _COLORS["ink"],
+    "text.parse_math": False,
+    "xtick.labelcolor": _COLORS["ink"],
+    "xtick.major.size": 0,
+    "ytick.labelcolor": _COLORS["ink"],
+    "ytick.major.size": 0,
+}
+_drawing = partial(style.context, ["default", _SETTINGS])
 
-_BESIDE = 1.16
+NO_VALUES = "No sample has a value: there is nothing to draw."
+_BESIDE = 1.1
 """The position of the bar of undetermined samples: off the scale."""
 
 
-@dataclass(frozen=True)
-class Colors:
-    """A color for each element; ``on_fill`` is for text inside a bar."""
-
-    ink: str
-    faint: str
-    line: str
-    surface: str
-    on_fill: str
-    correct: str
-    relevant: str
-    irrelevant: str
-    hallucination: str
-    undetermined: str
-
-    def mode(self, mode: Mode) -> str:
-        return self.relevant if mode == "relevant" else self.irrelevant
+def named(results: Results, title: str | None) -> tuple[Iterable[Result], str]:
+    """The results, and their heading: it names the file that they come from, if there is one."""
+    if isinstance(results, (str, os.PathLike)):
+        return read_results(results), title or f"Noise sensitivity: {as_path(results).name}"
+    return results, title or "Noise sensitivity"
 
 
-PAPER = Colors(
-    ink="#1b1f24",
-    faint="#59636e",
-    line="#d5dae0",
-    surface="#ffffff",
-    on_fill="#ffffff",
-    correct="#1f7a8c",
-    relevant="#c2410c",
-    irrelevant="#6d4bc3",
-    hallucination="#475569",
-    undetermined="#6e7781",
-)
+def write_png(
+    results: Results,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    confidence: float = 0.95,
+    dpi: int = 200,
+) -> Path:
+    """Write histograms and box plots of both modes and the partition as one PNG.
+
+    The same results give the same bytes (with the same matplotlib).
+
+    Args:
+        results: results, or the path of a file that `noisesense.read_results` reads.
+        path: the file to write.
+        title: above the plots; by default ``Noise sensitivity``, and the name of the file.
+        confidence: of the intervals shown beside the means.
+        dpi: dots per inch; the picture is 8 inches wide.
+
+    Raises:
+        InputError: results of several definitions, a number out of range, or a picture that
+            cannot be written.
+        RecordingError: a file that cannot be read.
+    """
+    results, title = named(results, title)
+    summary = summarize(results, confidence=confidence)
+    modes = _shown(summary)
+    with _drawing():
+        figure = Figure(figsize=(8, 6.6 if modes else 2.2), layout="constrained")
+        figure.suptitle(title, weight="bold")
+        if modes:
+            _draw_all(figure, summary, modes)
+        else:
+            figure.text(0.5, 0.5, NO_VALUES, ha="center")
+        return _save_png(figure, as_path(path), dpi)
 
 
-def save_png(figure: Figure, path: Path, dpi: int = 200) -> Path:
-    """Raises `InputError` if the picture cannot be written."""
+def write_growth(found: Ablation, path: str | os.PathLike[str]) -> Path:
+    """Write the mean noise by the number of distractors, with its intervals as a band.
+
+    Raises:
+        InputError: no ``plus-K`` was answered, or the picture cannot be written.
+    """
+    target = as_path(path)
+    if not _grows(found):
+        raise InputError("answers of a variant plus-K", "none", where=str(target))
+    with _drawing():
+        figure = Figure(figsize=(6, 3.6), layout="constrained")
+        _growth(figure.subplots(), found)
+        return _save_png(figure, target)
+
+
+class Plot(NamedTuple):
+    """A plot of the page: what it shows, the same in words, and the image as an address."""
+
+    caption: str
+    words: str
+    address: str
+
+
+def spread_plots(summary: Summary) -> list[Plot]:
+    """A histogram for each mode, and a box plot; none where there is nothing to draw."""
+    modes = _shown(summary)
+    found = [
+        _plot(f"{mode.mode.capitalize()} mode: samples by value", partial(_histogram, mode=mode))
+        for mode in modes
+    ]
+    if boxed := [mode for mode in modes if mode.determined]:
+        found.append(
+            _plot(_boxes_caption(boxed), partial(_boxes, modes=boxed), 0.5 + 0.45 * len(boxed))
+        )
+    return found
+
+
+def partition_plot(partition: Partition) -> Plot | None:
+    """All response claims by kind, as shares of one bar; None without claims."""
+    return _plot("", partial(_bar, partition=partition), 0.3) if partition.total else None
+
+
+def growth_plot(found: Ablation) -> Plot | None:
+    """What `write_growth` writes; None if no ``plus-K`` was answered."""
+    caption = "Noise by the number of distractors, with its interval"
+    return _plot(caption, partial(_growth, found=found)) if _grows(found) else None
+
+
+def _plot(caption: str, draw: Callable[[Axes], str], height: float = 2.3) -> Plot:
+    file = io.StringIO()
+    with _drawing():
+        figure = Figure(figsize=(4.2, height), layout="constrained")  # inches, for a phone's width
+        words = draw(figure.subplots())
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    svg = re.sub("'DejaVu Sans'.*?sans-serif", "var(--sans)", file.getvalue())
+    for name, color in _COLORS.items():
+        svg = svg.replace(color, f"var(--{name})")
+    svg = svg.replace('<style type="text/css">', f"<style>{_VARIABLES}", 1)
+    svg = svg.replace("<svg ", '<svg preserveAspectRatio="none" ', 1)  # the bar is stretched
+    encoded = base64.b64encode(svg.encode()).decode()
+    return Plot(caption, words, f"data:image/svg+xml;base64,{encoded}")
+
+
+def _save_png(figure: Figure, path: Path, dpi: int = 200) -> Path:
     try:
         figure.savefig(path, format="png", dpi=dpi, metadata={"Software": "NoiseSense"})
     except OSError as error:
@@ -82,260 +185,134 @@ def save_png(figure: Figure, path: Path, dpi: int = 200) -> Path:
     return path
 
 
-@contextmanager
-def drawing() -> Generator[None, None, None]:
-    """matplotlib's defaults, whatever the user's own settings, and the same bytes every time."""
-    ours: dict[str, Any] = {
-        "axes.spines.left": False,
-        "axes.spines.right": False,
-        "axes.spines.top": False,
-        "font.size": 11,
-        "hatch.linewidth": 0.8,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "noisesense",
-    }
-    with mpl_style.context(["default", ours]):
-        yield
-
-
-def shown(summary: Summary) -> Iterator[ModeSummary]:
+def _shown(summary: Summary) -> list[ModeSummary]:
     """The modes that have something to draw."""
-    for mode in MODES:
-        figures = summary.mode(mode)
-        if figures is not None and (figures.distribution or figures.undetermined):
-            yield figures
+    return [found for mode in MODES if (found := summary.mode(mode)) and found.mean]
 
 
-def histogram(ax: Axes, mode: ModeSummary, colors: Colors) -> list[int]:
-    """Samples by value, in ten bins from 0 to 1; returns the counts.
+def _draw_all(figure: Figure, summary: Summary, modes: list[ModeSummary]) -> None:
+    names = [mode.mode for mode in modes]
+    rows: Any = [names, ["boxes"] * len(names), ["kinds"] * len(names)]
+    axes: dict[str, Axes] = cast(Any, figure).subplot_mosaic(rows, height_ratios=[3, 1.9, 0.6])
+    for mode in modes:
+        _histogram(axes[mode.mode], mode)
+        about = f"mean {extent(mode.mean)}" if mode.mean else ""
+        if mode.interval:
+            low, high, level, *_ = mode.interval
+            about += f"\n{level:.0%} interval {low:.3f} to {high:.3f}"
+        axes[mode.mode].set_title(f"{mode.mode}\n{about}")
+    boxed = [mode for mode in modes if mode.determined]
+    _boxes(axes["boxes"], boxed)
+    axes["boxes"].set_title(_boxes_caption(boxed), wrap=True)
+    _bar(axes["kinds"], summary.partition)
+    axes["kinds"].set_title(f"{summary.partition.total:,} response claims")
+    axes["kinds"].legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=5)
+
+
+# Each of these draws, and returns the same in words.
+
+
+def _histogram(ax: Axes, mode: ModeSummary) -> str:
+    """Samples by value, in ten bins from 0 to 1.
 
     Samples whose value the judge left open get a bar of their own, beside the scale.
     """
-    values = [value for value, _ in mode.distribution]
-    times = [count for _, count in mode.distribution]
-    counts, _, _ = ax.hist(
-        values,
-        bins=BINS,
-        range=(0, 1),
-        weights=times,
-        color=colors.mode(mode.mode),
-        edgecolor=colors.surface,
-        linewidth=1.5,
-    )
+    counts = Counter[float]()
+    for value, times in mode.distribution:
+        counts[min(int(10 * value), 9) / 10] += times
+    left_open = {_BESIDE: mode.undetermined} if mode.undetermined else {}
+    for kind, bars in ((mode.mode, counts), ("undetermined", left_open)):
+        drawn = ax.bar(list(bars), list(bars.values()), width=0.1, align="edge", **_fill(kind))
+        ax.bar_label(drawn, fmt="{:,.0f}", fontsize=8.5)
     ticks = {tick: f"{tick:g}" for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)}
-    missing = left_out(mode)
-    if missing:
-        bars = ax.bar(
-            _BESIDE,
-            missing,
-            width=1 / BINS,
-            color=colors.surface,
-            edgecolor=colors.undetermined,
-            hatch="////",
-            linewidth=1.5,
-        )
-        ax.bar_label(bars, fmt="{:,.0f}", padding=2, color=colors.ink)
-        ax.margins(y=0.12)
-        ticks[_BESIDE] = "\nundetermined"  # below the scale's own figures
-    ax.set_xlim(0, _BESIDE + 0.18 if missing else 1)
+    words = [f"{low:.1f} to {low + 0.1:.1f}: {n:,}" for low, n in sorted(counts.items())]
+    if left_open:
+        ticks[_BESIDE + 0.05] = "\nundetermined"  # below the scale's own figures
+        words.append(f"undetermined: {mode.undetermined:,}")
+    ax.set_xlim(-0.02, _BESIDE + 0.12 if left_open else 1.02)
     ax.set_xticks(list(ticks), list(ticks.values()))
-    ax.set_xlabel("noise sensitivity", color=colors.faint)
-    ax.set_ylabel("samples", color=colors.faint)
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
-    quiet(ax, colors, grid="y")
-    return [round(float(count)) for count in cbook.flatten([list(counts)])]
+    ax.set_xlabel("noise sensitivity")
+    ax.yaxis.set_visible(False)
+    return f"Histogram of the samples by value, {mode.mode} mode: {'; '.join(words)}."
 
 
-def box_plot(ax: Axes, modes: list[ModeSummary], colors: Colors) -> None:
-    """Quartiles, whiskers of at most 1.5 × IQR, single samples beyond them, and the mean."""
+def _boxes(ax: Axes, modes: list[ModeSummary]) -> str:
+    """Quartiles, whiskers of at most 1.5 × IQR, and single samples beyond them."""
+    words: list[str] = []
     for at, mode in enumerate(reversed(modes)):
-        color = colors.mode(mode.mode)
         values = [value for value, times in mode.distribution for _ in range(times)]
         (stats,) = cbook.boxplot_stats(values)
         stats["fliers"] = sorted(set(stats["fliers"]))  # thousands of equal points are one
-        line = {"color": color, "linewidth": 1.5}
+        color, line = _COLORS[mode.mode], {"color": _COLORS[mode.mode], "linewidth": 1.5}
         ax.bxp(
             [stats],
             positions=[at],
             orientation="horizontal",
             widths=0.5,
-            # A mean over the determined samples is one over those that were easy to judge.
-            showmeans=not left_out(mode),
-            patch_artist=True,
             manage_ticks=False,
-            boxprops={"facecolor": colors.surface, "edgecolor": color, "linewidth": 1.5},
+            boxprops=line,
             whiskerprops=line,
             capprops=line,
             medianprops={"color": color, "linewidth": 3},
-            meanprops={
-                "marker": "D",
-                "markersize": 6,
-                "markerfacecolor": color,
-                "markeredgecolor": colors.surface,
-            },
-            flierprops={
-                "marker": "o",
-                "markersize": 3.5,
-                "markerfacecolor": "none",
-                "markeredgecolor": color,
-            },
+            flierprops={"markersize": 3.5, "markeredgecolor": color},
         )
+        quartiles = ", ".join(f"{stats[name]:.2f}" for name in ("q1", "med", "q3"))
+        words.insert(0, f"{mode.mode} {values[0]:.2f} to {values[-1]:.2f}, quartiles {quartiles}")
     ax.set_yticks(range(len(modes)), [mode.mode for mode in reversed(modes)])
-    ax.set_ylim(-0.6, len(modes) - 0.4)
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-    ax.set_xlabel("noise sensitivity", color=colors.faint)
-    quiet(ax, colors, grid="x")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(modes) - 0.4), xlabel="noise sensitivity")
+    ax.grid(axis="x")
+    return f"Box plots: {'; '.join(words)}."
 
 
-def partition_bar(ax: Axes, partition: Partition, colors: Colors, *, percent: bool = True) -> None:
-    """All response claims by kind, as shares of one bar."""
-    left = 0.0
+def _boxes_caption(modes: list[ModeSummary]) -> str:
+    """What the box plots show, and which samples they cannot."""
+    missing = [f"{mode.undetermined:,} {mode.mode}" for mode in modes if mode.undetermined]
+    without = f"; left out, undetermined: {', '.join(missing)}" if missing else ""
+    return f"Quartiles and samples beyond 1.5 × IQR (○){without}"
+
+
+def _bar(ax: Axes, partition: Partition) -> str:
+    left, words = 0, list[str]()
     for kind, count in partition._asdict().items():
-        share = count / partition.total if partition.total else 0.0
-        if not share:
-            continue
-        open_kind = kind == "undetermined"
-        color = getattr(colors, kind)
-        ax.barh(
-            0,
-            share,
-            left=left,
-            height=1,
-            color=colors.surface if open_kind else color,
-            edgecolor=color if open_kind else colors.surface,
-            hatch="////" if open_kind else None,
-            linewidth=1.5,
-        )
-        if percent and share >= 0.07 and not open_kind:
-            ax.text(
-                left + share / 2,
-                0,
-                f"{share:.0%}",
-                color=colors.on_fill,
-                ha="center",
-                va="center",
-                weight="bold",
-            )
-        left += share
-    ax.set_xlim(0, 1)
-    ax.set_ylim(-0.5, 0.5)
+        if count:
+            words.append(f"{kind_name(kind)} {count:,}")
+            ax.barh(0, count, left=left, label=words[-1], **_fill(kind))
+            left += count
+    ax.margins(0)
     ax.set_axis_off()
+    return f"Stacked bar of {partition.total:,} claims by kind: {', '.join(words)}."
 
 
-def quiet(ax: Axes, colors: Colors, *, grid: Any) -> None:
-    ax.set_facecolor("none")
-    ax.set_axisbelow(True)
-    ax.grid(axis=grid, color=colors.line, linewidth=0.8)
-    ax.tick_params(colors=colors.line, labelcolor=colors.ink, length=0, pad=8)
-    ax.spines["bottom"].set_color(colors.line)
+def _growth(ax: Axes, found: Ablation) -> str:
+    curve = {
+        int(name.removeprefix("plus-") or 0): each
+        for name, each in found.noise.items()
+        if name != "relevant-only"
+    }
+    means = list(curve.values())
+    for ends in (means, [each.interval or each for each in means]):
+        lows, highs = [each[0] for each in ends], [each[1] for each in ends]
+        color = _COLORS["irrelevant"]
+        ax.fill_between(list(curve), lows, highs, color=color, alpha=0.18, linewidth=0)
+    ax.plot(list(curve), [(each.low + each.high) / 2 for each in means], "o-", color=color)
+    ax.set(ylim=(0, None), xlabel="distractors added", ylabel="noise sensitivity")
+    ax.set_xticks(list(curve))
+    ax.grid(axis="y")
+    values = (f"with {count} {extent(each[:2], '.2f')}" for count, each in curve.items())
+    return f"Mean noise by the number of distractors: {', '.join(values)}."
 
 
-# Colors that matplotlib accepts and nothing else uses: each stands for a variable of the page.
-VARIABLES = Colors(
-    **{field.name: f"#0100{i:02x}" for i, field in enumerate(fields(Colors), start=1)}
-)
-_NAMES = {color: f"var(--{name.replace('_', '-')})" for name, color in asdict(VARIABLES).items()}
-
-_SVG = "{http://www.w3.org/2000/svg}"
-_HREF = "{http://www.w3.org/1999/xlink}href"
-_LEFT_OUT = {f"{_SVG}metadata", f"{_SVG}style"}
-_LINK = re.compile(r"#([^)]+)")
+def _grows(found: Ablation) -> bool:
+    return any(name.startswith("plus-") for name in found.noise)
 
 
-def inline_svg(figure: Figure, name: str, label: str, *, stretched: bool = False) -> Markup:
-    """The figure as an ``svg`` element named by its text alternative."""
-    file = io.StringIO()
-    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(file, format="svg", transparent=True, metadata=nothing)
-    root = ElementTree.fromstring(file.getvalue())
-    _clean(root, f"{name}-")
-    for attribute in ("height", "width", "version"):
-        root.attrib.pop(attribute, None)
-    root.attrib |= {"class": "plot", "role": "img", "aria-label": label}
-    if stretched:
-        root.set("preserveAspectRatio", "none")
-    text = ElementTree.tostring(root, encoding="unicode")
-    for color, variable in _NAMES.items():
-        text = text.replace(color, variable)
-    return Markup(re.sub(r">\s+<", "><", text))  # matplotlib's, and escaped by ElementTree
+def kind_name(kind: str) -> str:
+    """How texts call a kind of claim."""
+    return f"{kind} noise" if kind in MODES else kind
 
 
-def _clean(node: ElementTree.Element, prefix: str) -> None:
-    node.tag = node.tag.removeprefix(_SVG)
-    for child in list(node):
-        if child.tag in _LEFT_OUT:
-            node.remove(child)
-        else:
-            _clean(child, prefix)
-    old = dict(node.attrib)
-    node.attrib.clear()
-    style = dict(part.split(":", 1) for part in old.pop("style", "").split(";") if ":" in part)
-    for name, value in {**old, **style}.items():
-        name, value = name.strip(), value.strip()
-        if name == "id":
-            node.set("id", prefix + value)
-        elif name == _HREF or "url(#" in value:
-            node.set("href" if name == _HREF else name, _LINK.sub(rf"#{prefix}\1", value))
-        elif name != "font":  # the page's own
-            node.set(name, value)
-
-
-# In inches of 72 points: drawn for a phone's width, where text must stay readable.
-WIDTH = 5.6
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """One mode's histogram and its counts."""
-
-    mode: ModeSummary
-    svg: Markup
-    counts: list[int]
-    """Of the ten bins; undetermined samples are in none."""
-
-
-@dataclass(frozen=True)
-class Plots:
-    """All plots; None where there is nothing to draw."""
-
-    histograms: list[Histogram]
-    boxes: Markup | None
-    boxes_caption: str
-    partition: Markup | None
-
-
-def plots(summary: Summary) -> Plots:
-    with drawing():
-        modes = list(shown(summary))
-        boxed = [mode for mode in modes if mode.distribution]
-        boxes = _boxes(boxed) if boxed else None
-        partition = _partition(summary) if summary.partition.total else None
-        histograms = [_histogram(mode) for mode in modes]
-        return Plots(histograms, boxes, boxes_caption(boxed), partition)
-
-
-def _histogram(mode: ModeSummary) -> Histogram:
-    figure = Figure(figsize=(WIDTH, 3.2), layout="constrained")
-    counts = histogram(figure.subplots(), mode, VARIABLES)
-    svg = inline_svg(figure, f"histogram-{mode.mode}", histogram_words(mode, counts))
-    return Histogram(mode, svg, counts)
-
-
-def _boxes(modes: list[ModeSummary]) -> Markup:
-    figure = Figure(figsize=(WIDTH, 0.75 + 0.75 * len(modes)), layout="constrained")
-    box_plot(figure.subplots(), modes, VARIABLES)
-    return inline_svg(figure, "boxes", box_words(modes))
-
-
-def _partition(summary: Summary) -> Markup:
-    figure = Figure(figsize=(WIDTH, 0.62))
-    partition_bar(figure.add_axes((0, 0, 1, 1)), summary.partition, VARIABLES, percent=False)
-    parts = (
-        f"{KINDS[kind].name} {count}"
-        for kind, count in summary.partition._asdict().items()
-        if count
-    )
-    # Stretched to the page's width: it holds no text.
-    label = f"Stacked bar of {summary.partition.total} claims by kind: {', '.join(parts)}."
-    return inline_svg(figure, "partition", label, stretched=True)
+def _fill(kind: str) -> dict[str, Any]:
+    """A bar in the kind's color; what is open is hatched."""
+    if kind == "undetermined":
+        return {"color": _COLORS["surface"], "edgecolor": _COLORS[kind], "hatch": "////"}
+    return {"color": _COLORS[kind], "edgecolor": _COLORS["surface"]}

@@ -21,8 +21,9 @@
   let claims = null;
 
   const MODES = ["relevant", "irrelevant"];
-  /** A mode's value, or the lowest it can be; null: undefined. */
-  const low = (row, mode) => row[mode] ?? row[`${mode}_bounds`]?.[0] ?? null;
+  /** The lowest that a mode's value can be; null: undefined. */
+  const low = (row, mode) => row[mode]?.[0] ?? null;
+  const isOpen = (row, mode) => row[mode] && row[mode][0] < row[mode][1];
   const sum = (row, parts) => (row.kinds ? parts.reduce((n, part) => n + row.kinds[part], 0) : null);
   const noise = (row) => sum(row, [1, 2]) ?? 0;
   const TEST = {
@@ -31,8 +32,8 @@
     relevant: (row) => sum(row, [1]) > 0,
     irrelevant: (row) => sum(row, [2]) > 0,
     hallucination: (row) => sum(row, [3]) > 0,
-    undetermined: (row) => sum(row, [4]) > 0 || MODES.some((mode) => row[`${mode}_bounds`]),
-    failed: (row) => row.failed === true || MODES.every((mode) => low(row, mode) === null),
+    undetermined: (row) => sum(row, [4]) > 0 || MODES.some((mode) => isOpen(row, mode)),
+    failed: (row) => !row.kinds || MODES.every((mode) => low(row, mode) === null),
   };
 
   /** What the search looks through; the claims are read when somebody searches. */
@@ -75,16 +76,14 @@
 
   function value(row, mode) {
     const td = h("td", { class: "n" });
-    if (row.failed) return h("td", { class: "n none" }, mode === "relevant" ? "failed" : "");
-    const least = low(row, mode);
-    if (least === null) return h("td", { class: "n none" }, "undefined");
-    const bounds = row[`${mode}_bounds`];
-    const range = bounds && `${bounds[0].toFixed(2)} to ${bounds[1].toFixed(2)}`;
-    if (row[mode] === null) td.append(h("span", { class: "range" }, range), h("small", null, "undetermined"));
-    else td.append(row[mode].toFixed(2), bounds ? h("small", null, range) : "");
+    if (!row.kinds) return h("td", { class: "n none" }, mode === "relevant" ? "failed" : "");
+    if (!row[mode]) return h("td", { class: "n none" }, "undefined");
+    const [least, most] = row[mode];
+    if (isOpen(row, mode)) td.append(h("span", { class: "range" }, `${least.toFixed(2)} to ${most.toFixed(2)}`), h("small", null, "undetermined"));
+    else td.append(least.toFixed(2));
     const bar = h("span", { class: `share ${mode}`, "aria-hidden": "true" });
-    bar.style.setProperty("--share", row[mode] ?? least);
-    bar.style.setProperty("--most", bounds ? bounds[1] : least);
+    bar.style.setProperty("--share", least);
+    bar.style.setProperty("--most", most);
     td.append(bar);
     return td;
   }
