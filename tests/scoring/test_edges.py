@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from noisesense import InputError, Verdicts, score
 from noisesense.scoring.outcomes import check_limit
 from noisesense.scoring.scoring import check_empty
+from noisesense.verdicts.form import light_verdicts
 from noisesense.verdicts.verdicts import as_model
 
 
@@ -88,18 +89,15 @@ def test_choices_are_checked_and_given_back() -> None:
         score(verdicts, empty="nothing")  # type: ignore[arg-type]
 
 
-def test_verdicts_of_another_class_become_the_model() -> None:
-    claim = SimpleNamespace(text="a", correct=False, entailed_by=(0,), undetermined=())
-    reference = SimpleNamespace(text="b", entailed_by=(), undetermined=(0,))
-    chunk = SimpleNamespace(text="c", relevant=None, id=None)
-    plain = SimpleNamespace(
-        response_claims=(claim,), reference_claims=(reference,), chunks=(chunk,)
-    )
-    model = as_model(plain)  # type: ignore[arg-type]
-    assert model.to_matrices() == {
+def test_the_light_form_becomes_the_model() -> None:
+    table: Any = {
         "reference_to_response": [False],
         "chunks_to_response": [[True]],
         "chunks_to_reference": [[None]],
         "relevant": [None],
     }
+    model = Verdicts.from_matrices(**table)
+    light = light_verdicts(model.model_dump())
+    assert light is not None
+    assert as_model(light).to_matrices() == table
     assert as_model(model) is model

@@ -162,9 +162,12 @@ def test_a_blank_chunk_among_others_and_a_table_without_texts_are_measured() -> 
 def test_a_sample_with_blank_chunks_only_has_none() -> None:
     sample = Sample(response="a", reference="b", retrieved_contexts=["", Chunk(text=" ")])
     assert sample.retrieved_contexts == ()
-    said = Verdicts(response_claims=({**_WRONG, "entailed_by": (0,)},), chunks=("", " "))
-    for verdicts in (said, Verdicts(response_claims=(_WRONG,))):
+    for chunks in (None, ("", " ")):
+        verdicts = Verdicts(response_claims=(_WRONG,), chunks=chunks)
         assert score(verdicts.beside(sample)).status("relevant") == "undefined"
+    said = Verdicts(response_claims=({**_WRONG, "entailed_by": (0,)},), chunks=("", " "))
+    with pytest.raises(InputError, match="expected chunk positions below 0, got chunk 0"):
+        said.beside(sample)
 
 
 def test_scores_are_values() -> None:

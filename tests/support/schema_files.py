@@ -9,9 +9,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from pathlib import Path
 from typing import Any, cast, get_args
 
-from noisesense.verdicts.recording import SCHEMA_VERSION, RecordingLine, SchemaName, schema_path
+from noisesense.verdicts import recording
+from noisesense.verdicts.recording import SCHEMA_VERSION, RecordingLine, SchemaName
 from noisesense.verdicts.sample import Chunk, Model, Sample
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
 
@@ -71,9 +73,10 @@ def _prose(text: str) -> str:
 
 def main() -> None:
     """Write all files."""
+    folder = Path(recording.__file__).parent / "schemas"
     for name in get_args(SchemaName):
         text = json.dumps(generated(name), indent=2, ensure_ascii=False)
-        schema_path(name).write_text(text + "\n", encoding="utf-8")
+        (folder / f"{name}.v{SCHEMA_VERSION}.json").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

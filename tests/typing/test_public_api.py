@@ -65,8 +65,8 @@ def test_lists_and_texts_are_read_where_tuples_and_chunks_are_kept() -> None:
     assert_type(sample.retrieved_contexts, tuple[Chunk, ...])
     plain = {"text": "a", "correct": None, "entailed_by": [0]}
     verdicts = Verdicts(
-        response_claims=[ResponseClaim(text="a", correct=None, entailed_by=[0]), plain],
-        reference_claims=[ReferenceClaim(text="b", entailed_by=[], undetermined=[1])],
+        response_claims=[ResponseClaim(text="a", correct=None, entailed_by=(0,)), plain],
+        reference_claims=[ReferenceClaim(text="b", entailed_by=(), undetermined=(1,))],
         chunks=["c", "d"],
     )
     assert_type(verdicts.response_claims, tuple[ResponseClaim, ...])

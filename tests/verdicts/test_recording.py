@@ -145,7 +145,10 @@ def test_a_miss_names_the_nearest_and_how_many_there_are(tmp_path: Path) -> None
     path = tmp_path / "recording.jsonl"
     far = {**GOOD_SAMPLE, "user_input": "", "response": "Other."}
     near = {**GOOD_SAMPLE, "user_input": ""}
-    for recorded, count in (([far], "1 other sample"), ([far, near], "2 other samples")):
+    for recorded, count in (
+        ([far], "none among 1 recorded"),
+        ([far, near], "none among 2 recorded"),
+    ):
         path.write_bytes(b"\n".join(map(good_line, recorded)))
         with pytest.raises(SampleNotRecordedError) as caught:
             RecordedJudge(path).lookup(SAMPLE)

@@ -34,7 +34,6 @@ from noisesense.scoring.outcomes import (
     as_data,
     gate,
 )
-from noisesense.verdicts.form import nothing_retrieved
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import VerdictsForm
@@ -155,7 +154,7 @@ class Score:
         """Why the mode has nothing to measure, in words; empty if it has something."""
         if not self.verdicts.response_claims:
             return "the response has no claims"
-        if mode in chunk_modes(self.definition) and nothing_retrieved(self.verdicts):
+        if mode in chunk_modes(self.definition) and _nothing_retrieved(self.verdicts):
             return "nothing was retrieved"
         return ""
 
@@ -275,6 +274,21 @@ def score(
     if empty == "error" and all(lacks := [made.lacks(mode) for mode in modes_of(rules.name)]):
         raise UndefinedScoreError(f"noise sensitivity is undefined: {lacks[0]}")
     return made
+
+
+def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
+    """Are there no chunks, or only blank ones?
+
+    A blank chunk is one of a table without texts if no claim has a text either, if it is labeled,
+    or if a verdict names it.
+    """
+    claims = (*verdicts.response_claims, *verdicts.reference_claims)
+    if any(claim.entailed_by or claim.undetermined for claim in claims):
+        return False
+    chunks = verdicts.chunks or ()
+    if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
+        return False
+    return not chunks or any(claim.text for claim in claims)
 
 
 def _count(facts: Sequence[Known], counted: Outcomes) -> tuple[Counts, Counts]:

@@ -1,18 +1,19 @@
-"""What `score` reads: the form of verdicts, and what follows from their claims and chunks.
+"""What `score` reads: the light form of verdicts, and what both forms share.
 
-The model `noisesense.Verdicts` has this form, and so has the light one below, which msgspec reads
-where there are many or where pydantic would take too long: what is plainly valid. Anything else
-gives None and goes to the models, which alone decide whether it is wrong, and say so; a property
-test holds the two equal.
+The light form has the fields of the model `noisesense.Verdicts`, without pydantic. msgspec reads
+it where there are many verdicts or where pydantic would take too long: what is plainly valid.
+Anything else gives None and goes to the models, which alone decide whether it is wrong, and say
+so; a property test holds the two equal.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 
 from msgspec import Meta, MsgspecError, Struct, convert
-from msgspec.json import Decoder, decode, encode
+from msgspec.json import Decoder
 
 Cell = bool | None
 
@@ -30,66 +31,59 @@ class Matrices(TypedDict):
 
 
 class ChunkForm(Protocol):
-    """As `noisesense.Chunk`."""
+    """As `noisesense.Chunk`, which is frozen, as all models are."""
 
-    @property
-    def text(self) -> str: ...
-    @property
-    def relevant(self) -> bool | None: ...
-    @property
-    def id(self) -> str | None: ...
+    text: str
+    relevant: bool | None
+    id: str | None
 
 
 class ClaimForm(Protocol):
     """As `noisesense.ReferenceClaim`; both lists of positions ascend."""
 
-    @property
-    def text(self) -> str: ...
-    @property
-    def entailed_by(self) -> tuple[int, ...]: ...
-    @property
-    def undetermined(self) -> tuple[int, ...]: ...
+    text: str
+    entailed_by: tuple[int, ...]
+    undetermined: tuple[int, ...]
 
 
 class ResponseClaimForm(ClaimForm, Protocol):
     """As `noisesense.ResponseClaim`."""
 
-    @property
-    def correct(self) -> bool | None: ...
+    correct: bool | None
 
 
-class _Parts(Protocol):
+class VerdictsForm(Protocol):
+    """What a `Score` is made of, and keeps: `noisesense.Verdicts` or `LightVerdicts`."""
+
     @property
     def response_claims(self) -> Sequence[ResponseClaimForm]: ...
     @property
     def reference_claims(self) -> Sequence[ClaimForm]: ...
     @property
     def chunks(self) -> Sequence[ChunkForm] | None: ...
-
-
-class VerdictsForm(_Parts, Protocol):
-    """What a `Score` is made of, and keeps."""
-
     @property
     def chunk_count(self) -> int: ...
     def to_matrices(self) -> Matrices: ...
 
 
 class VerdictsBase:
-    """Makes a `VerdictsForm` of what has its claims and chunks."""
+    """What follows from the claims and chunks of either form."""
 
     __slots__ = ()
 
     @property
-    def chunk_count(self: _Parts) -> int:
-        """The number of chunks. If they are left out, one more than the last position named."""
-        if self.chunks is not None:
-            return len(self.chunks)
+    def named_chunks(self: Any) -> int:
+        """One more than the last position that a claim names."""
         claims = (*self.response_claims, *self.reference_claims)
-        named = (c[-1] for claim in claims for c in (claim.entailed_by, claim.undetermined) if c)
-        return max(named, default=-1) + 1
+        lists = [each for claim in claims for each in (claim.entailed_by, claim.undetermined)]
+        return max([each[-1] for each in lists if each], default=-1) + 1
 
-    def to_matrices(self: VerdictsForm) -> Matrices:
+    @property
+    def chunk_count(self: Any) -> int:
+        """The number of chunks; if they are left out, of those that the claims name."""
+        return self.named_chunks if self.chunks is None else len(self.chunks)
+
+    def to_matrices(self: Any) -> Matrices:
         """The same verdicts as tables: ``Verdicts.from_matrices(**v.to_matrices())`` reads them.
 
         Texts do not travel in tables.
@@ -104,22 +98,6 @@ class VerdictsBase:
             # Always present, so that a table without claims keeps its number of chunks.
             "relevant": labels or unlabeled,
         }
-
-
-def nothing_retrieved(verdicts: VerdictsForm) -> bool:
-    """Are there no chunks, or only blank ones?
-
-    A blank chunk is one of a table without texts if no claim has a text either, if it is labeled,
-    or if a verdict names it.
-    """
-    claims = (*verdicts.response_claims, *verdicts.reference_claims)
-    for claim in claims:  # mostly the first ones tell
-        if claim.entailed_by or claim.undetermined:
-            return False
-    chunks = verdicts.chunks or ()
-    if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
-        return False
-    return not chunks or any(claim.text for claim in claims)
 
 
 def _row(claim: ClaimForm, count: int) -> list[Cell]:
@@ -139,35 +117,33 @@ def positions(row: Sequence[Cell]) -> dict[str, tuple[int, ...]]:
     }
 
 
-def merged_chunk(own: ChunkForm, context: ChunkForm) -> tuple[str, bool | None, str | None] | None:
-    """Text, label and id of a chunk in the verdicts and of the sample's context at its position.
+class SampleBase:
+    """What follows from the texts of either form of a sample."""
 
-    The context's label and id win where it has them. None if the two have different texts.
-    """
-    if own.text not in ("", context.text):
-        return None
-    label = own.relevant if context.relevant is None else context.relevant
-    return context.text, label, context.id or own.id
+    __slots__ = ()
 
+    @property
+    def texts(self: Any) -> tuple[str, str, str, tuple[str, ...]]:
+        """What a recording finds it by; not labels and ids, which some hosts cannot carry."""
+        contexts = tuple([chunk.text for chunk in self.retrieved_contexts])
+        return self.user_input, self.response, self.reference, contexts
 
-def key_of(texts: list[Any]) -> str:
-    """A sample's key, of question, response, reference and the list of chunks' texts."""
-    from hashlib import sha256  # not needed by a process that only scores
+    # A plain property: pydantic's model_copy would carry a cached value over to other content.
+    @property
+    def key(self) -> str:
+        """SHA-256 of the texts."""
+        from hashlib import sha256  # not needed by a process that only scores
 
-    try:
-        canonical = encode(texts)
-    except UnicodeEncodeError:  # half of a surrogate pair
-        import json
-
-        plain = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
-        canonical = plain.encode("utf-8", "surrogatepass")
-    return sha256(canonical).hexdigest()
+        text = json.dumps(self.texts, ensure_ascii=False, separators=(",", ":"))
+        # Half of a surrogate pair, as a broken tokenizer leaves it, has no UTF-8 otherwise.
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 Positions = tuple[Annotated[int, Meta(ge=0)], ...]
+_Said = Annotated[str, Meta(pattern=r"\S")]
 
 
-class LightChunk(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+class LightChunk(Struct, forbid_unknown_fields=True, gc=False):
     """As `noisesense.Chunk`."""
 
     text: str
@@ -176,9 +152,9 @@ class LightChunk(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 if TYPE_CHECKING:
-    _Chunk = LightChunk
+    _Chunks = tuple[LightChunk, ...]
 else:
-    _Chunk = str | LightChunk  # a plain text, until `_chunks` reads it
+    _Chunks = tuple[str | LightChunk, ...]  # plain texts, until `_chunks` reads them
 
 
 class LightClaim(Struct, forbid_unknown_fields=True, gc=False):
@@ -187,6 +163,13 @@ class LightClaim(Struct, forbid_unknown_fields=True, gc=False):
     text: str
     entailed_by: Positions
     undetermined: Positions = ()
+
+    def __post_init__(self) -> None:
+        named = self.entailed_by + self.undetermined
+        if len(named) > 1:
+            _check(len({*named}) == len(named))
+            self.entailed_by = tuple(sorted(self.entailed_by))
+            self.undetermined = tuple(sorted(self.undetermined))
 
 
 class LightResponseClaim(LightClaim, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -200,43 +183,40 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
 
     response_claims: tuple[LightResponseClaim, ...]
     reference_claims: tuple[LightClaim, ...] = ()
-    chunks: tuple[_Chunk, ...] | None = None
+    chunks: _Chunks | None = None
+
+    def set_beside(self, contexts: _Chunks | None) -> None:
+        """Take the sample's chunks, if there is one. The models merge chunks that differ."""
+        own = None if self.chunks is None else _chunks(self.chunks)
+        self.chunks = own if contexts is None else contexts
+        _check(own is None or own == self.chunks)
+        most = MOST_UNLISTED if self.chunks is None else len(self.chunks)
+        _check(self.named_chunks <= most)
 
 
-class LightSample(Struct, forbid_unknown_fields=True, gc=False):
+class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):
     """As `noisesense.Sample`."""
 
-    response: str
-    reference: str
-    retrieved_contexts: tuple[_Chunk, ...]
+    response: _Said
+    reference: _Said
+    retrieved_contexts: _Chunks
     user_input: str = ""
 
-    @property
-    def key(self) -> str:
-        """As of `noisesense.Sample`."""
-        return key_of([*self.texts])
-
-    @property
-    def texts(self) -> tuple[object, ...]:
-        """What a recording finds it by: the sample without its labels."""
-        texts = tuple([chunk.text for chunk in _chunks(self.retrieved_contexts)])
-        return self.user_input, self.response, self.reference, texts
-
-
-class _Recorded(Struct, forbid_unknown_fields=True, gc=False):
-    """A line of a recording."""
-
-    sample: LightSample
-    verdicts: LightVerdicts
+    def __post_init__(self) -> None:
+        self.retrieved_contexts = _retrieved(self.retrieved_contexts)
 
 
 class LightLine(Struct, forbid_unknown_fields=True, gc=False):
-    """A line of a recording, or of results without their figures."""
+    """A line of a recording, or of results without their figures; with an id or a sample."""
 
     verdicts: LightVerdicts
     sample: LightSample | None = None
     id: str | None = None
     cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.id is not None or self.sample)
+        self.verdicts.set_beside(None if self.sample is None else self.sample.retrieved_contexts)
 
     @property
     def name(self) -> str:
@@ -244,24 +224,19 @@ class LightLine(Struct, forbid_unknown_fields=True, gc=False):
         return self.sample.key if self.id is None and self.sample else self.id or ""
 
 
-_RECORDED, _LINES = Decoder(_Recorded), Decoder(LightLine)
-L = TypeVar("L", _Recorded, LightLine)
-
-
-class _NotPlainError(Exception):
-    """Not plainly valid: the models decide."""
-
-
-_NOT_PLAIN = (_NotPlainError, MsgspecError, ValueError, RecursionError)
+_LINES = Decoder(LightLine)
+_NOT_PLAIN = (MsgspecError, ValueError, RecursionError)
 
 
 def light_verdicts(data: Any, contexts: Any = None) -> LightVerdicts | None:
     """``Verdicts.model_validate(data)``, beside the contexts if they are given; None: unsure."""
     try:
-        beside = None if contexts is None else _retrieved(convert(contexts, tuple[_Chunk, ...]))
-        return _beside(convert(data, LightVerdicts), beside)
+        verdicts = convert(data, LightVerdicts)
+        beside = None if contexts is None else _retrieved(convert(contexts, _Chunks))
+        verdicts.set_beside(beside)
     except _NOT_PLAIN:
         return None
+    return verdicts
 
 
 def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
@@ -269,57 +244,31 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
 
     None if it holds none, or if any of its lines is not plainly valid.
     """
-    wanted, found = light_sample(sample), None
-    seen: set[tuple[object, ...]] = set()
-    for line in content.splitlines() if wanted else ():
-        if not line.strip():
-            continue
-        recorded = _read(_RECORDED, line)
-        if recorded is None or recorded.sample.texts in seen:
-            return None
-        seen.add(recorded.sample.texts)
-        if wanted and recorded.sample.texts == wanted.texts:
+    places: dict[object, bytes] = {}
+    try:
+        wanted = convert(sample, LightSample)
+        for line in content.splitlines():
+            if line.strip():
+                read = _LINES.decode(line)
+                _check(read.sample and read.id is read.cluster is None)
+                _check(places.setdefault(read.sample and read.sample.texts, line) is line)
+        if wanted.texts in places:
             # Once more: labels of the recorded chunks are not the sample's.
-            found = light_verdicts(decode(line)["verdicts"], sample["retrieved_contexts"])
-    return found
+            recorded = json.loads(places[wanted.texts])
+            return light_verdicts(recorded["verdicts"], sample["retrieved_contexts"])
+    except _NOT_PLAIN:
+        pass
+    return None
 
 
 def light_line(content: bytes | Mapping[str, Any]) -> LightLine | None:
     """The line, its verdicts beside its sample; None: unsure."""
-    line = _read(_LINES, content)
-    nameless = line is None or (line.sample is None and line.id is None)
-    return None if nameless else line
-
-
-def _read(decoder: Decoder[L], content: bytes | Mapping[str, Any]) -> L | None:
     try:
         if isinstance(content, bytes):
-            line = decoder.decode(content)
-        else:
-            line = convert(content, decoder.type)
-        contexts = None if line.sample is None else _settled(line.sample).retrieved_contexts
-        _beside(line.verdicts, contexts)
+            return _LINES.decode(content)
+        return convert(content, LightLine)
     except _NOT_PLAIN:
         return None
-    return line
-
-
-def light_sample(data: Any) -> LightSample | None:
-    """``Sample.model_validate(data)``; None: unsure."""
-    try:
-        return _sample(data)
-    except _NOT_PLAIN:
-        return None
-
-
-def _sample(data: Any) -> LightSample:
-    return _settled(convert(data, LightSample))
-
-
-def _settled(sample: LightSample) -> LightSample:
-    _check(sample.response.strip() and sample.reference.strip())
-    sample.retrieved_contexts = _retrieved(sample.retrieved_contexts)
-    return sample
 
 
 def _chunks(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
@@ -332,38 +281,6 @@ def _retrieved(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
     return chunks if any(chunk.text.strip() for chunk in chunks) else ()
 
 
-def _beside(verdicts: LightVerdicts, contexts: tuple[LightChunk, ...] | None) -> LightVerdicts:
-    own = None if verdicts.chunks is None else _chunks(verdicts.chunks)
-    chunks = own if contexts is None else contexts
-    last = _ordered(verdicts)
-    _check(last < (MOST_UNLISTED if chunks is None else len(chunks)))
-    if own is not None and contexts is not None:
-        _check(len(own) == len(contexts))
-        merged = [merged_chunk(*pair) for pair in zip(own, contexts, strict=True)]
-        _check(None not in merged)
-        chunks = tuple([LightChunk(*each) for each in merged if each])
-    verdicts.chunks = chunks
-    return verdicts
-
-
-def _ordered(verdicts: LightVerdicts) -> int:
-    """Puts positions in order; the last that is named, -1 if none is."""
-    last = -1
-    for claim in (*verdicts.response_claims, *verdicts.reference_claims):
-        yes, maybe = claim.entailed_by, claim.undetermined
-        named = yes + maybe if maybe else yes
-        if not named:
-            continue
-        if len(named) > 1:
-            _check(len({*named}) == len(named))
-            named = tuple(sorted(named))
-            claim.entailed_by = tuple(sorted(yes)) if maybe else named
-            if maybe:
-                claim.undetermined = tuple(sorted(maybe))
-        last = max(last, *named[-1:])
-    return last
-
-
 def _check(holds: object) -> None:
     if not holds:
-        raise _NotPlainError
+        raise ValueError("not plainly valid")

@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, get_args
 
-from noisesense.errors import InputError, RecordingError, SampleNotRecordedError, describe
+from noisesense.errors import (
+    InputError,
+    RecordingError,
+    SampleNotRecordedError,
+    check_choice,
+    describe,
+)
 from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
 from noisesense.verdicts.sample import Model, Sample
 from noisesense.verdicts.verdicts import Verdicts
@@ -69,33 +75,28 @@ class RecordedJudge:
         return recorded.verdicts.beside(sample)
 
     def _miss(self, sample: Sample) -> SampleNotRecordedError:
-        name = describe(sample.user_input or sample.response)
-        others = {0: "an empty recording", 1: "1 other sample"}
-        recorded = (
-            (_differences(sample, each.sample), each.line) for each in self._by_key.values()
-        )
-        fields, line = min(recorded, key=lambda each: len(each[0]), default=(_FIELDS, 0))
+        differing = {
+            each.line: _differences(sample, each.sample) for each in self._by_key.values()
+        }
+        line = min(differing, key=lambda line: len(differing[line]), default=0)
+        fields = differing.get(line, _FIELDS)
         hint = f"line {line} differs only in {' and '.join(fields)}"
-        if len(fields) == len(_FIELDS):
+        if fields == _FIELDS:
             hint = "samples are found by their exact texts; record this one"
         return SampleNotRecordedError(
-            f"a recording of the sample {name}",
-            others.get(len(self), f"{len(self)} other samples"),
+            f"a recording of the sample {describe(sample.user_input or sample.response)}",
+            f"none among {len(self)} recorded" if self._by_key else "an empty recording",
             where=str(self.path),
             hint=hint,
         )
 
 
-_FIELDS = list(Sample.model_fields)
+_FIELDS = [*Sample.model_fields]
 
 
 def _differences(left: Sample, right: Sample) -> list[str]:
-    # Labels and ids of chunks are no part of what a sample is found by.
-    one, other = (
-        {**vars(sample), "retrieved_contexts": [c.text for c in sample.retrieved_contexts]}
-        for sample in (left, right)
-    )
-    return [name for name in _FIELDS if one[name] != other[name]]
+    texts = zip(_FIELDS, left.texts, right.texts, strict=True)
+    return [name for name, one, other in texts if one != other]
 
 
 def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
@@ -188,12 +189,6 @@ def json_schema(name: SchemaName = "verdicts") -> dict[str, Any]:
     Raises:
         InputError: an unknown name.
     """
-    return cast("dict[str, Any]", json.loads(schema_path(name).read_text(encoding="utf-8")))
-
-
-def schema_path(name: SchemaName = "verdicts") -> Path:
-    """The file that holds a schema, e.g. for an editor. Raises `InputError` as `json_schema`."""
-    if name not in get_args(SchemaName):
-        options = ", ".join(map(repr, get_args(SchemaName)))
-        raise InputError(f"one of {options}", describe(name), where="schema")
-    return Path(__file__).parent / "schemas" / f"{name}.v{SCHEMA_VERSION}.json"
+    check_choice(name, get_args(SchemaName), "schema")
+    path = Path(__file__).parent / "schemas" / f"{name}.v{SCHEMA_VERSION}.json"
+    return cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))

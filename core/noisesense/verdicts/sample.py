@@ -20,38 +20,31 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from noisesense.errors import InputError, describe
-from noisesense.verdicts.form import key_of
+from noisesense.verdicts.form import SampleBase
 
 M = TypeVar("M", bound="Model")
 
-_PLACES = {
+PLACES = {
     "response_claims": "response claim",
     "reference_claims": "reference claim",
     "chunks": "chunk",
     "retrieved_contexts": "chunk",
 }
-_OTHER_NAMES = {
-    "question": "user_input",
-    "answer": "response",
-    "ground_truth": "reference",
-    "contexts": "retrieved_contexts",
-    "input": "user_input",
-    "actual_output": "response",
-    "expected_output": "reference",
-    "retrieval_context": "retrieved_contexts",
-}
-"""Of ragas before 0.2 and of DeepEval; the adapters read them, the models only recognize them."""
+"""Lists of the data, and what an error calls one of their items."""
 _EXPECTED = {
     "bool_type": "true or false",
     "int_type": "a whole number",
     "string_type": "a string",
     "tuple_type": "a list",
     "model_type": "an object",
-    "model_attributes_type": "an object",
     "dict_type": "an object",
     "greater_than_equal": "a position of 0 or more",
-    "too_short": "at least one item",
     "json_invalid": "valid JSON",
+    "extra_forbidden": "only known fields",
+}
+_IF_MISSING: dict[int | str, str] = {
+    "correct": "write null where it is undetermined",
+    "entailed_by": "write [] if no chunk entails the claim",
 }
 
 
@@ -85,77 +78,42 @@ def _our_errors(model: type[BaseModel]) -> Generator[None, None, None]:
     try:
         yield
     except ValidationError as error:
-        raise as_input_error(model, error) from None
+        raise _as_input_error(model, error.errors(include_url=False)[0]) from None
 
 
-def as_input_error(model: type[BaseModel], error: ValidationError) -> InputError:
-    """The first problem pydantic found, in our template, with a count of the others."""
-    problems = _distinct(error.errors(include_url=False))
-    first = _one(model, problems[0])
-    more = len(problems) - 1
-    if not more:
-        return first
-    others = f"{more} more problem{'s' if more > 1 else ''} in the same {model.__name__}"
-    hint = f"{first.hint}; {others}" if first.hint else others
-    return InputError(first.expected, first.got, where=first.where, hint=hint)
-
-
-def _distinct(problems: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Without "too short" of a list that is so only because its items are wrong."""
-    return [
-        problem
-        for problem in problems
-        if problem["type"] != "too_short"
-        or all(len(other["loc"]) <= len(problem["loc"]) for other in problems)
-    ]
-
-
-def _one(model: type[BaseModel], problem: ErrorDetails) -> InputError:
-    where = place(problem["loc"])
+def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError:
+    kind, loc, got = problem["type"], problem["loc"], describe(problem["input"])
+    where, hint, expected = _place(loc), "", _EXPECTED.get(kind) or problem["msg"]
     cause = problem.get("ctx", {}).get("error")
     if isinstance(cause, InputError):
         return cause.within(where) if where else cause
-    kind, got = problem["type"], cast("object", problem["input"])
     if kind == "missing":
-        name = str(problem["loc"][-1])
-        there = cast("dict[str, object]", got)
-        keys = ", ".join(map(repr, there))
-        hint = "write null where it is undetermined" if name == "correct" else ""
-        if name == "entailed_by":
-            hint = "write [] if no chunk entails the claim"
-        for other in there:
-            if _OTHER_NAMES.get(other) == name:
-                hint = f"rename {other!r} to {name!r}"
-        return InputError(
-            f"the field {name!r}",
-            f"only {keys}" if keys else "no fields",
-            where=place(problem["loc"][:-1]) or model.__name__,
-            hint=hint,
+        keys = ", ".join(map(repr, cast("dict[str, object]", problem["input"])))
+        where, expected = _place(loc[:-1]), f"the field {loc[-1]!r}"
+        got, hint = f"only {keys}" if keys else "no fields", _IF_MISSING.get(loc[-1], "")
+    elif kind == "extra_forbidden":
+        where, got, hint = (
+            _place(loc[:-1]),
+            f"the field {loc[-1]!r}",
+            f"remove or rename {loc[-1]!r}",
         )
-    if kind == "extra_forbidden":
-        outer = place(problem["loc"][:-1]) or model.__name__
-        name = str(problem["loc"][-1])
-        hint = f"remove or rename {name!r}"
-        return InputError("only known fields", f"the field {name!r}", where=outer, hint=hint)
-    expected = _EXPECTED.get(kind) or problem["msg"]
-    if kind == "model_type" and problem["loc"][-2:-1] in (("chunks",), ("retrieved_contexts",)):
+    elif kind == "model_type" and where.startswith("chunk"):
         expected = "a text or an object"
-    if kind == "json_invalid":
-        detail = str(problem.get("ctx", {}).get("error", ""))
-        return InputError(expected, detail or "something else", where=where or model.__name__)
-    return InputError(expected, describe(got), where=where or model.__name__)
+    elif kind == "json_invalid":
+        got = str(cause)
+    return InputError(expected, got, where=where or model.__name__, hint=hint)
 
 
-def place(loc: tuple[int | str, ...]) -> str:
+def _place(loc: tuple[int | str, ...]) -> str:
     """A pydantic location in words: ``response claim 3, entailed_by[1]``."""
     parts: list[str] = []
     for item in loc:
-        if isinstance(item, int) and parts and parts[-1] in _PLACES:
-            parts[-1] = f"{_PLACES[parts[-1]]} {item}"
-        elif isinstance(item, int) and parts:
-            parts[-1] += f"[{item}]"
+        if isinstance(item, str):
+            parts.append(item)
+        elif parts[-1] in PLACES:
+            parts[-1] = f"{PLACES[parts[-1]]} {item}"
         else:
-            parts.append(str(item))
+            parts[-1] += f"[{item}]"
     return ", ".join(parts)
 
 
@@ -178,12 +136,11 @@ def _text_as_chunk(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
 
 
-def _said(value: str, info: ValidationInfo) -> str:
-    if not value.strip():
-        raise InputError(
-            "a non-empty text", describe(value), hint=f"the {info.field_name} is empty"
-        )
-    return value
+def _said(text: str, info: ValidationInfo) -> str:
+    if not text.strip():
+        hint = f"the {info.field_name} is empty"
+        raise InputError("a non-empty text", describe(text), hint=hint)
+    return text
 
 
 def _retrieved(chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
@@ -194,7 +151,7 @@ ChunkLike = Annotated[Chunk, BeforeValidator(_text_as_chunk)]
 _Text = Annotated[StrictStr, AfterValidator(_said), Field(json_schema_extra={"pattern": r"\S"})]
 
 
-class Sample(Model):
+class Sample(Model, SampleBase):
     """One sample of a RAG system, with ragas' field names.
 
     Attributes:
@@ -223,10 +180,3 @@ class Sample(Model):
             reference: str,
             retrieved_contexts: Sequence[str | Chunk | Mapping[str, Any]],
         ) -> None: ...
-
-    # A plain property: pydantic's model_copy would carry a cached value over to other content.
-    @property
-    def key(self) -> str:
-        """SHA-256 of the texts. Labels and ids do not enter: some hosts cannot carry them."""
-        texts = [chunk.text for chunk in self.retrieved_contexts]
-        return key_of([self.user_input, self.response, self.reference, texts])

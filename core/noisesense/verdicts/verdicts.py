@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
+from msgspec import to_builtins
 from pydantic import (
     AfterValidator,
     Field,
     StrictBool,
     StrictInt,
     StrictStr,
-    ValidationInfo,
-    field_validator,
     model_validator,
 )
 
@@ -23,29 +21,9 @@ from noisesense.verdicts.form import (
     Cell,
     VerdictsBase,
     VerdictsForm,
-    merged_chunk,
     positions,
 )
-from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
-
-
-def _columns(
-    response: list[list[Cell]], reference: list[list[Cell]], labels: list[Cell] | None
-) -> int:
-    """The one number of chunks that all tables agree on."""
-    columns, source = (None, "") if labels is None else (len(labels), "relevant")
-    for name, table in (("chunks_to_response", response), ("chunks_to_reference", reference)):
-        for i, row in enumerate(table):
-            if columns is None:
-                columns, source = len(row), f"{name}, row {i}"
-            if len(row) != columns:
-                raise InputError(
-                    f"{columns} cells, one for each chunk as in {source}",
-                    str(len(row)),
-                    where=f"{name}, row {i}",
-                    hint="rows are claims, columns are chunks",
-                )
-    return columns or 0
+from noisesense.verdicts.sample import PLACES, Chunk, ChunkLike, Model, Sample
 
 
 def _table(table: Any, name: str) -> list[list[Cell]]:
@@ -73,41 +51,34 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _texts(texts: Sequence[str] | None, count: int, name: str) -> Sequence[str]:
-    if texts is None:
-        return [""] * count
-    if len(texts) != count:
-        raise InputError(f"{count} texts", str(len(texts)), where=name)
-    return texts
+def _check_size(items: Sequence[Any], count: int, of: str, where: str, hint: str = "") -> None:
+    if len(items) != count:
+        raise InputError(f"{count} {of}", str(len(items)), where=where, hint=hint)
 
 
-def _each_once(positions: tuple[int, ...]) -> tuple[int, ...]:
-    ordered = tuple(sorted(positions))
-    for left, right in pairwise(ordered):
-        if left == right:
-            raise InputError("each chunk position once", f"{describe(left)} twice")
-    return ordered
+def _ordered(positions: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(positions))
 
 
 Positions = Annotated[
     tuple[Annotated[StrictInt, Field(ge=0)], ...],
-    AfterValidator(_each_once),
+    AfterValidator(_ordered),
     Field(json_schema_extra={"uniqueItems": True}),
 ]
 
 
 class _Claim(Model):
-    @field_validator("undetermined", check_fields=False)
-    @classmethod
-    def _not_both(cls, undetermined: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
-        both = set(undetermined).intersection(info.data.get("entailed_by", ()))
-        if both:
+    @model_validator(mode="after")
+    def _each_chunk_once(self: Any) -> Any:
+        named: tuple[int, ...] = self.entailed_by + self.undetermined
+        if len({*named}) < len(named):
+            twice = min(j for j in named if named.count(j) > 1)
             raise InputError(
-                "a chunk in entailed_by or in undetermined",
-                f"chunk {min(both)} in both",
+                "each chunk position once, in entailed_by or in undetermined",
+                f"chunk {describe(twice)} twice",
                 hint="a verdict is either given or undetermined",
             )
-        return undetermined
+        return self
 
 
 class ResponseClaim(_Claim):
@@ -126,17 +97,6 @@ class ResponseClaim(_Claim):
     entailed_by: Positions
     undetermined: Positions = ()
 
-    if TYPE_CHECKING:  # the fields' own types are what is kept, not all that is read
-
-        def __init__(
-            self,
-            *,
-            text: str,
-            correct: bool | None,
-            entailed_by: Sequence[int],
-            undetermined: Sequence[int] = (),
-        ) -> None: ...
-
 
 class ReferenceClaim(_Claim):
     """One claim of the reference, with the chunks that entail it (as in `ResponseClaim`)."""
@@ -145,11 +105,30 @@ class ReferenceClaim(_Claim):
     entailed_by: Positions
     undetermined: Positions = ()
 
-    if TYPE_CHECKING:
 
-        def __init__(
-            self, *, text: str, entailed_by: Sequence[int], undetermined: Sequence[int] = ()
-        ) -> None: ...
+def _merged(j: int, own: Chunk, context: Chunk) -> Chunk:
+    """A chunk of the verdicts and the sample's at its position, whose label and id win."""
+    if own.text not in ("", context.text):
+        raise InputError(
+            "the text of the sample's context at that position",
+            "another text",
+            where=f"chunk {j}",
+            hint="the verdicts seem to belong to another sample or another chunk order",
+        )
+    label = own.relevant if context.relevant is None else context.relevant
+    return Chunk(text=context.text, relevant=label, id=context.id or own.id)
+
+
+def _claims(texts: Sequence[str] | None, rows: list[list[Cell]], name: str) -> list[Any]:
+    named = zip(_texts(texts, rows, name), rows, strict=True)
+    return [{"text": text, **positions(row)} for text, row in named]
+
+
+def _texts(texts: Sequence[str] | None, items: Sequence[Any], name: str) -> Sequence[str]:
+    if texts is None:
+        return [""] * len(items)
+    _check_size(texts, len(items), "texts", name)
+    return texts
 
 
 class Verdicts(Model, VerdictsBase):
@@ -184,27 +163,21 @@ class Verdicts(Model, VerdictsBase):
 
     @model_validator(mode="after")
     def _positions_in_range(self) -> Verdicts:
-        if self.chunks is None:
-            count, hint = MOST_UNLISTED, "list the chunks if there are more; counted from 0"
-        else:
+        count, hint = MOST_UNLISTED, "list the chunks if there are more; counted from 0"
+        if self.chunks is not None:
             count = len(self.chunks)
             hint = f"there are {count} chunks, counted from 0"
-        groups: dict[str, Sequence[ResponseClaim | ReferenceClaim]] = {
-            "response claim": self.response_claims,
-            "reference claim": self.reference_claims,
+        if self.named_chunks <= count:
+            return self
+        listed: dict[str, tuple[int, ...]] = {
+            f"{PLACES[side]} {i}, {field}": getattr(claim, field)
+            for side in ("response_claims", "reference_claims")
+            for i, claim in enumerate(getattr(self, side))
+            for field in ("entailed_by", "undetermined")
         }
-        for kind, claims in groups.items():
-            for i, claim in enumerate(claims):
-                for name in ("entailed_by", "undetermined"):
-                    listed: tuple[int, ...] = getattr(claim, name)
-                    if listed and listed[-1] >= count:
-                        raise InputError(
-                            f"chunk positions below {count}",
-                            f"chunk {describe(listed[-1])}",
-                            where=f"{kind} {i}, {name}",
-                            hint=hint,
-                        )
-        return self
+        where, far = next((place, c[-1]) for place, c in listed.items() if c and c[-1] >= count)
+        expected, got = f"chunk positions below {count}", f"chunk {describe(far)}"
+        raise InputError(expected, got, where=where, hint=hint)
 
     def beside(self, sample: Sample) -> Verdicts:
         """These verdicts with the sample's chunks; the sample's labels win where it has them.
@@ -212,42 +185,15 @@ class Verdicts(Model, VerdictsBase):
         Raises:
             InputError: the chunks are of another number or text than the sample's.
         """
-        contexts = sample.retrieved_contexts
-        if self.chunks is None:
+        own, contexts = self.chunks, sample.retrieved_contexts
+        if own is None or not (contexts or any(chunk.text.strip() for chunk in own)):
             return self._with_chunks(contexts)
-        if not contexts and not any(chunk.text.strip() for chunk in self.chunks):
-            return self._without_chunks()
-        if len(self.chunks) != len(contexts):
-            raise InputError(
-                f"{len(contexts)} chunks, as in the sample's retrieved_contexts",
-                str(len(self.chunks)),
-                where="chunks",
-                hint="leave chunks out to use the sample's",
-            )
-        merged: list[Chunk] = []
-        for j, (own, context) in enumerate(zip(self.chunks, contexts, strict=True)):
-            chunk = merged_chunk(own, context)
-            if chunk is None:
-                raise InputError(
-                    "the text of the sample's context at that position",
-                    "another text",
-                    where=f"chunk {j}",
-                    hint="the verdicts seem to belong to another sample or another chunk order",
-                )
-            text, relevant, name = chunk
-            merged.append(Chunk(text=text, relevant=relevant, id=name))
-        return self._with_chunks(tuple(merged))
+        of = "chunks, as in the sample's retrieved_contexts"
+        _check_size(own, len(contexts), of, "chunks", "leave chunks out to use the sample's")
+        pairs = enumerate(zip(own, contexts, strict=True))
+        return self._with_chunks([_merged(j, *pair) for j, pair in pairs])
 
-    def _without_chunks(self) -> Verdicts:
-        """Nothing was retrieved: what is said of blank chunks is said of nothing."""
-        none: dict[str, Any] = {"entailed_by": (), "undetermined": ()}
-        return Verdicts(
-            response_claims=[claim.model_copy(update=none) for claim in self.response_claims],
-            reference_claims=[claim.model_copy(update=none) for claim in self.reference_claims],
-            chunks=(),
-        )
-
-    def _with_chunks(self, chunks: tuple[Chunk, ...]) -> Verdicts:
+    def _with_chunks(self, chunks: Sequence[Chunk]) -> Verdicts:
         return Verdicts(
             response_claims=self.response_claims,
             reference_claims=self.reference_claims,
@@ -289,35 +235,37 @@ class Verdicts(Model, VerdictsBase):
             () if chunks_to_reference is None else chunks_to_reference, "chunks_to_reference"
         )
         labels = None if relevant is None else _cells(relevant, "relevant")
-        if len(correct) != len(response):
-            raise InputError(
-                f"{len(response)} cells, one for each row of chunks_to_response",
-                str(len(correct)),
-                where="reference_to_response",
-            )
-        columns = _columns(response, reference, labels)
-        response_texts = _texts(response_claims, len(response), "response_claims")
-        reference_texts = _texts(reference_claims, len(reference), "reference_claims")
-        chunk_texts = _texts(chunks, columns, "chunks")
-        fields = {
-            "response_claims": [
-                {"text": text, "correct": cell, **positions(row)}
-                for text, cell, row in zip(response_texts, correct, response, strict=True)
-            ],
-            "reference_claims": [
-                {"text": text, **positions(row)}
-                for text, row in zip(reference_texts, reference, strict=True)
-            ],
-            "chunks": [
-                {"text": text, "relevant": label}
-                for text, label in zip(chunk_texts, labels or [None] * columns, strict=True)
-            ],
-        }
-        return cls.model_validate(fields)
+        of = "cells, one for each row of chunks_to_response"
+        _check_size(correct, len(response), of, "reference_to_response")
+        rows = {} if labels is None else {"relevant": labels}
+        tables = {"chunks_to_response": response, "chunks_to_reference": reference}
+        for name, table in tables.items():
+            rows |= {f"{name}, row {i}": row for i, row in enumerate(table)}
+        source, first = next(iter(rows.items()), ("", list[Cell]()))
+        of, hint = (
+            f"cells, one for each chunk as in {source}",
+            "rows are claims, columns are chunks",
+        )
+        for where, row in rows.items():
+            _check_size(row, len(first), of, where, hint)
+        claims = _claims(response_claims, response, "response_claims")
+        texts = _texts(chunks, first, "chunks")
+        return cls.model_validate(
+            {
+                "response_claims": [
+                    {**claim, "correct": cell} for claim, cell in zip(claims, correct, strict=True)
+                ],
+                "reference_claims": _claims(reference_claims, reference, "reference_claims"),
+                "chunks": [
+                    {"text": text, "relevant": label}
+                    for text, label in zip(texts, labels or [None] * len(first), strict=True)
+                ],
+            }
+        )
 
 
 def as_model(verdicts: VerdictsForm) -> Verdicts:
     """The same verdicts as the model, which can be written and changed."""
     if isinstance(verdicts, Verdicts):
         return verdicts
-    return Verdicts.model_validate(verdicts, from_attributes=True)
+    return Verdicts.model_validate(to_builtins(verdicts))
