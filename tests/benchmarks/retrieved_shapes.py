@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import json
 import tempfile
 from collections.abc import Callable, Mapping
@@ -198,22 +200,22 @@ def csv(thing: object, judge: Seen) -> str:
 
 def command_line(thing: object, judge: Seen) -> str:
     """``noisesense score``, with the judge in place of a model."""
-    from typer.testing import CliRunner
-
     from noisesense import read_results
     from noisesense_adapters.cli.app import app
+    from noisesense_adapters.cli.commands import run
     from noisesense_adapters.datasets import model
 
     row = {"user_input": "q", "response": "x", "reference": "r", "retrieved_contexts": thing}
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "rows.jsonl", Path(folder) / "out.jsonl"
         path.write_text(json.dumps({key: _data(value) for key, value in row.items()}), "utf-8")
-        with mock.patch.object(model, "model_judge", return_value=judge):
-            done = CliRunner().invoke(
-                app, ["score", str(path), "--judge", "openai:scripted", "--out", str(out)]
-            )
-        if done.exit_code == 2:
-            raise NoiseSenseError(done.output)
+        printed = io.StringIO()
+        with (
+            mock.patch.object(model, "model_judge", return_value=judge),
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+        ):
+            run(app, ["score", str(path), "--judge", "openai:scripted", "--out", str(out)])
         (result,) = read_results(out)
     if result.error is not None:
         raise NoiseSenseError(result.error)

@@ -62,7 +62,7 @@ def test_help_of_each_part(
         assert (done.status, done.out.startswith(f"Usage: noisesense {command}")) == (0, True)
 
 
-@pytest.mark.parametrize("missing", ["typer", "rich"])
+@pytest.mark.parametrize("missing", ["click", "rich"])
 def test_without_the_cli_extra_one_line_says_what_to_install(missing: str) -> None:
     done = run("demo", hidden=[missing])
     assert done.returncode == 2
@@ -88,7 +88,7 @@ def test_starting_loads_no_framework() -> None:
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
     )
     heavy = {"ragas", "deepeval", "langchain_core", "openai", "numpy", "pandas", "sqlite3"}
-    assert "typer" in done.stdout.split()
+    assert "click" in done.stdout.split()
     assert heavy.isdisjoint(done.stdout.split())
 
 

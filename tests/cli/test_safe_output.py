@@ -102,12 +102,12 @@ def test_no_command_sends_what_a_terminal_obeys(
 def test_what_was_typed_wrongly_is_shown_too(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Typer repeats it in its own errors; its older versions as it was typed."""
+    """click repeats it in its errors."""
     done = run_here(capsys, *(part.replace("EVIL", EVIL) for part in command))
     assert (done.status, done.out) == (2, "")
     assert not [c for c in OBEYED if c in done.err]
     assert not any(each.startswith("error: all is well") for each in done.err.splitlines())
-    repeated = "--concurrency" not in command and "--store" not in command
+    repeated = "--store" not in command
     assert ("\\x1b[2J" in done.err) is repeated
 
 

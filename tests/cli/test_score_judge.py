@@ -306,8 +306,9 @@ def test_a_bar_with_cost_and_time_left_in_a_terminal(
     os.close(leader)
     assert process.wait() == 0
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
-    # Time so far, time left, and below it calls and tokens.
-    assert re.search(r"[2-5]/6 +0:00:\d\d +0:00:\d\d left *\r?\n\d+ calls, [\d,]+ tokens", shown)
+    # How far it is and the time left, and below it calls and tokens.
+    told = r"[2-5] of 6 samples, 0:00:\d\d left [━╸╺ ]+\r?\n\d+ calls, [\d,]+ tokens"
+    assert re.search(told, shown)
 
 
 def _read(leader: int) -> bytes:

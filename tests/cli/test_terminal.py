@@ -60,9 +60,3 @@ def test_no_color(tmp_path: Path) -> None:
     written = in_terminal(tmp_path, "demo", COLUMNS="120", NO_COLOR="1")
     assert "all 25 comparisons agree" in written
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", written)
-
-
-def test_help(tmp_path: Path) -> None:
-    written = in_terminal(tmp_path, "--help", COLUMNS="100")
-    assert ESCAPE.search(written)
-    assert "promptfoo-init" in written

@@ -264,7 +264,7 @@ _WORDS = [
     *("--verdicts", "--out", "out.jsonl", "--help", "--version", "--older-than", "3d", "--yes"),
     *("--model", "m", "--max-unanswered", "--min-paired", "--false-yes", "0.1", "--top", "2"),
     *("results.jsonl", "data.csv", "store.db", "recording.jsonl", "nowhere.jsonl", "--force"),
-    *("--ragchecker-aggregates", "nan", "-1", "1e400", "é\ud83c", "", "--", "\x1b[31m"),
+    *("nan", "-1", "1e400", "é\ud83c", "", "--", "\x1b[31m"),
 ]
 _STATUSES = {0, 1, 2, 3, 4, 5, 6}
 
@@ -272,6 +272,7 @@ _STATUSES = {0, 1, 2, 3, 4, 5, 6}
 def cli(data: bytes) -> None:
     """Command line arguments: a byte is a word of the commands, or a text up to the next NUL."""
     from noisesense_adapters.cli.app import app
+    from noisesense_adapters.cli.commands import run
 
     words: list[str] = []
     at = 0
@@ -292,10 +293,7 @@ def cli(data: bytes) -> None:
     said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            app(words, prog_name="noisesense")
-        status: object = 0
-    except SystemExit as end:
-        status = end.code
+            status = run(app, words)
     except OSError:
         status = 2  # a full disk and the like, which the command line reports
     finally:

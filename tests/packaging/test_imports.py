@@ -23,7 +23,7 @@ DEPENDENCIES = {
 # What the adapters may import beside pydantic, the core and each other. One folder is one
 # framework's; what is not here may import nothing more.
 FRAMEWORKS: dict[str, set[str]] = {
-    "cli": {"typer", "rich"},
+    "cli": {"click", "rich"},
     "datasets": {"pyarrow", "filelock", "langchain_core"},  # of LangChain its type only
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
     "demo": {"ragas"},  # drives ragas' own metric

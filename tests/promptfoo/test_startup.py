@@ -16,7 +16,7 @@ from support.server import ScriptedServer
 
 HEAVY = {
     *("pydantic", "pydantic_core", "numpy", "sqlite3", "httpx", "openai", "instructor"),
-    *("ragas", "deepeval", "langchain_core", "datasets", "typer", "rich", "hashlib", "tempfile"),
+    *("ragas", "deepeval", "langchain_core", "datasets", "click", "rich", "hashlib", "tempfile"),
 }
 READING = {"pydantic", "pydantic_core", "hashlib"}
 # What Promptfoo's wrapper loads before it calls any assertion is no cost of ours.

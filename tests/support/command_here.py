@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import typer.main
 
 from noisesense_adapters.cli import main
 
 __all__ = ["Done", "run_here"]
-
-_command = cache(typer.main.get_command)
-"""Made once: reading all commands' options takes longer than most commands."""
 
 
 class Done(NamedTuple):
@@ -30,7 +25,6 @@ def run_here(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Done
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["noisesense", *map(str, arguments)])
-        patch.setattr(typer.main, "get_command", _command)
         with pytest.raises(SystemExit) as ended:
             main()
     out, err = capsys.readouterr()

@@ -31,13 +31,12 @@ def main() -> NoReturn:
     sys.exit(status)
 
 
-def _run() -> str | int | None:
-    stdout = sys.stdout
+def _run() -> int:
     try:
-        with needs_extra("cli", "typer", "rich"):
+        with needs_extra("cli", "click", "rich"):
             from noisesense_adapters.cli.app import app
-
-            app(prog_name="noisesense")
+            from noisesense_adapters.cli.commands import run
+        return run(app, sys.argv[1:])
     except BrokenPipeError:
         raise
     except (NoiseSenseError, OSError) as error:
@@ -45,8 +44,3 @@ def _run() -> str | int | None:
         return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
         return 130
-    except SystemExit as end:
-        if sys.stdout is not stdout:  # Typer replaces it when nobody reads it any more
-            pipe_closed()
-        return end.code
-    return 0

@@ -4,130 +4,125 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any, cast
-
-import typer
-from typer import Argument, Option
+from typing import Any, cast
 
 from noisesense.ablation import VARIANTS, Ablation, Answer, ablate, ablation, plan
 from noisesense.errors import InputError
 from noisesense.jsonl import json_lines, to_json, write_whole
-from noisesense_adapters.cli import options, output
-from noisesense_adapters.cli.options import Asking, Reading, ResultsPath
+from noisesense_adapters.cli import options
+from noisesense_adapters.cli.commands import Command, Options, argument, option
+from noisesense_adapters.cli.output import cut, extent, say, show_json, show_table, span, tell
 from noisesense_adapters.datasets.results import results_of
 
-_Answered = Annotated[Path, Argument(metavar="ANSWERED", help="The rows, answered.")]
-_Judge = Annotated[str, options.judge_panel(metavar="PROVIDER:MODEL", help="Judges the answers.")]
-_Kept = Annotated[Path | None, Option(metavar="FILE", help="Keep answers, and go on from them.")]
-_Same = Annotated[bool, Option(help="The same chunks always give the same response.")]
-_Variants = Annotated[str, Option(metavar="NAMES", help="again, without, relevant-only, plus-K.")]
-_Seed = Annotated[int, Option(min=0, help="Of the distractors and their places.")]
-_ALL = ",".join(VARIANTS)
 
-app = typer.Typer(help="Did the chunk do it? Ask your own system again.", no_args_is_help=True)
+class Variants(Options):
+    """What is asked."""
+
+    variants: str = option("Of these.", "NAMES", default=",".join(VARIANTS))
+    seed: int = option("Of the distractors and their places.", default=0)
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What is shown of the results, and how."""
+class Judged(Options):
+    """Who judges the answers, and what is shown of them."""
 
-    report: options.ReportOption = None
-    png: options.PngOption = None
-    as_json: options.JsonOption = False
+    judge: str = option("Judges the answers.", "PROVIDER:MODEL", required=True)
+    asking: options.Asking
+    report: Path | None = options.REPORT
+    png: Path | None = options.PNG
+    as_json: bool = options.JSON
 
     def show(self, found: Ablation, results: Path) -> None:
         if self.png is not None:
             import_module("noisesense_adapters.report").write_growth(found, self.png)
         options.write_page(self.report, results_of(results), results.name, ablation=found)
         if self.as_json:
-            output.show_json(found.to_dict())
+            show_json(found.to_dict())
             return
-        out = output.console()
-        output.show_lines(out, *found.sentences, "")
-        columns = [output.Column("variant"), *output.numeric("samples", "noise", "interval")]
-        noise = [
-            [name or "as it was", str(size), output.extent((low, high)), output.span(interval)]
-            for name, (low, high, interval, size) in found.noise.items()
-        ]
-        output.show_table(out, columns, noise)
-        columns = [*output.numeric("claims", "caused"), output.Column("document")]
-        causes = [
-            [str(claims), output.extent((low, high), ".0f"), output.cut(document, 60)]
-            for document, claims, low, high in found.causes[:10]
-        ]
-        if causes:
-            output.show_lines(out, "")
-            output.show_table(out, columns, causes)
+        say(*found.sentences, "")
+        show_table(
+            ["variant", ">samples", ">noise", "interval"],
+            [
+                [name or "as it was", str(size), extent((low, high)), span(interval)]
+                for name, (low, high, interval, size) in found.noise.items()
+            ],
+        )
+        if found.causes:
+            say("")
+            causes = [
+                [str(claims), extent((low, high), ".0f"), cut(document, 60)]
+                for document, claims, low, high in found.causes[:10]
+            ]
+            show_table([">claims", ">caused", "document"], causes)
 
 
-@app.command("plan")
-@options.grouped
-def plan_rows(
-    results: ResultsPath,
-    out: Annotated[Path, Option(metavar="FILE", help="The rows: .jsonl.")],
-    variants: _Variants = _ALL,
-    seed: _Seed = 0,
-    force: options.ForceOption = False,
-) -> None:
+class Plan(Command):
     """Write what to ask your system: JSON lines with an empty `response` to fill in."""
-    options.check_new(out, force=force)
-    rows = plan(Reading().results(results), variants.split(","), seed)
-    write_whole(out, map(to_json, rows))
-    output.say(f"wrote {len(rows):,} rows to {out}: fill in `response`, then `ablation report`")
+
+    results: Path = options.RESULTS
+    out: Path = option("The rows: .jsonl.", "FILE", required=True)
+    asked: Variants
+    force: bool = options.FORCE
+
+    def run(self) -> int:
+        options.check_new(self.out, force=self.force)
+        asked, reading = self.asked, options.Reading()
+        rows = plan(reading.results(self.results), asked.variants.split(","), asked.seed)
+        write_whole(self.out, map(to_json, rows))
+        say(f"wrote {len(rows):,} rows to {self.out}: fill in `response`, then `ablation report`")
+        return reading.status
 
 
-@app.command()
-@options.grouped
-def report(
-    results: ResultsPath, answered: _Answered, judge: _Judge, asking: Asking, shown: Shown
-) -> None:
+class Report(Command):
     """Judge the answers and say what the chunks did."""
-    options.check_pictures(shown.report, shown.png, results)
-    reading, rows = Reading(), list(json_lines(answered))
-    shown.show(ablation(reading.results(results), rows, asking.judge(judge)), results)
-    raise typer.Exit(reading.status)
+
+    results: Path = options.RESULTS
+    answered: Path = argument("The rows, answered.")
+    judged: Judged
+
+    def run(self) -> int:
+        judged, reading = self.judged, options.Reading()
+        options.check_pictures(judged.report, judged.png, self.results)
+        rows, judge = list(json_lines(self.answered)), judged.asking.make_judge(judged.judge)
+        judged.show(ablation(reading.results(self.results), rows, judge), self.results)
+        return reading.status
 
 
-@app.command()
-@options.grouped
-def run(
-    results: ResultsPath,
-    answer: Annotated[str, Option(metavar="MODULE:FUNCTION", help="Your system.")],
-    judge: _Judge,
-    asking: Asking,
-    shown: Shown,
-    variants: _Variants = _ALL,
-    seed: _Seed = 0,
-    answers: _Kept = None,
-    deterministic: _Same = False,
-) -> None:
+class Run(Command):
     """Ask your system and judge its answers, in one process.
 
     Your system is a function of the question and a list of texts, or an async one, that returns
     the response. It is looked for from the working directory.
     """
-    options.check_pictures(shown.report, shown.png, results)
-    reading, system = Reading(), _function(answer)
-    how: dict[str, Any] = {"variants": variants.split(","), "seed": seed, "answers": answers}
-    how |= {"deterministic": deterministic, "on_answer": _told}
-    work = ablate(reading.results(results), system, asking.judge(judge), **how)
-    try:
-        found = asyncio.run(work)
-    except KeyboardInterrupt:
-        kept = f"the same command goes on from {answers}"
-        output.tell(f"interrupted: {kept if answers else 'nothing is kept without --answers'}")
-        raise
-    shown.show(found, results)
-    raise typer.Exit(reading.status)
+
+    results: Path = options.RESULTS
+    answer: str = option("Your system.", "MODULE:FUNCTION", required=True)
+    answers: Path | None = option("Keep answers, and go on from them.", "FILE")
+    deterministic: bool = option("The same chunks always give the same response.")
+    asked: Variants
+    judged: Judged
+
+    def run(self) -> int:
+        judged, reading, system = self.judged, options.Reading(), _function(self.answer)
+        options.check_pictures(judged.report, judged.png, self.results)
+        how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
+        how |= {"answers": self.answers, "deterministic": self.deterministic, "on_answer": _told}
+        judge = judged.asking.make_judge(judged.judge)
+        try:
+            found = asyncio.run(ablate(reading.results(self.results), system, judge, **how))
+        except KeyboardInterrupt:
+            kept = f"the same command goes on from {self.answers}"
+            tell(f"interrupted: {kept if self.answers else 'nothing is kept without --answers'}")
+            raise
+        judged.show(found, self.results)
+        return reading.status
 
 
 def _told(done: int, of: int) -> None:
     if done * 20 // of > (done - 1) * 20 // of:  # some twenty lines, however many answers
-        output.tell(f"{done:,} of {of:,} answers")
+        tell(f"{done:,} of {of:,} answers")
 
 
 def _function(name: str) -> Answer:

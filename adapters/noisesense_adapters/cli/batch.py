@@ -3,124 +3,86 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli import options, output
+from noisesense_adapters.cli import options
+from noisesense_adapters.cli.commands import Command, argument, option
+from noisesense_adapters.cli.output import say, show_json, tell
 from noisesense_adapters.cli.progress import RunProgress
 
-app = typer.Typer(
-    help="Judge through batch files, for half the price.\n\n"
-    "Export, let the provider answer, import; until nothing is left to ask.",
-    no_args_is_help=True,
-)
-
-StoreOption = Annotated[
-    Path, typer.Option(metavar="FILE", help="The store of judged calls.", show_default=False)
-]
+_STORE = option("The store of judged calls.", "FILE", required=True)
 
 
-@app.command()
-@options.grouped
-def export(
-    dataset: Annotated[
-        Path, typer.Argument(metavar="INPUT", help="The dataset, as `noisesense score` takes it.")
-    ],
-    source: options.Input,
-    store: StoreOption,
-    model: Annotated[
-        str, typer.Option(metavar="MODEL", help="The model that judges, e.g. gpt-4.1-mini.")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            help="The .jsonl file for the requests. If they are too many for one file, the next "
-            "are FILE-2, FILE-3, …",
-        ),
-    ],
-    base_url: options.BaseUrlOption = None,
-    temperature: options.TemperatureOption = None,
-    plan: Annotated[
-        str,
-        typer.Option(
-            metavar="lazy|full",
-            help="lazy: the fewest requests, in three rounds; full: every verdict, in two.",
-        ),
-    ] = "lazy",
-    votes: options.VotesOption = 1,
-    max_requests: Annotated[
-        int, typer.Option(min=1, metavar="N", help="At most so many requests in a file.")
-    ] = 50_000,
-    max_megabytes: Annotated[
-        float, typer.Option(min=0.001, metavar="MB", help="A file's size at most.")
-    ] = 200,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force",
-            help="Export even if requests about other samples, or by another judge, are open.",
-        ),
-    ] = False,
-    as_json: options.JsonOption = False,
-) -> None:
+class Export(Command):
     """Write the next round's requests.
 
     In OpenAI's batch form, which vLLM's run-batch and LiteLLM's proxy take as well. Answers that
-    the store has are not asked for; what failed, expired or was unusable is asked again.
+    the store has are not asked for; what failed, expired or was unusable is asked again. A lazy
+    plan asks the fewest requests, in three rounds; a full one for every verdict, in two.
 
     Exit status: 0 done (nothing is left to ask if no file was written); 2 an error; 3 done, but
     some samples cannot be judged (they are named on stderr); 130 interrupted, and nothing written.
     """
-    from noisesense_adapters.batch import export_batch  # here, since it loads SQLite
 
-    progress = RunProgress(dataset)
-    with progress:
-        written = export_batch(
-            dataset,
-            store=store,
-            model=model,
-            out=out,
-            base_url=base_url,
-            temperature=temperature,
-            **source.reading(),
-            most_requests=max_requests,
-            most_bytes=int(max_megabytes * 1_000_000),
-            force=force,
-            on_done=lambda: progress.add(None),
-            on_error=progress.fail,
-            plan=plan,
-            votes=votes,
-        )
-    if as_json:
-        output.show_json(written.to_dict())
-    else:
+    dataset: Path = argument("The dataset, as `noisesense score` takes it.", "INPUT")
+    source: options.Input
+    store: Path = _STORE
+    model: str = option("The model that judges, e.g. gpt-4.1-mini.", "MODEL", required=True)
+    out: Path = option(
+        "The .jsonl file for the requests; if they are too many, the next are FILE-2, FILE-3, …",
+        "FILE",
+        required=True,
+    )
+    base_url: str | None = options.BASE_URL
+    temperature: float | None = options.TEMPERATURE
+    plan: str = options.PLAN
+    votes: int = options.VOTES
+    max_requests: int = option("At most so many requests in a file.", "N", default=50_000)
+    max_megabytes: int = option("A file's size at most.", "MB", default=200)
+    force: bool = option(
+        "Export even if requests about other samples, or of another judge, are open."
+    )
+    as_json: bool = options.JSON
+
+    def run(self) -> int:
+        from noisesense_adapters.batch import export_batch  # here, since it loads SQLite
+
+        with RunProgress(self.dataset) as progress:
+            written = export_batch(
+                self.dataset,
+                store=self.store,
+                model=self.model,
+                out=self.out,
+                base_url=self.base_url,
+                temperature=self.temperature,
+                **self.source.reading(),
+                most_requests=self.max_requests,
+                most_bytes=self.max_megabytes * 1_000_000,
+                force=self.force,
+                on_done=lambda: progress.add(None),
+                on_error=progress.fail,
+                plan=self.plan,
+                votes=self.votes,
+            )
+        status = options.SOME_FAILED if written.failed else 0
+        if self.as_json:
+            show_json(written.to_dict())
+            return status
         left = written.samples - written.judged - written.failed
         parts = [f"{written.judged:,} judged", f"{left:,} to go", f"{written.failed:,} failed"]
-        head = f"{dataset.name}: {counted(written.samples, 'sample')}, {', '.join(parts)}"
-        output.say(head, *(f"wrote {path}" for path in written.files))
+        say(f"{self.dataset.name}: {counted(written.samples, 'sample')}, {', '.join(parts)}")
+        say(*(f"wrote {path}" for path in written.files))
         if written.requests:
-            before = (
-                f", {written.asked_before:,} of them asked before" if written.asked_before else ""
-            )
-            output.say(f"{counted(written.requests, 'request')}{before}")
+            before = written.asked_before
+            again = f", {before:,} of them asked before" if before else ""
+            say(f"{counted(written.requests, 'request')}{again}")
         else:
-            then = f"noisesense score {dataset} --judge openai:{model} --store {store}"
-            output.say(f"nothing left to ask: {then}")
-    raise typer.Exit(options.SOME_FAILED if written.failed else 0)
+            then = f"score {self.dataset} --judge openai:{self.model} --store {self.store}"
+            say(f"nothing left to ask: noisesense {then}")
+        return status
 
 
-@app.command(name="import")
-def import_(
-    answers: Annotated[
-        list[Path],
-        typer.Argument(metavar="ANSWERS…", help="The batch's output files, and its error files."),
-    ],
-    store: StoreOption,
-    as_json: options.JsonOption = False,
-) -> None:
+class Import(Command):
     """Take the answers to exported requests into the store.
 
     Requests that failed or expired stay open: the next export asks them again. Importing a file
@@ -129,22 +91,26 @@ def import_(
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read or answer requests
     that this store did not make.
     """
-    from noisesense_adapters.batch import import_answers
 
-    imported = import_answers(*answers, store=store, on_error=options.Reading().tell)
-    if as_json:
-        output.show_json(imported.to_dict())
-    else:
-        unusable = f", {imported.unusable:,} of them unusable" if imported.unusable else ""
-        output.say(f"{counted(imported.taken, 'answer')} taken{unusable}")
-        if imported.known:
-            output.say(f"{counted(imported.known, 'answer')} known before")
-        for reason, times in imported.open.items():
-            output.say(f"{counted(times, 'request')} without an answer: {reason}")
-        if imported.left:
-            output.say(
-                f"{counted(imported.left, 'request')} still open; the next export asks again"
-            )
-    if imported.foreign:
-        output.tell(f"{imported.foreign:,} answers to requests that this store did not make")
-    raise typer.Exit(options.SOME_FAILED if imported.foreign or imported.broken else 0)
+    answers: tuple[Path, ...] = argument("The batch's output and error files.", "ANSWERS...")
+    store: Path = _STORE
+    as_json: bool = options.JSON
+
+    def run(self) -> int:
+        from noisesense_adapters.batch import import_answers
+
+        imported = import_answers(*self.answers, store=self.store, on_error=options.Reading().tell)
+        if self.as_json:
+            show_json(imported.to_dict())
+        else:
+            unusable = f", {imported.unusable:,} of them unusable" if imported.unusable else ""
+            say(f"{counted(imported.taken, 'answer')} taken{unusable}")
+            if imported.known:
+                say(f"{counted(imported.known, 'answer')} known before")
+            for reason, times in imported.open.items():
+                say(f"{counted(times, 'request')} without an answer: {reason}")
+            if imported.left:
+                say(f"{counted(imported.left, 'request')} still open; the next export asks again")
+        if imported.foreign:
+            tell(f"{imported.foreign:,} answers to requests that this store did not make")
+        return options.SOME_FAILED if imported.foreign or imported.broken else 0

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -16,33 +14,14 @@ from noisesense import write_recording
 from noisesense.errors import InputError, describe
 from noisesense.fixtures import reference_examples
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli import output
-from noisesense_adapters.cli.options import ForceOption, JsonOption, check_new
+from noisesense_adapters.cli import options
+from noisesense_adapters.cli.commands import Command, option
+from noisesense_adapters.cli.output import say, show_json, show_table
 from noisesense_adapters.demo import FRAMEWORKS, run_demo
 from noisesense_adapters.demo.compare import Place, Report, Row, as_documented, as_printed
 
 
-def demo(
-    promptfoo: Annotated[
-        Path | None,
-        typer.Option(
-            help="The promptfoo command, if it is neither on PATH nor in ./node_modules/.bin."
-        ),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(help="Frameworks that must be installed, e.g. ragas,deepeval,promptfoo."),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Only write the examples with their verdicts as a recording: a .jsonl file.",
-        ),
-    ] = None,
-    force: ForceOption = False,
-    as_json: JsonOption = False,
-) -> None:
+class Demo(Command):
     """Compare documented examples in all frameworks.
 
     Computes six examples with published figures in every framework that is installed, and
@@ -51,22 +30,36 @@ def demo(
 
     Exit status: 0 all agree; 1 some differ; 2 an error.
     """
-    if save is not None:
-        check_new(save, force=force)
-        examples = reference_examples()
-        write_recording(save, ((example.sample, example.verdicts) for example in examples))
-        output.say(f"wrote {counted(len(examples), 'sample')} with verdicts to {save}")
-        return
-    report = _run(promptfoo, _required(require or []))
-    if as_json:
-        output.show_json(report.to_dict())
-    else:
-        _show(output.console(), report)
-    raise typer.Exit(0 if report.agrees else 1)
+
+    promptfoo: Path | None = option(
+        "The promptfoo command, if it is neither on PATH nor in ./node_modules/.bin."
+    )
+    require: tuple[str, ...] = option(
+        "Frameworks that must be installed, e.g. ragas,deepeval,promptfoo."
+    )
+    save: Path | None = option(
+        "Only write the examples with their verdicts as a recording: a .jsonl file.", "FILE"
+    )
+    force: bool = options.FORCE
+    as_json: bool = options.JSON
+
+    def run(self) -> int:
+        if self.save is not None:
+            options.check_new(self.save, force=self.force)
+            examples = reference_examples()
+            write_recording(self.save, ((each.sample, each.verdicts) for each in examples))
+            say(f"wrote {counted(len(examples), 'sample')} with verdicts to {self.save}")
+            return 0
+        report = _run(self.promptfoo, _required(self.require))
+        if self.as_json:
+            show_json(report.to_dict())
+        else:
+            _show(report)
+        return 0 if report.agrees else 1
 
 
-def _required(options: Sequence[str]) -> list[str]:
-    names = [name.strip() for option in options for name in option.split(",") if name.strip()]
+def _required(given: Sequence[str]) -> list[str]:
+    names = [name.strip() for each in given for name in each.split(",") if name.strip()]
     for name in names:
         if name not in FRAMEWORKS:
             expected = f"some of {', '.join(map(repr, FRAMEWORKS))}"
@@ -76,7 +69,7 @@ def _required(options: Sequence[str]) -> list[str]:
 
 def _run(promptfoo: Path | None, required: Sequence[str]) -> Report:
     # Made before the frameworks are silenced: its stderr stays the real one.
-    err = output.console(stderr=True)
+    err = Console(stderr=True, emoji=False)
     run = partial(run_demo, promptfoo=promptfoo, require=required)
     if not err.is_terminal:
         return run()
@@ -84,21 +77,18 @@ def _run(promptfoo: Path | None, required: Sequence[str]) -> Report:
         return run(progress=lambda name: status.update(f"computing in {name}"))
 
 
-def _show(out: Console, report: Report) -> None:
+def _show(report: Report) -> None:
     shown = [place for place in report.places if place.state != "not installed"]
-    titles = ("documented", *(place.name.replace(" ", "\n") for place in shown))
-    columns = [*map(output.Column, ("example", "mode")), *output.numeric(*titles)]
+    names = ("documented", *(place.name.replace(" ", "\n") for place in shown))
     rows: list[list[Text]] = []
     for definition, group in groupby(report.rows, lambda row: row.definition):
         rows.append([Text(f"definition {definition}", style="italic")])
         rows += ([Text(row.example), Text(row.mode), *_cells(row, shown)] for row in group)
-    output.show_table(out, columns, rows)
-    out.print()
+    show_table(["example", "mode", *(f">{name}" for name in names)], rows)
     compared = (p for p in report.places if p.state == "compared")
     versions = dict.fromkeys(f"{p.framework or p.name} {p.detail}" for p in compared)
-    lines = (f"Lower is better. {', '.join(versions)}.", *report.notes)
-    output.show_lines(out, *lines)
-    output.show_lines(out, report.verdict, style="bold green" if report.agrees else "bold red")
+    say("", f"Lower is better. {', '.join(versions)}.", *report.notes)
+    say(report.verdict, style="bold green" if report.agrees else "bold red")
 
 
 def _cells(row: Row, places: Sequence[Place]) -> Iterator[Text]:

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, cast
+from pathlib import Path
+from typing import cast
 
-import typer
-from rich.console import Console
+import click
 
-from noisesense import ClaimOutcome, Offender, Result
-from noisesense import offenders as rank_offenders
+from noisesense import ClaimOutcome, Offender, Result, offenders
 from noisesense.stats.offenders import GroupBy, culprit
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli import output
-from noisesense_adapters.cli.options import JsonOption, Reading, ResultsPath
-from noisesense_adapters.cli.output import cut, one_line
+from noisesense_adapters.cli import options
+from noisesense_adapters.cli.commands import Command, option
+from noisesense_adapters.cli.output import Heads, cut, one_line, say, show_json, show_table, span
 
-_WIDTH = 60
+_WIDTH, _NARROW = 60, 30
 
 
-def offenders(
-    results: ResultsPath,
-    by: Annotated[
-        str, typer.Option(metavar="id|text", help="What makes two chunks one document.")
-    ] = "id",
-    top: Annotated[int, typer.Option(min=1, help="How many documents to show.")] = 10,
-    examples: Annotated[int, typer.Option(min=0, help="How many claims of each to show.")] = 3,
-    as_json: JsonOption = False,
-) -> None:
+class Offenders(Command):
     """Rank the documents that mislead.
 
     By how many claims come from each that the reference does not support. "only" counts those
@@ -36,92 +27,52 @@ def offenders(
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
-    reading, heads, open_claims, wrong, scored = Reading(), output.Heads(), 0, 0, 0
-    failed = ""
 
-    def counting() -> Iterator[Result]:
-        nonlocal open_claims, wrong, scored, failed
-        for result in reading.results(results):
-            if result.score is not None:
-                scored += 1
-                open_claims += sum(map(_is_open, result.score.claims))
-                wrong += result.score.from_chunks.noisy
-                if result.score.partition.correct < result.score.partition.total:
-                    heads.note(result)
-            failed = failed or result.error or ""
-            yield result
-
-    ranking = rank_offenders(
-        counting(), group_by=cast("GroupBy", by), top=top + 1, examples=examples
+    results: Path = options.RESULTS
+    by: str = option("What makes two chunks one document.", "id|text", default="id")
+    top: int = option("How many documents to show.", type=click.IntRange(min=1), default=10)
+    examples: int = option(
+        "How many claims of each to show.", type=click.IntRange(min=0), default=3
     )
-    first, ranking = culprit(ranking), ranking[:top]
-    if as_json:
-        output.show_json([offender.to_dict() for offender in ranking])
-    elif ranking:
-        _show(output.console(), first, ranking, wrong, heads)
-        if open_claims:
-            output.show_lines(
-                output.console(),
-                "",
-                f"for {counted(open_claims, 'claim')} the judge left open whether the reference "
-                'supports it or which documents entail it; "open" counts it for each of those',
-            )
-    else:
-        found = "no claim comes from a retrieved chunk and not from the reference"
-        unscored = f"no sample has a score{f'; {failed}' if failed else ''}"
-        output.show_lines(output.console(), found if scored else unscored)
-    raise typer.Exit(reading.status)
+    as_json: bool = options.JSON
+
+    def run(self) -> int:
+        reading, seen = options.Reading(), _Seen()
+        ranking = offenders(
+            seen.counted(reading.results(self.results)),
+            group_by=cast("GroupBy", self.by),
+            top=self.top + 1,  # whether two share the first place
+            examples=self.examples,
+        )
+        if self.as_json:
+            show_json([offender.to_dict() for offender in ranking[: self.top]])
+        elif ranking:
+            _show(culprit(ranking), ranking[: self.top], seen)
+        elif seen.scored:
+            say("no claim comes from a retrieved chunk and not from the reference")
+        else:
+            say(f"no sample has a score{f'; {seen.failure}' if seen.failure else ''}")
+        return reading.status
 
 
-def _show(
-    out: Console,
-    first: Offender | None,
-    ranking: tuple[Offender, ...],
-    wrong: int,
-    heads: output.Heads,
-) -> None:
-    if first is not None:
-        all_claims = "Both claims" if wrong == 2 else f"All {wrong:,} claims"
-        claims = (
-            f"{first.claims:,} of the {wrong:,} claims" if first.claims < wrong else all_claims
-        )
-        claims = "The one claim" if wrong == 1 else claims
-        all_of, one_of = (f"come{'s' if count == 1 else ''}" for count in (wrong, first.claims))
-        output.show_lines(
-            out,
-            f"{claims} that {all_of} from a retrieved chunk and not from the reference {one_of} "
-            f"from {_name(first)}",
-            "",
-        )
-    elif most := ranking[0].claims:
-        output.show_lines(
-            out,
-            f"no document stands out: {most:,} of the {counted(wrong, 'claim')} from a retrieved "
-            "chunk and not from the reference "
-            f"come{'s' if most == 1 else ''} from each of several",
-            "",
-        )
-    columns = [
-        *output.numeric("claims", "open", "only", "samples", "rate"),
-        output.Column("interval"),
-        output.Column("document"),
-    ]
-    rows = [
-        [
-            *(f"{count:,}" for count in (each.claims, each.undetermined, each.alone)),
-            f"{each.samples:,} of {each.retrieved:,}",
-            f"{each.rate:.0%}",
-            f"{each.interval.low:.0%} to {each.interval.high:.0%}",
-            _name(each, 80 - 50),
-        ]
-        for each in ranking
-    ]
-    output.show_table(out, columns, rows)
-    for each in ranking:
-        if each.offences:
-            output.show_lines(out, "", f"{_name(each).rstrip('.')}:")
-            for offence in each.offences:
-                output.show_lines(out, f'  "{one_line(offence.claim)}" ({heads[offence.sample]})')
+class _Seen:
+    """What is counted of the results while they are ranked."""
+
+    def __init__(self) -> None:
+        self.heads = Heads()
+        self.scored = self.wrong = self.open = 0
+        self.failure = ""
+
+    def counted(self, results: Iterator[Result]) -> Iterator[Result]:
+        for result in results:
+            if result.score is not None:
+                self.scored += 1
+                self.open += sum(map(_is_open, result.score.claims))
+                self.wrong += result.score.from_chunks.noisy
+                if result.score.partition.correct < result.score.partition.total:
+                    self.heads.note(result)
+            self.failure = self.failure or result.error or ""
+            yield result
 
 
 def _is_open(claim: ClaimOutcome) -> bool:
@@ -130,6 +81,38 @@ def _is_open(claim: ClaimOutcome) -> bool:
         entailing = claim.relevant_chunks or claim.irrelevant_chunks or claim.unlabelled_chunks
         return bool(entailing or claim.undetermined_chunks)
     return not claim.correct and bool(claim.undetermined_chunks)
+
+
+def _show(first: Offender | None, ranking: tuple[Offender, ...], seen: _Seen) -> None:
+    wrong = f"{counted(seen.wrong, 'claim')} from a retrieved chunk and not from the reference"
+    if first is not None:
+        say(f"look first at {_name(first)}: {first.claims:,} of {wrong}", "")
+    elif most := ranking[0].claims:
+        say(f"no document stands out: each of several has {most:,} of {wrong}", "")
+    show_table(
+        [">claims", ">open", ">only", ">samples", ">rate", "interval", "document"],
+        [
+            [
+                *(f"{count:,}" for count in (each.claims, each.undetermined, each.alone)),
+                f"{each.samples:,} of {each.retrieved:,}",
+                f"{each.rate:.0%}",
+                span(each.interval, ".0%"),
+                _name(each, _NARROW),
+            ]
+            for each in ranking
+        ],
+    )
+    for each in ranking:
+        if each.offences:
+            say("", f"{_name(each).rstrip('.')}:")
+            for offence in each.offences:
+                say(f'  "{one_line(offence.claim)}" ({seen.heads[offence.sample]})')
+    if seen.open:
+        say(
+            "",
+            f"for {counted(seen.open, 'claim')} the judge left open whether the reference "
+            'supports it or which documents entail it; "open" counts it for each of those',
+        )
 
 
 def _name(offender: Offender, width: int = _WIDTH) -> str:

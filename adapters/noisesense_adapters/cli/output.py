@@ -1,4 +1,4 @@
-"""What every command prints: tables, lines, JSON and figures. Colors in a terminal only."""
+"""What every command prints: lines, tables, JSON and figures. Colors in a terminal only."""
 
 from __future__ import annotations
 
@@ -6,121 +6,67 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
-from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, JustifyMethod, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from noisesense import Interval, Result
 from noisesense.scoring import outcomes
 from noisesense.scoring.definitions import Category
-from noisesense_adapters.cli.terminal import pipe_closed, visible
+from noisesense_adapters.cli.terminal import visible
 
-_GAP = "  "
-
-Cells = Sequence["Text | str"]
-
-
-class Column(NamedTuple):
-    """A title (several lines allowed) and whether its cells are aligned right."""
-
-    title: str
-    numeric: bool = False
-
-
-def numeric(*titles: str) -> list[Column]:
-    return [Column(title, numeric=True) for title in titles]
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A console on stdout or stderr. It honors NO_COLOR and TERM=dumb."""
-    stream = sys.stderr if stderr else sys.stdout
-    return _Console(file=stream, highlight=False, emoji=False, soft_wrap=False)
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> NoReturn:
-        pipe_closed()
+_WIDE = 100_000  # so wide that nothing is cut or wrapped: a pipe has no width
+_HEAD = 60
+_KEY = re.compile("[0-9a-f]{64}")
+_KINDS = {"relevant": "relevant noise", "irrelevant": "irrelevant noise"}
 
 
 def show_json(data: Any) -> None:
     """Data on stdout. ASCII, so that no console's encoding spoils a redirected file."""
-    _print(json.dumps(data, indent=2).replace("\x7f", "\\u007f"))
+    print(json.dumps(data, indent=2).replace("\x7f", "\\u007f"))
 
 
-def say(*lines: str) -> None:
-    """Lines on stdout that are never wrapped."""
-    _print(*map(visible, lines))
-
-
-def _print(*lines: str) -> None:
-    try:
-        print(*lines, sep="\n")
-    except BrokenPipeError:
-        pipe_closed()
-
-
-def show_lines(out: Console, *lines: str, style: str = "") -> None:
-    """Lines of text, wrapped at words in a terminal only."""
+def say(*lines: str, style: str = "") -> None:
+    """Lines on stdout."""
     for line in lines:
-        out.print(Text(visible(line), style=style), soft_wrap=not out.is_terminal)
+        _print(Text(visible(line), style))
 
 
 def tell(*lines: str) -> None:
-    show_lines(console(stderr=True), *lines)
+    """Lines on stderr."""
+    for line in lines:
+        print(visible(line), file=sys.stderr)
 
 
-def show_modes(out: Console, modes: Mapping[str, Mapping[str, Text | str]]) -> None:
+def show_table(titles: Sequence[str], rows: Iterable[Sequence[Text | str]]) -> None:
+    """A table on stdout, without frames. A title that begins with ``>`` aligns to the right."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in titles:
+        justify: JustifyMethod = "right" if title.startswith(">") else "left"
+        table.add_column(
+            Text(title.removeprefix(">")), justify=justify, vertical="bottom", no_wrap=True
+        )
+    for row in rows:
+        table.add_row(*(Text(visible(cell)) if isinstance(cell, str) else cell for cell in row))
+    _print(table)
+
+
+def show_modes(modes: Mapping[str, Mapping[str, Text | str]]) -> None:
     """A column of figures for each mode; what one lacks is a dash. A row of zero counts goes."""
     labels = dict.fromkeys(label for figures in modes.values() for label in figures)
     rows = [[label, *(each.get(label, "-") for each in modes.values())] for label in labels]
     shown = [row for row in rows if any(cell != "0" for cell in row[1:])]
-    show_table(out, [Column(""), *numeric(*modes)], shown)
+    show_table(["", *(f">{mode}" for mode in modes)], shown)
 
 
-def show_table(out: Console, columns: Sequence[Column], rows: Iterable[Cells]) -> None:
-    """A table without frames, never cut or wrapped. A row of one cell is a heading."""
-    rows = _texts(rows)
-    widths = _widths(columns, rows)
-    titles = [column.title.split("\n") for column in columns]
-    height = max(map(len, titles))
-    header = [
-        [Text(([""] * (height - len(title)) + title)[line], style="bold") for title in titles]
-        for line in range(height)
-    ]
-    for row in [*header, *rows]:
-        line = row[0] if len(row) == 1 else _line(columns, widths, row)
-        out.print(line, soft_wrap=True)
-
-
-def _texts(rows: Iterable[Cells]) -> list[list[Text]]:
-    return [
-        [Text(visible(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows
-    ]
-
-
-def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> list[int]:
-    titles = [max(cell_len(line) for line in column.title.split("\n")) for column in columns]
-    full = [row for row in rows if len(row) > 1]
-    return [
-        max([title, *(cell_len(row[i].plain) for row in full)]) for i, title in enumerate(titles)
-    ]
-
-
-def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[Text]) -> Text:
-    parts: list[Text] = []
-    for column, width, cell in zip(columns, widths, row, strict=True):
-        padding = " " * (width - cell_len(cell.plain))
-        parts.append(Text(padding) + cell if column.numeric else cell + Text(padding))
-    line = Text(_GAP).join(parts)
-    line.rstrip()
-    return line
-
-
-_HEAD = 60
-_KEY = re.compile("[0-9a-f]{64}")
-_KINDS = {"relevant": "relevant noise", "irrelevant": "irrelevant noise"}
+def _print(shown: RenderableType) -> None:
+    """Honors NO_COLOR and TERM=dumb, and leaves no spaces at the ends of lines."""
+    console = Console(file=sys.stdout, width=_WIDE, highlight=False, emoji=False)
+    with console.capture() as captured:
+        console.print(shown, soft_wrap=True)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def figure(value: float | None) -> str:
@@ -128,9 +74,9 @@ def figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def span(pair: tuple[float, float] | Interval | None) -> str:
+def span(ends: Sequence[float] | Interval | None, form: str = ".4f") -> str:
     """Both ends of a range."""
-    return "-" if pair is None else f"{pair[0]:.4f} to {pair[1]:.4f}"
+    return "-" if ends is None else f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 
 def extent(ends: tuple[float, float] | None, form: str = ".4f") -> str:
@@ -139,6 +85,7 @@ def extent(ends: tuple[float, float] | None, form: str = ".4f") -> str:
 
 
 def kind(category: Category | None) -> str:
+    """What a claim is; None: it is not there."""
     return "absent" if category is None else _KINDS.get(category, category)
 
 

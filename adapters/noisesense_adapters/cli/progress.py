@@ -1,31 +1,22 @@
-"""What a run shows: progress and failures on stderr while it runs, then its summary."""
+"""What a run shows while it works: progress, calls and cost, and each kind of failure once."""
 
 from __future__ import annotations
 
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from noisesense import ModeSummary, Result, Summary, Usage
+from noisesense import Result, Usage
 from noisesense.errors import NoiseSenseError
-from noisesense.scoring.definitions import MODES
-from noisesense.stats.summary import counted, headline
-from noisesense_adapters.cli import output
-from noisesense_adapters.cli.output import extent, one_line, span
+from noisesense_adapters.cli.output import one_line
 from noisesense_adapters.cli.terminal import visible
 from noisesense_adapters.datasets.read import count_rows
 
@@ -34,21 +25,11 @@ _PACE = 300.0  # seconds of the past that say how fast a run is
 _TELL = 60.0  # seconds between the lines that stand for the bar where there is no terminal
 
 
-class _TwoLines(Progress):
-    """The bar, and below it the cost: side by side they do not fit 80 columns."""
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        yield from super().get_renderables()
-        for task in self.tasks:
-            if task.fields["spent"]:
-                yield Text(task.fields["spent"], no_wrap=True, overflow="ellipsis")
-
-
 class RunProgress:
-    """Counts results as they come, draws the bar, and names the first failures.
+    """Counts results as they come, says how far the run is, and names the first failures.
 
     Args:
-        rows: how many there are, or the file whose rows are counted for the bar.
+        rows: how many there are, or the file whose rows are counted.
         judge: whose calls are told while no sample is done, and what its test found.
         clock: seconds.
     """
@@ -59,30 +40,27 @@ class RunProgress:
         judge: object = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._console = output.console(stderr=True)
-        self._rows, self._judge = rows, judge
+        self._console = Console(stderr=True, highlight=False, emoji=False)
+        self._rows, self._judge, self._clock = rows, judge, clock
         self.done = self.failed = self.chunks = 0
         self.usage = Usage()
         self.judges: dict[str, None] = {}
-        self._failures: dict[str, int] = {}
-        self._bar = _TwoLines(
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("left"),
+        self._failures = Counter[str]()
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(10),
             console=self._console,
             transient=True,
             disable=not self._console.is_terminal,
             get_time=clock,
             speed_estimate_period=_PACE,
         )
-        self._clock, self._told, self._tested = clock, clock(), ""
+        self._told, self._tested = clock(), ""
         self._over, self._lock = threading.Event(), threading.Lock()
 
     def __enter__(self) -> RunProgress:
         total = self._rows if isinstance(self._rows, int) else count_rows(self._rows)
-        self._task = self._bar.add_task("scoring", total=total, spent="")
+        self._task = self._bar.add_task("", total=total)
         self._bar.start()
         threading.Thread(target=self._beat, daemon=True).start()
         return self
@@ -91,14 +69,16 @@ class RunProgress:
         self._over.set()
         self._tell()
         self._bar.stop()
-        alike = sum(times - 1 for times in self._failures.values())
-        if alike:
-            self.say(f"{alike:,} more failed like one of these")
-        hidden = self.failed - alike - min(len(self._failures), _SHOWN_FAILURES)
-        if hidden > 0:
-            self.say(f"{hidden:,} more failed")
+        named = self._failures.total()
+        for count, how in (
+            (named - len(self._failures), " like one of these"),
+            (self.failed - named, ""),
+        ):
+            if count:
+                self.say(f"{count:,} more failed{how}")
 
     def add(self, result: Result | None) -> None:
+        """One more is done."""
         self.done += 1
         if result is not None:
             self.usage += result.usage
@@ -113,11 +93,11 @@ class RunProgress:
         """Count a failure, and name it if it is one of the first of its kind."""
         self.failed += 1
         kind = re.sub(r"\d+", "#", str(error))  # lines and rows differ, what is wrong does not
-        if kind in self._failures:
-            self._failures[kind] += 1
-        elif len(self._failures) < _SHOWN_FAILURES:
-            self._failures[kind] = 1
+        if kind not in self._failures:
+            if len(self._failures) == _SHOWN_FAILURES:
+                return
             self.say(f"failed: {error}")
+        self._failures[kind] += 1
 
     def _beat(self) -> None:
         """A model may take minutes for its first sample: that is not silence."""
@@ -131,16 +111,20 @@ class RunProgress:
             if tested != self._tested and getattr(self._judge, "form", None):
                 self._tested = tested
                 self.say(tested)
-            usage = getattr(self._judge, "usage", self.usage)
-            failed = f"{self.failed:,} failed" if self.failed else ""
-            spent = ", ".join(filter(None, (_usage(usage), failed)))
-            self._bar.update(self._task, spent=spent)
             task, now = self._bar.tasks[self._task], self._clock()
-            if self._bar.disable and now - self._told >= _TELL:
-                self._told, of = now, "" if task.total is None else f" of {task.total:,.0f}"
-                left = task.time_remaining
-                until = "" if left is None else f"{timedelta(seconds=left)} left"
-                self.say(", ".join(filter(None, (f"{self.done:,}{of} samples", until, spent))))
+            of = "" if task.total is None else f" of {task.total:,.0f}"
+            left = task.time_remaining
+            until = "" if left is None else f", {timedelta(seconds=left)} left"
+            failed = f"{self.failed:,} failed" if self.failed else ""
+            made = ", ".join(
+                filter(None, (spent(getattr(self._judge, "usage", self.usage)), failed))
+            )
+            far = f"{self.done:,}{of} samples{until}"
+            if not self._bar.disable:
+                self._bar.update(self._task, description=f"{far}\n{made}")
+            elif now - self._told >= _TELL:
+                self._told = now
+                self.say(f"{far}, {made}" if made else far)
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
@@ -153,7 +137,8 @@ def _chunks(result: Result) -> int:
     return 0 if result.score is None else len(result.score.chunk_relevance)
 
 
-def _usage(usage: Usage) -> str:
+def spent(usage: Usage) -> str:
+    """What a judge was asked for, in words."""
     tokens = usage.input_tokens + usage.output_tokens
     parts = (
         f"{usage.calls:,} calls" if usage.calls else "",
@@ -162,53 +147,3 @@ def _usage(usage: Usage) -> str:
         "" if usage.cost is None else f"cost {usage.cost:.4f}",
     )
     return ", ".join(filter(None, parts))
-
-
-def show_summary(
-    out: Console,
-    name: str,
-    summary: Summary,
-    chunks: int,
-    doubts: Iterable[str] = (),
-) -> None:
-    """Print a run's figures, and ``doubts`` about its judge; warnings go to stderr."""
-    output.show_lines(out, _run(name, summary, chunks))
-    modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
-    if modes:
-        message, rest = headline(summary)
-        output.show_lines(out, "", f"{message}.", rest, "")
-        output.show_modes(out, {mode.mode: _figures(mode, summary) for mode in modes})
-    spent = _usage(summary.usage)
-    if spent:
-        output.show_lines(out, ". ".join([f"judged with {spent}", *doubts]))
-    output.tell(*(f"note: {warning}" for warning in summary.warnings))
-
-
-def _run(name: str, summary: Summary, chunks: int) -> str:
-    parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
-    if summary.failed:
-        parts.append(f"{summary.failed:,} failed")
-    if summary.empty:
-        parts.append(f"{summary.empty:,} without claims")
-    parts.append(counted(chunks, "chunk"))
-    if summary.clusters is not None:
-        parts.append(counted(summary.clusters, "cluster"))
-    definition = (
-        f"; definition {summary.definition}, lower is better" if summary.definition else ""
-    )
-    return f"{name}: {', '.join(parts)}{definition}"
-
-
-def _figures(mode: ModeSummary, summary: Summary) -> dict[str, str]:
-    """Labels and figures of one mode, top to bottom."""
-    percent = f"  {summary.confidence:.0%} interval"
-    return {
-        "mean": extent(mode.mean),
-        percent: span(mode.interval),
-        "median": extent(mode.median),
-        "maximum": extent(mode.maximum),
-        "samples undetermined": f"{mode.undetermined:,}",
-        "samples undefined": f"{mode.undefined:,}",
-        "mean over all claims": extent(mode.micro),
-        f"{percent} ": span(mode.micro_interval),
-    }

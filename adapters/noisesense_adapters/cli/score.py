@@ -2,61 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import nullcontext
-from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
+from noisesense.scoring.definitions import MODES
+from noisesense.stats.summary import counted, headline
 from noisesense_adapters.cli import options
+from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
-from noisesense_adapters.cli.output import console, show_json, show_lines
-from noisesense_adapters.cli.progress import RunProgress, show_summary
+from noisesense_adapters.cli.output import extent, say, show_json, show_modes, span, tell
+from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.write import scratch_folder
 from noisesense_adapters.toolbox.judges import untested
 
-_output = partial(typer.Option, rich_help_panel="Output")
+
+class Judging(options.Asking):
+    """Which verdicts count."""
+
+    verdicts: Path | None = option("Take the verdicts from this recording.", "RECORDING")
+    judge: str | None = option(
+        "The model that judges, e.g. openai:gpt-4.1-mini.", "PROVIDER:MODEL"
+    )
+    plan: str = options.PLAN
 
 
-@options.grouped
-def score(
-    dataset: Annotated[
-        Path,
-        typer.Argument(
-            metavar="INPUT",
-            help="JSONL, CSV, Parquet, JSON (Promptfoo's, RAGChecker's) or a dataset's folder.",
-        ),
-    ],
-    source: options.Input,
-    scoring: options.Scoring,
-    asking: options.Asking,
-    local: options.Local,
-    gate: Gate,
-    verdicts: Annotated[
-        Path | None,
-        options.input_panel(metavar="RECORDING", help="Take the verdicts from this recording."),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        options.judge_panel(
-            metavar="PROVIDER:MODEL", help="The model that judges, e.g. openai:gpt-4.1-mini."
-        ),
-    ] = None,
-    plan: Annotated[
-        str,
-        options.judge_panel(
-            metavar="lazy|full",
-            help="Ask for the verdicts that the score needs, or for every one.",
-        ),
-    ] = "lazy",
-    out: Annotated[Path | None, _output(metavar="FILE", help="Write the results: .jsonl.")] = None,
-    report: options.ReportOption = None,
-    png: options.PngOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
+class Output(Options):
+    """What is written."""
+
+    heading = "Output"
+
+    out: Path | None = option("Write the results: .jsonl.", "FILE")
+    report: Path | None = options.REPORT
+    png: Path | None = options.PNG
+    as_json: bool = options.JSON
+
+
+class Score(Command):
     """Score a dataset.
 
     The verdicts come from the file, from a recording or from a model. With --judge and --out (or
@@ -70,54 +56,79 @@ def score(
     cannot be decided; 5 more than --max-unanswered of the verdicts have no answer, or a model
     found no claim in any response; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
     """
-    # Here, since judging loads SQLite.
-    from noisesense_adapters.datasets.score import score_dataset
 
-    chosen, reading, _ = scoring.choices, source.reading(), gate.checked
-    options.check_pictures(report, png, dataset)
-    if judge is None:
-        given = {**asking.of_model, **local.given}
-        given |= {"store": asking.store} if asking.store else {}
-        for name in given:
-            raise InputError("--judge as well", f"only --{name.replace('_', '-')}", where="score")
-    store = asking.store or (Path(f"{out}.db") if judge and out else None)
-    model = judge and asking.judge(judge, plan=plan, store=store, **local.given)
-    # A report reads the results again: from a file.
-    needs_file = out is None and bool(report or png)
-    with scratch_folder() if needs_file else nullcontext() as scratch:
-        results = out if scratch is None else scratch / "results.jsonl"
-        progress = RunProgress(dataset, model)
-        if asking.check == "auto":
-            progress.say("testing the judge on statements of known answer, then judging")
-        try:
-            with progress:
-                summary = score_dataset(
-                    dataset,
-                    **reading,
-                    verdicts=verdicts,
-                    judge=model or None,
-                    **chosen,
-                    out=results,
-                    concurrency=asking.concurrency,
-                    on_done=progress.add,
-                    confidence=gate.level,
-                )
-        except KeyboardInterrupt:
-            if model:
-                progress.say(_interrupted(progress.done - progress.failed, store))
-            raise
-        if results is not None:
-            _write_pictures(results, report, png, dataset.name)
-    judges = progress.judges if model else {}
-    if as_json:
-        show_json({"input": str(dataset), **summary.to_dict()})
-    else:
-        show_summary(console(), dataset.name, summary, progress.chunks, untested(judges))
-        written = [f"wrote {path}" for path in (out, report, png) if path]
-        written += [f"every reply of the judge is kept in {store}"] if store and judges else []
-        show_lines(console(), *([""] if written else []), *written)
-    status = options.SOME_FAILED if summary.failed else 0
-    raise typer.Exit(worst(status, gate.status(summary, judged=bool(judge or store))))
+    dataset: Path = argument(
+        "JSONL, CSV, Parquet, JSON (Promptfoo's, RAGChecker's) or a dataset's folder.", "INPUT"
+    )
+    source: options.Input
+    scoring: options.Scoring
+    asking: Judging
+    local: options.Local
+    gate: Gate
+    output: Output
+
+    def run(self) -> int:
+        from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
+
+        asking, output, gate = self.asking, self.output, self.gate
+        gate.check()
+        chosen, reading = self.scoring.choices, self.source.reading()
+        options.check_pictures(output.report, output.png, self.dataset)
+        model, store = None, asking.store
+        if asking.judge is not None:
+            store = store or (Path(f"{output.out}.db") if output.out else None)
+            how = {"plan": asking.plan, "store": store, **self.local.given}
+            model = asking.make_judge(asking.judge, **how)
+        else:
+            for name in (*asking.of_model, *self.local.given, *(["store"] if store else [])):
+                got = f"only --{name.replace('_', '-')}"
+                raise InputError("--judge as well", got, where="score")
+        # A report reads the results again: from a file.
+        needs_file = output.out is None and bool(output.report or output.png)
+        with scratch_folder() if needs_file else nullcontext() as scratch:
+            results = scratch / "results.jsonl" if scratch else output.out
+            progress = RunProgress(self.dataset, model)
+            if asking.check == "auto":
+                progress.say("testing the judge on statements of known answer, then judging")
+            try:
+                with progress:
+                    summary = score_dataset(
+                        self.dataset,
+                        **reading,
+                        **chosen,
+                        verdicts=asking.verdicts,
+                        judge=model,
+                        out=results,
+                        concurrency=asking.concurrency,
+                        on_done=progress.add,
+                        confidence=gate.level,
+                    )
+            except KeyboardInterrupt:
+                if model is not None:
+                    progress.say(_interrupted(progress.done - progress.failed, store))
+                raise
+            if results is not None:
+                self._draw(results)
+        judges = progress.judges if model else {}
+        if output.as_json:
+            show_json({"input": str(self.dataset), **summary.to_dict()})
+        else:
+            _show(self.dataset.name, summary, progress.chunks, untested(judges))
+            written = [f"wrote {path}" for path in (output.out, output.report, output.png) if path]
+            written += [f"every reply of the judge is kept in {store}"] if store and judges else []
+            say(*([""] if written else []), *written)
+        status = options.SOME_FAILED if summary.failed else 0
+        return worst(status, gate.status(summary, judged=model is not None))
+
+    def _draw(self, results: Path) -> None:
+        """The report and the plots, if they are asked for."""
+        for path, function in (
+            (self.output.report, "write_report"),
+            (self.output.png, "write_png"),
+        ):
+            if path is not None:
+                write = getattr(import_module("noisesense_adapters.report"), function)
+                write(results_of(results), path, title=f"Noise sensitivity: {self.dataset.name}")
 
 
 def _interrupted(done: int, store: Path | None) -> str:
@@ -129,12 +140,38 @@ def _interrupted(done: int, store: Path | None) -> str:
     )
 
 
-def _write_pictures(results: Path, report: Path | None, png: Path | None, name: str) -> None:
-    if report is None and png is None:
-        return
-    from noisesense_adapters.report import write_png, write_report
+def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> None:
+    """A run's figures, and ``doubts`` about its judge; warnings go to stderr."""
+    parts = [
+        counted(summary.samples, "sample"),
+        f"{summary.scored:,} scored",
+        *([f"{summary.failed:,} failed"] if summary.failed else []),
+        *([f"{summary.empty:,} without claims"] if summary.empty else []),
+        counted(chunks, "chunk"),
+        *([] if summary.clusters is None else [counted(summary.clusters, "cluster")]),
+    ]
+    scored = f"; definition {summary.definition}, lower is better" if summary.definition else ""
+    say(f"{name}: {', '.join(parts)}{scored}")
+    modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
+    if modes:
+        message, rest = headline(summary)
+        say("", f"{message}.", rest, "")
+        show_modes({each.mode: _figures(each, summary.confidence) for each in modes})
+    if judged := spent(summary.usage):
+        say(". ".join([f"judged with {judged}", *doubts]))
+    tell(*(f"note: {warning}" for warning in summary.warnings))
 
-    if report is not None:
-        write_report(results_of(results), report, title=f"Noise sensitivity: {name}")
-    if png is not None:
-        write_png(results_of(results), png, title=f"Noise sensitivity: {name}")
+
+def _figures(mode: ModeSummary, confidence: float) -> dict[str, str]:
+    """Labels and figures of one mode, top to bottom."""
+    percent = f"  {confidence:.0%} interval"
+    return {
+        "mean": extent(mode.mean),
+        percent: span(mode.interval),
+        "median": extent(mode.median),
+        "maximum": extent(mode.maximum),
+        "samples undetermined": f"{mode.undetermined:,}",
+        "samples undefined": f"{mode.undefined:,}",
+        "mean over all claims": extent(mode.micro),
+        f"{percent} ": span(mode.micro_interval),
+    }
