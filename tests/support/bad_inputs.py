@@ -171,9 +171,7 @@ BAD_INPUTS: tuple[BadInput, ...] = (
     _claim("position is a bool", "response claim 1", "whole number", "True", entailed_by=[True]),
     _claim("position is a string", "response claim 1", "whole number", "'1'", entailed_by=["1"]),
     _claim("position is there twice", "response claim 1", "1 twice", entailed_by=[1, 0, 1]),
-    _claim(
-        "entailed and undetermined", "response claim 1", "chunk 1 twice", undetermined=[1, 0]
-    ),
+    _claim("entailed and undetermined", "response claim 1", "chunk 1 twice", undetermined=[1, 0]),
     _claim("an unknown field", "response claim 1", "'verdict'", verdict=True),
     _verdicts(
         "reference position out of range",
