@@ -81,7 +81,7 @@ def test_many_results_survive_a_file(tmp_path: Path) -> None:
         Result(str(i), score(verdicts.beside(sample)), sample=sample)
         for i, (sample, verdicts) in enumerate(pairs)
     ]
-    assert write_results(tmp_path / "results.jsonl", results) == 50
+    write_results(tmp_path / "results.jsonl", results)
     read = list(read_results(tmp_path / "results.jsonl"))
     assert read == results
     assert [r.score.claims for r in read if r.score] == [
@@ -123,7 +123,7 @@ def test_the_verdicts_win_over_stale_numbers() -> None:
         ('{"id": "a"', "one JSON object a line"),
         ("[1]", "an object"),
         ('{"error": "no"}', "the field 'id', got neither an id nor a sample"),
-        ('{"id": "a"}', "'verdicts', or 'error' for a failed sample, got neither"),
+        ('{"id": "a"}', "a score, or an error that says why there is none, got neither"),
         ('{"id": "a", "error": "no", "verdicts": {"response_claims": []}}', "got both"),
         ('{"id": "a", "error": "no", "scores": 1}', "remove or rename 'scores'"),
         ('{"id": 7, "error": "no"}', "id: expected a string, got 7"),
@@ -156,7 +156,7 @@ def test_a_broken_line_is_named_and_the_rest_can_be_kept(
 
 @pytest.mark.parametrize("parts", [{}, {"score": score(BESIDE), "error": "no"}])
 def test_a_result_is_a_score_or_an_error(parts: dict[str, object]) -> None:
-    with pytest.raises(InputError, match="a score or an error"):
+    with pytest.raises(InputError, match="a score, or an error"):
         Result("a", **parts)  # type: ignore[arg-type]
 
 

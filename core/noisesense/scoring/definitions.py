@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from noisesense.errors import InputError, check_choice, describe
+from noisesense.errors import check_choice
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import ResponseClaimForm, VerdictsForm
@@ -36,6 +36,7 @@ Mode = Literal["relevant", "irrelevant"]
 DefinitionName = Literal["ragas", "paper", "promptfoo", "validmind"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
+_NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
 
 
 class Facts(NamedTuple):
@@ -64,17 +65,23 @@ class Definition:
 
     Attributes:
         name: as passed to ``score(definition=…)``.
-        relevant: does the relevant mode count this claim?
+        relevant: does the relevant mode count this claim, if it is incorrect?
         irrelevant: does the irrelevant mode? ``None`` if the definition has no such mode.
-        formula: both modes in words.
+        words: what each mode counts, after "not supported by the reference".
         stated_by: who uses it.
     """
 
     name: DefinitionName
     relevant: Rule
     irrelevant: Rule | None
-    formula: str
+    words: tuple[str, ...]
     stated_by: str
+
+    @property
+    def formula(self) -> str:
+        """Its modes in words."""
+        modes = zip(MODES, self.words, strict=False)
+        return "; ".join(f"{mode}: incorrect{words}" for mode, words in modes)
 
 
 DEFINITIONS: dict[DefinitionName, Definition] = {
@@ -82,35 +89,30 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
     for definition in (
         Definition(
             "ragas",
-            lambda facts: all_of(facts.incorrect, facts.noise_rel),
-            lambda facts: all_of(
-                all_of(facts.incorrect, facts.noise_irr), negate(facts.noise_rel)
-            ),
-            "relevant: incorrect and entailed by a relevant chunk; "
-            "irrelevant: incorrect, entailed by an irrelevant chunk and by no relevant one",
+            lambda facts: facts.noise_rel,
+            lambda facts: all_of(facts.noise_irr, negate(facts.noise_rel)),
+            (" but entailed by a relevant chunk", " but entailed by irrelevant chunks only"),
             "ragas 0.2 to 0.4 and RAGChecker's code",
         ),
         Definition(
             "paper",
-            lambda facts: all_of(facts.incorrect, facts.noise_rel),
-            lambda facts: all_of(facts.incorrect, facts.noise_irr),
-            "relevant: incorrect and entailed by a relevant chunk; "
-            "irrelevant: incorrect and entailed by an irrelevant chunk, in both if so",
+            lambda facts: facts.noise_rel,
+            lambda facts: facts.noise_irr,
+            (" but entailed by a relevant chunk", " but entailed by an irrelevant chunk"),
             "the RAGChecker paper and ragas' how-to page",
         ),
         Definition(
             "promptfoo",
-            lambda facts: facts.incorrect,
-            lambda facts: all_of(facts.incorrect, facts.source_irrelevant),
-            "relevant: incorrect; "
-            "irrelevant: incorrect and the first chunk that entails it is irrelevant",
+            lambda _: True,
+            lambda facts: facts.source_irrelevant,
+            ("", ", with an irrelevant chunk as its source"),
             "an unmerged Promptfoo assertion and its comparison page",
         ),
         Definition(
             "validmind",
-            lambda facts: facts.incorrect,
+            lambda _: True,
             None,
-            "incorrect; there is no irrelevant mode",
+            ("",),
             "ValidMind's test and the formula printed in ragas' documents",
         ),
     )
@@ -119,11 +121,8 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 def check_definition(name: str) -> Definition:
     """The definition of that name. Raises `InputError`."""
-    definition = DEFINITIONS.get(cast(DefinitionName, name)) if isinstance(name, str) else None
-    if definition is None:
-        options = ", ".join(map(repr, DEFINITIONS))
-        raise InputError(f"one of {options}", describe(name), where="definition")
-    return definition
+    known: DefinitionName = check_choice(name, _NAMES, "definition")
+    return DEFINITIONS[known]
 
 
 def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
@@ -135,12 +134,12 @@ def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
 def outcomes(name: DefinitionName) -> Outcomes:
     """Does each mode count a claim? For all 81 possible facts: scoring looks them up."""
     rules = DEFINITIONS[name]
+
+    def counted(rule: Rule | None, facts: Facts) -> Truth:
+        return None if rule is None else all_of(facts.incorrect, rule(facts))
+
     return {
-        facts: (
-            rules.relevant(facts),
-            rules.irrelevant(facts) if rules.irrelevant else None,
-            _category(facts),
-        )
+        facts: (counted(rules.relevant, facts), counted(rules.irrelevant, facts), _category(facts))
         for facts in map(Facts._make, product((True, False, None), repeat=4))
     }
 
@@ -148,10 +147,8 @@ def outcomes(name: DefinitionName) -> Outcomes:
 @cache
 def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
     """The modes that count only what comes from a chunk: no wrong claim that no chunk entails."""
-    counted = outcomes(name)[True, False, False, False][:2]
-    return tuple(
-        mode for mode, is_counted in zip(MODES, counted, strict=True) if is_counted is False
-    )
+    counted = dict(zip(MODES, outcomes(name)[True, False, False, False], strict=False))
+    return tuple(mode for mode in MODES if counted[mode] is False)
 
 
 def check_mode(mode: str) -> Mode:
@@ -192,38 +189,23 @@ def relevance(verdicts: VerdictsForm) -> Relevance:
 
 def claim_facts(claim: ResponseClaimForm, relevant: Relevance) -> Known:
     """What is known of a claim. A correct one cannot count, however its cells fall."""
-    correct = claim.correct
-    if correct:
+    if claim.correct:
         return CORRECT
+    incorrect = None if claim.correct is None else True
     sure, maybe = claim.entailed_by, claim.undetermined
     possible = sure + maybe if maybe else sure
     yes, perhaps = relevant
-    noise_rel: Truth = None
-    if not yes.isdisjoint(sure):
-        noise_rel = True
-    elif perhaps.isdisjoint(possible):
-        noise_rel = False
-    noise_irr = source_irr = None
+    noise_rel = not yes.isdisjoint(sure) or (False if perhaps.isdisjoint(possible) else None)
     if yes.issuperset(possible):
-        noise_irr = source_irr = False
-    else:
-        if not perhaps.issuperset(sure):
-            noise_irr = True
-        source_irr = _source_irrelevant(sure, maybe, relevant)
-    return (None if correct is None else True), noise_rel, noise_irr, source_irr
-
-
-def _source_irrelevant(
-    sure: tuple[int, ...], maybe: tuple[int, ...], relevant: Relevance
-) -> Truth:
-    """Is the first entailing chunk irrelevant? Every chunk that may be the first has its say."""
-    candidates = sure[:1]
+        return incorrect, noise_rel, False, False
+    # Every chunk that may be the first to entail the claim has its say on the source. Without a
+    # certain source there may be none, and a claim without one does not count.
+    first = sure[:1]
     if maybe:
-        candidates += tuple(j for j in maybe if not sure or j < sure[0])
-    if relevant.yes.issuperset(candidates):
-        return False
-    # Without a certain source there may be none, and a claim without one does not count.
-    return True if sure and relevant.perhaps.isdisjoint(candidates) else None
+        first += tuple(j for j in maybe if not sure or j < sure[0])
+    is_irrelevant = bool(sure) and perhaps.isdisjoint(first)
+    source_irrelevant = is_irrelevant or (False if yes.issuperset(first) else None)
+    return incorrect, noise_rel, not perhaps.issuperset(sure) or None, source_irrelevant
 
 
 def _category(facts: Facts) -> Category:

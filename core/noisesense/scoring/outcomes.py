@@ -65,17 +65,17 @@ def as_data(value: Any) -> Any:
     """JSON-ready: dataclasses and named tuples become objects, numbers as keys become texts."""
     if isinstance(value, Record):
         return value.to_dict()
+    if isinstance(value, Range):
+        return {"value": value.value, **value._asdict()}
     if is_dataclass(value):
-        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, dict):
         entries = cast("dict[object, object]", value)
         return {f"{k:g}" if isinstance(k, float) else k: as_data(v) for k, v in entries.items()}
-    if isinstance(value, Range):
-        return {"value": value.value, "low": value.low, "high": value.high}
     if isinstance(value, tuple):
-        items = tuple(map(as_data, cast("tuple[object, ...]", value)))
-        names: Any = getattr(cast(object, value), "_fields", None)
-        return items if names is None else dict(zip(names, items, strict=True))
+        return tuple(map(as_data, cast("tuple[object, ...]", value)))
     return value
 
 
@@ -181,20 +181,24 @@ class ClaimOutcome(Record):
 def _outcome(claim: ClaimOutcome) -> str:
     if claim.category == "correct":
         return "is supported by the reference"
-    if claim.category == "relevant":
-        also = claim.irrelevant_chunks
-        rest = f", also from irrelevant {_chunks(also)}" if also else ""
-        return f"{_WRONG} and comes from relevant {_chunks(claim.relevant_chunks)}{rest}"
-    if claim.category == "irrelevant":
-        return f"{_WRONG} and comes from irrelevant {_chunks(claim.irrelevant_chunks)}"
     if claim.category == "hallucination":
         return f"{_WRONG}, and no retrieved chunk entails it"
-    gaps = ["whether the reference entails it"] if claim.correct is None else []
-    if chunks := claim.undetermined_chunks:
-        gaps.append(f"whether {_chunks(chunks)} {'entails' if len(chunks) == 1 else 'entail'} it")
-    if chunks := claim.unlabelled_chunks:
-        gaps.append(f"whether {_chunks(chunks)} {'is' if len(chunks) == 1 else 'are'} relevant")
-    return f"is undetermined: there is no verdict on {' nor on '.join(gaps)}"
+    if claim.category == "irrelevant":
+        return f"{_WRONG} and comes from irrelevant {_chunks(claim.irrelevant_chunks)}"
+    if claim.category == "relevant":
+        source = f"{_WRONG} and comes from relevant {_chunks(claim.relevant_chunks)}"
+        also = claim.irrelevant_chunks
+        return f"{source}, also from irrelevant {_chunks(also)}" if also else source
+    gaps = [
+        "whether the reference entails it" if claim.correct is None else "",
+        _whether(claim.undetermined_chunks, "entails it", "entail it"),
+        _whether(claim.unlabelled_chunks, "is relevant", "are relevant"),
+    ]
+    return f"is undetermined: there is no verdict on {' nor on '.join(filter(None, gaps))}"
+
+
+def _whether(chunks: tuple[int, ...], one: str, many: str) -> str:
+    return f"whether {_chunks(chunks)} {one if len(chunks) == 1 else many}" if chunks else ""
 
 
 def _name(claim: ClaimOutcome) -> str:
@@ -242,17 +246,17 @@ def gate(
     check_limit(limit)
     if bounds is None:
         return "undefined"
-    by_bounds = _side(bounds[0], bounds[1], limit)
+    by_bounds = _side(bounds, limit)
     if interval is None or by_bounds is None:
         # An interval covers the bounds: what they do not decide, it does not either.
         return by_bounds or "undecided"
-    return _side(interval[0], interval[1], limit) or "warn"
+    return _side(interval, limit) or "warn"
 
 
-def _side(low: float, high: float, limit: float) -> Literal["pass", "fail"] | None:
-    if high <= limit:
+def _side(ends: Sequence[Any], limit: float) -> Literal["pass", "fail"] | None:
+    if ends[1] <= limit:
         return "pass"
-    return "fail" if low > limit else None
+    return "fail" if ends[0] > limit else None
 
 
 def check_limit(limit: float, where: str = "limit") -> float:

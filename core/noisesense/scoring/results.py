@@ -87,16 +87,12 @@ class ResultLine(Model):
                 and an error.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
-        name, verdicts, found = self.name, self.verdicts, None
-        if (verdicts is None) == (self.error is None):
-            expected = "the field 'verdicts', or 'error' for a failed sample"
-            got = "neither" if verdicts is None else "both"
-            raise InputError(expected, got, where=f"result {name!r}")
-        if verdicts is not None:
-            beside = verdicts.beside(self.sample) if self.sample else verdicts
-            found = self.scored(beside, **choices)
+        scored = None
+        if self.verdicts is not None:
+            beside = self.verdicts.beside(self.sample) if self.sample else self.verdicts
+            scored = self.scored(beside, **choices)
         rest = (self.cluster, self.unanswered, self.usage, self.judge)
-        return Result(name, found, self.error, self.sample, *rest)
+        return Result(self.name, scored, self.error, self.sample, *rest)
 
 
 @dataclass(frozen=True)
@@ -130,38 +126,25 @@ class Result:
     def __post_init__(self) -> None:
         if (self.score is None) == (self.error is None):
             got = "neither" if self.score is None else "both"
-            raise InputError("a score or an error", got, where=f"result {self.id!r}")
+            expected = "a score, or an error that says why there is none"
+            raise InputError(expected, got, where=f"result {self.id!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""
-        names = {"id": self.id, "cluster": self.cluster, "judge": self.judge}
-        line: dict[str, Any] = {k: name for k, name in names.items() if name is not None}
-        if (score := self.score) is not None:
-            line |= {"definition": score.definition, "empty": score.empty}
-            if score.undetermined != "none":
-                line["undetermined"] = score.undetermined
-            line |= {mode: score.value(mode) for mode in MODES}
-            line["status"] = {mode: score.status(mode) for mode in MODES}
-            line["bounds"] = {mode: score.bounds(mode) for mode in MODES}
-            line["partition"] = as_data(score.partition)
-        if self.unanswered:
-            line["unanswered"] = self.unanswered
+        names = ("id", "cluster", "judge", "unanswered", "error")
+        line = {name: known for name in names if (known := getattr(self, name)) not in (None, 0)}
         if self.usage != NO_USAGE:
             line["usage"] = as_data(self.usage)
-        if self.error is not None:
-            line["error"] = self.error
-        return line | self._texts()
-
-    def _texts(self) -> dict[str, Any]:
-        verdicts = None if self.score is None else as_model(self.score.verdicts)
-        if self.sample is not None and verdicts is not None:
-            return recording_fields(self.sample, verdicts)
-        texts = {"sample": self.sample, "verdicts": verdicts}
-        return {
-            name: model.model_dump(mode="json", exclude_defaults=True)
-            for name, model in texts.items()
-            if model is not None
-        }
+        if (score := self.score) is None:
+            return line | recording_fields(self.sample, None)
+        line |= {"definition": score.definition, "empty": score.empty}
+        if score.undetermined != "none":
+            line["undetermined"] = score.undetermined
+        line |= {mode: score.value(mode) for mode in MODES}
+        line["status"] = {mode: score.status(mode) for mode in MODES}
+        line["bounds"] = {mode: score.bounds(mode) for mode in MODES}
+        line["partition"] = as_data(score.partition)
+        return line | recording_fields(self.sample, as_model(score.verdicts))
 
     def to_json(self) -> str:
         """As `to_dict`, in one line of JSON text."""
@@ -216,24 +199,13 @@ def read_results(
             yield result
 
 
-def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> int:
-    """Write a results file that `read_results` reads; returns how many results.
-
-    The file appears whole or not at all.
+def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> None:
+    """Write a results file that `read_results` reads. It appears whole or not at all.
 
     Raises:
         InputError: the file cannot be written.
     """
-    count = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal count
-        for result in results:
-            count += 1
-            yield result.to_json()
-
-    write_whole(as_path(path), lines())
-    return count
+    write_whole(as_path(path), (result.to_json() for result in results))
 
 
 def result_in(item: object) -> Result:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from noisesense.errors import InputError, UndefinedScoreError, check_choice
 from noisesense.scoring.definitions import (
     CORRECT,
+    DEFINITIONS,
     MODES,
     DefinitionName,
     Known,
@@ -96,8 +97,7 @@ class Score:
     @property
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
-        counted = outcomes(self.definition)
-        kinds: list[str] = [counted[known][2] for known in self._facts]
+        kinds: list[str] = [outcomes(self.definition)[known][2] for known in self._facts]
         return Partition(*map(kinds.count, Partition._fields))
 
     def status(self, mode: Mode) -> Status:
@@ -105,7 +105,7 @@ class Score:
         bounds = self.bounds(mode)
         if bounds is None:
             return "undefined"
-        return "determined" if bounds[0] == bounds[1] else "undetermined"
+        return "undetermined" if bounds.value is None else "determined"
 
     def value(self, mode: Mode) -> float | None:
         """Counted claims over all response claims, where every completion gives the same.
@@ -116,12 +116,9 @@ class Score:
         determined.
         """
         bounds = self.bounds(mode)
-        if bounds is None:
-            return None
-        low, high = bounds
-        if self.undetermined == "high":
-            return high
-        return low if low == high or self.undetermined == "low" else None
+        if bounds is None or self.undetermined == "none":
+            return bounds and bounds.value
+        return bounds.low if self.undetermined == "low" else bounds.high
 
     def robustness(self, mode: Mode) -> float | None:
         """The share of claims that are not counted: ``1 - value(mode)``, exactly.
@@ -176,23 +173,24 @@ class Score:
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
         """Every response claim with its outcome and the chunks that explain it."""
-        return tuple(self._outcome(i) for i in range(len(self.verdicts.response_claims)))
-
-    def _outcome(self, i: int) -> ClaimOutcome:
-        claim, (yes, perhaps) = self.verdicts.response_claims[i], self._relevance
-        relevant, irrelevant, category = outcomes(self.definition)[self._facts[i]]
-        return ClaimOutcome(
-            index=i,
-            text=claim.text,
-            category=category,
-            correct=claim.correct,
-            relevant=relevant,
-            irrelevant=irrelevant,
-            relevant_chunks=tuple(j for j in claim.entailed_by if j in yes),
-            irrelevant_chunks=tuple(j for j in claim.entailed_by if j not in perhaps),
-            unlabelled_chunks=tuple(j for j in claim.entailed_by if j in perhaps and j not in yes),
-            undetermined_chunks=claim.undetermined,
-        )
+        counted, (yes, perhaps) = outcomes(self.definition), self._relevance
+        made: list[ClaimOutcome] = []
+        for i, claim in enumerate(self.verdicts.response_claims):
+            relevant, irrelevant, category = counted[self._facts[i]]
+            outcome = ClaimOutcome(
+                index=i,
+                text=claim.text,
+                category=category,
+                correct=claim.correct,
+                relevant=relevant,
+                irrelevant=irrelevant,
+                relevant_chunks=tuple(j for j in claim.entailed_by if j in yes),
+                irrelevant_chunks=tuple(j for j in claim.entailed_by if j not in perhaps),
+                unlabelled_chunks=tuple(j for j in claim.entailed_by if j in perhaps - yes),
+                undetermined_chunks=claim.undetermined,
+            )
+            made.append(outcome)
+        return tuple(made)
 
     @property
     def from_chunks(self) -> Counts:
@@ -292,20 +290,16 @@ def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
 
 
 def _count(facts: Sequence[Known], counted: Outcomes) -> tuple[Counts, Counts]:
-    """Both modes' counts, in one pass over the claims."""
+    """The claims that each mode counts."""
     total = len(facts)
     noisy_rel = noisy_irr = open_rel = open_irr = 0
     for known in facts:
         if known is not CORRECT:  # no definition counts a correct claim
             relevant, irrelevant, _ = counted[known]
-            if relevant:
-                noisy_rel += 1
-            elif relevant is None:
-                open_rel += 1
-            if irrelevant:
-                noisy_irr += 1
-            elif irrelevant is None:
-                open_irr += 1
+            noisy_rel += relevant is True
+            noisy_irr += irrelevant is True
+            open_rel += relevant is None
+            open_irr += irrelevant is None
     return Counts(noisy_rel, total - open_rel, total), Counts(noisy_irr, total - open_irr, total)
 
 
@@ -322,50 +316,34 @@ def _sentence(score: Score, mode: Mode) -> str:
     if lack := score.lacks(mode):
         value = "0 by convention" if score.empty == "zero" else "undefined"
         return f"{title} is {value}: {lack}."
-    noisy = [claim for claim in score.claims if getattr(claim, mode) is True]
-    head = f"{title} is {_amount(score, mode, counts)}"
-    return " ".join([head, *_listed(noisy), *_open(score, mode, counts)])
+    sentences = [f"{title} is {_amount(score, mode, counts)}", *_listed(score, mode, True)]
+    if left := counts.undetermined:
+        which = "1 claim counts" if left == 1 else f"{left} claims count"
+        sentences += [f"The judge left open whether {which}.", *_listed(score, mode, None)]
+    return " ".join(sentences)
 
 
 def _amount(score: Score, mode: Mode, counts: Counts) -> str:
-    value = score.value(mode)
-    low, high = score.bounds(mode) or (0.0, 0.0)
     which = "response claims" if counts.total != 1 else "response claim"
     verb = "is" if 1 in (counts.noisy, counts.total) else "are"
-    known = f"{counts.noisy} of {counts.total} {which} {verb} {_counted(score.definition, mode)}"
+    words = DEFINITIONS[score.definition].words[MODES.index(mode)]
+    known = (
+        f"{counts.noisy} of {counts.total} {which} {verb} not supported by the reference{words}."
+    )
+    value, (low, high) = score.value(mode), score.bounds(mode) or (0.0, 0.0)
     if not counts.undetermined:
-        return f"{low:.4g} (lower is better): {known}."
+        return f"{low:.4g} (lower is better): {known}"
     span = f"it lies between {low:.4g} and {high:.4g}"
     if value is None:
-        return f"undetermined: {span} (lower is better). For certain, {known}."
+        return f"undetermined: {span} (lower is better). For certain, {known}"
     as_what = "noise" if score.undetermined == "high" else "no noise"
     return (
         f"{value:.4g} (lower is better) with what is undetermined counted as {as_what}; {span}. "
-        f"For certain, {known}."
+        f"For certain, {known}"
     )
 
 
-def _counted(definition: str, mode: Mode) -> str:
-    if definition == "validmind" or (definition == "promptfoo" and mode == "relevant"):
-        return "not supported by the reference"
-    if definition == "promptfoo":
-        return "not supported by the reference, with an irrelevant chunk as its source"
-    if definition == "ragas" and mode == "irrelevant":
-        return "not supported by the reference but entailed by irrelevant chunks only"
-    which = "a relevant" if mode == "relevant" else "an irrelevant"
-    return f"not supported by the reference but entailed by {which} chunk"
-
-
-def _listed(claims: list[ClaimOutcome]) -> list[str]:
-    sentences = [claim.sentence for claim in claims[:_MAX_CLAIMS]]
+def _listed(score: Score, mode: Mode, counted: Truth) -> list[str]:
+    claims = [claim.sentence for claim in score.claims if getattr(claim, mode) is counted]
     more = len(claims) - _MAX_CLAIMS
-    return sentences + ([f"And {more} more."] if more > 0 else [])
-
-
-def _open(score: Score, mode: Mode, counts: Counts) -> list[str]:
-    """The claims of which it is not known whether the mode counts them."""
-    if not counts.undetermined:
-        return []
-    which = "1 claim counts" if counts.undetermined == 1 else f"{counts.undetermined} claims count"
-    unknown = [claim for claim in score.claims if getattr(claim, mode) is None]
-    return [f"The judge left open whether {which}.", *_listed(unknown)]
+    return [*claims[:_MAX_CLAIMS], f"And {more} more."] if more > 0 else claims

@@ -163,15 +163,16 @@ def _lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]
             )
 
 
-def recording_fields(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
+def recording_fields(sample: Sample | None, verdicts: Verdicts | None) -> dict[str, Any]:
     """What a line holds, JSON-ready: chunks that are the sample's own are left out."""
-    own_chunks = verdicts.chunks == sample.retrieved_contexts
-    return {
-        "sample": sample.model_dump(mode="json", exclude_defaults=True),
-        "verdicts": verdicts.model_dump(
-            mode="json", exclude_defaults=True, exclude={"chunks"} if own_chunks else None
-        ),
-    }
+    fields: dict[str, Any] = {}
+    if sample is not None:
+        fields["sample"] = sample.model_dump(mode="json", exclude_defaults=True)
+    if verdicts is not None:
+        fields["verdicts"] = verdicts.model_dump(mode="json", exclude_defaults=True)
+        if sample is not None and verdicts.chunks == sample.retrieved_contexts:
+            fields["verdicts"].pop("chunks", None)
+    return fields
 
 
 SCHEMA_VERSION = 1
