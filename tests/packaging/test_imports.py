@@ -36,7 +36,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},
     "table": {"pyarrow", "narwhals"},
-    "toolbox": {"langchain_core"},  # its types only
+    "toolbox": {"packaging"},  # where a framework has brought it
     "validmind": {"validmind", "pandas", "plotly"},
 }
 

@@ -65,7 +65,7 @@ def test_focus_is_the_deprecated_name_of_mode() -> None:
         ({"definition": "ragsa"}, ("definition", "'paper'", "'ragsa'")),
         ({"empty": "nan"}, ("empty", "'zero'", "'nan'")),
         ({"llm": "gpt-4o-mini"}, ("llm", "ragas' models", "str", "llm_factory")),
-        ({"judge": "verdicts.jsonl"}, ("judge", "async def judge", "str", "RecordedJudge(path)")),
+        ({"judge": 7}, ("judge", "async def judge", "int", "a recording's path")),
         ({"judge": VerdictsInRows(), "llm": Silent()}, ("judge", "llm too")),
         ({"judge": VerdictsInRows(), "store": object()}, ("judge", "store too")),
         ({"judge_options": {"vote": 3}}, ("judge_options", "'vote'", "mean 'votes'?")),

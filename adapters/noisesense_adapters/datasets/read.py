@@ -29,8 +29,13 @@ from noisesense_adapters.datasets.rows import (
 )
 from noisesense_adapters.promptfoo.sample import Inputs
 from noisesense_adapters.ragchecker import read_result
-from noisesense_adapters.toolbox.given import Column, as_object, pick, without_nulls
-from noisesense_adapters.toolbox.judges import read_verdicts
+from noisesense_adapters.toolbox.given import (
+    Column,
+    as_object,
+    pick,
+    read_verdicts,
+    without_nulls,
+)
 
 _FIELDS = frozenset(ResultLine.model_fields)
 

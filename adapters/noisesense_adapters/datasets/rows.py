@@ -16,9 +16,9 @@ from noisesense_adapters.toolbox.given import (
     named,
     parsed,
     pick,
+    read_verdicts,
     without_nulls,
 )
-from noisesense_adapters.toolbox.judges import read_verdicts
 
 
 class Row(NamedTuple):

@@ -27,7 +27,7 @@ from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, 
 from noisesense_adapters.deepeval.llm import judge_of
 from noisesense_adapters.deepeval.result import Measured, begin, outcome_of, reason_of, steps_of
 from noisesense_adapters.deepeval.sample import place_of, read_case
-from noisesense_adapters.toolbox.judges import check_judge
+from noisesense_adapters.toolbox.judges import given_judge
 
 # Where DeepEval calls a metric and reads its score as higher is better.
 _HIGHER_IS_BETTER = {"deepeval.optimizer.scorer.utils", "deepeval.metrics.dag.nodes"}
@@ -109,7 +109,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.latest: dict[str, Any] = {}
         if threshold is not None:
             threshold = float(check_limit(threshold, "threshold"))
-        check_judge(judge, judge_options, model=model, store=store)
+        judge = given_judge(judge, judge_options=judge_options, model=model, store=store)
         self.threshold = int(self.higher_is_better) if strict_mode else threshold
         self.model, self.judge = model, judge  # type: ignore[assignment]
         self.mode: Mode = check_mode(mode)

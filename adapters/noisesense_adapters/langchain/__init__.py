@@ -17,7 +17,7 @@ from noisesense.errors import InputError
 from noisesense_adapters.toolbox.bridge import Bridge, Reply
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import as_list, as_object
-from noisesense_adapters.toolbox.judges import identity
+from noisesense_adapters.toolbox.judges import described, identity
 from noisesense_adapters.toolbox.replies import json_form, spelled_out, usage_of
 from noisesense_adapters.toolbox.running import ask_either
 
@@ -67,7 +67,7 @@ class LangChainLLM(Bridge):
                 hint="langchain.chat_models.init_chat_model(name) makes one of a name",
             )
         self._model, self._config = model, config
-        self.name = " or ".join(dict.fromkeys(_names(model))) or type(model).__name__
+        self.name = " or ".join(dict.fromkeys(_names(described(model)))) or type(model).__name__
         choices = (config or {}).get("configurable")
         self.identity = identity(model=model, configurable=choices)
 
@@ -136,21 +136,16 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
     return getattr(getattr(bound, "first", None), "steps__", {}).get("raw", bound)
 
 
-def _names(model: object) -> list[str]:
-    """Class and name of each model in what LangChain has wrapped: bound, in a sequence, …"""
-    # Not by getattr: wrappers answer for what they wrap.
-    fields: dict[str, Any] = getattr(model, "__dict__", {})
-    parts = [fields.get(name) for name in ("bound", "runnable", "default", "first", "last")]
-    parts += [*(fields.get("middle") or ()), *(fields.get("fallbacks") or ())]
-    inner = [name for part in parts if part is not None for name in _names(part)]
-    settings = as_object(
-        fields.get("_default_config")
-    )  # from which init_chat_model makes the model
-    if inner or not (settings or callable(getattr(model, "generate_prompt", None))):
-        return inner
-    values = (settings.get(field) or getattr(model, field, None) for field in _NAMES)
-    name = next((value for value in values if isinstance(value, str) and value), "")
-    return [f"{type(model).__name__} {name}".strip()]
+def _names(described: object) -> list[str]:
+    """Class and name of each model in a description: of what was wrapped, and of fallbacks."""
+    if items := as_list(described):
+        return [name for item in items for name in _names(item)]
+    model = as_object(described)
+    settings = {**model, **as_object(model.get("_default_config"))}  # of init_chat_model
+    name = next((settings[each] for each in _NAMES if settings.get(each)), "")
+    if name and "class" in model:
+        return [f"{model['class'].rpartition('.')[2]} {name}"]
+    return [name for part in model.values() for name in _names(part)]
 
 
 def judge(model: BaseChatModel, config: RunnableConfig | None = None, **options: Any) -> LLMJudge:

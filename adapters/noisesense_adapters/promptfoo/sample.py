@@ -262,7 +262,7 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     contexts = inputs.contexts
     if (found := light_verdicts(value, contexts[1])) is not None:
         return found
-    from noisesense_adapters.toolbox.judges import read_verdicts
+    from noisesense_adapters.toolbox.given import read_verdicts
 
     # Only the chunks matter here: who gives verdicts need not give the texts.
     fields = {"response": ("", "-"), "reference": ("", "-"), _CHUNKS: contexts}

@@ -21,7 +21,7 @@ from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_u
 from noisesense_adapters.ragas.llm import RagasLLM, check_llm, row_group
 from noisesense_adapters.ragas.result import ScoredFloat, count_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
-from noisesense_adapters.toolbox.judges import check_judge, judge_over
+from noisesense_adapters.toolbox.judges import given_judge, judge_over
 
 
 class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
@@ -98,7 +98,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             first, llm = None, _one("llm", first, llm)
         if focus is not None:
             warnings.warn("focus= is deprecated: use mode=", DeprecationWarning, stacklevel=2)
-        check_judge(judge, judge_options, llm=llm, store=store)
+        judge = given_judge(judge, judge_options=judge_options, llm=llm, store=store)
         self.mode: Mode = check_mode(_one("mode", first, mode, focus) or "relevant")
         self.definition: DefinitionName = check_definition(definition).name
         self.empty: Empty = check_empty(empty)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from noisesense.errors import MissingExtraError
-
-_REQUIREMENT = re.compile(r"([\w.-]+)\s*\(?([^;)]*)\)?\s*;.*extra == ['\"]([\w-]+)['\"]")
-_BOUND = re.compile(r"(>=|<=|==|!=|<|>)\s*([^\s,]+)")
 
 
 @contextmanager
@@ -42,43 +38,21 @@ def _check_versions(extra: str, packages: Sequence[str]) -> None:
     from importlib.metadata import PackageNotFoundError, requires, version
 
     try:
-        requirements = requires("noisesense") or []
-    except PackageNotFoundError:  # run from a checkout that is not installed
+        from packaging.requirements import Requirement  # which nearly every framework brings
+
+        requirements = [Requirement(each) for each in requires("noisesense") or ()]
+    except (ModuleNotFoundError, PackageNotFoundError):  # or a checkout that is not installed
         return
     wanted = {name.replace("_", "-") for name in packages}
-    for match in filter(None, map(_REQUIREMENT.match, requirements)):
-        name, bounds = match[1], _BOUND.findall(match[2])
-        if match[3] != extra or name not in wanted:
+    for each in requirements:
+        if each.name not in wanted or not (each.marker and each.marker.evaluate({"extra": extra})):
             continue
         try:
-            installed = version(name)
+            installed = version(each.name)
         except PackageNotFoundError:
             continue
-        if not all(_holds(installed, *bound) for bound in bounds):
-            bounds.sort(key=lambda bound: _numbers(bound[1]))
-            supported = ",".join(map("".join, bounds))
+        if not each.specifier.contains(installed, prereleases=True):
             raise MissingExtraError(
-                f"{name} {installed} is installed; NoiseSense supports {supported}:"
-                f" pip install '{name}{supported}'"
+                f"{each.name} {installed} is installed; NoiseSense supports {each.specifier}:"
+                f" pip install '{each.name}{each.specifier}'"
             )
-
-
-def _holds(installed: str, operator: str, bound: str) -> bool:
-    have, limit = _numbers(installed), _numbers(bound)
-    return {
-        ">=": have >= limit,
-        "<=": have <= limit,
-        "==": have == limit,
-        "!=": have != limit,
-        "<": have < limit,
-        ">": have > limit,
-    }[operator]
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """The release as numbers; 1.0 is 1.0.0, and a pre-release counts as its release."""
-    release = re.match(r"\d+(\.\d+)*", version)
-    numbers = [int(part) for part in release[0].split(".")] if release else []
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)

@@ -177,6 +177,20 @@ def without_nulls(value: Any) -> Any:
     return value
 
 
+def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
+    """Verdicts in the published form, beside the sample; a text is read as JSON.
+
+    Raises:
+        InputError: they are malformed, or do not fit the sample. It names ``where``.
+    """
+    from noisesense import Verdicts
+
+    with located(where):
+        read = Verdicts.model_validate_json if isinstance(data, str) else Verdicts.model_validate
+        verdicts = read(data)
+        return verdicts if sample is None else verdicts.beside(sample)
+
+
 Column = str | Callable[[Mapping[str, Any]], Any]
 """A column's name, a dotted path into a column that holds an object, or a function of the row."""
 
@@ -277,8 +291,6 @@ class Places:
         sample, verdicts = self.texts(row)
         if verdicts is None:
             return sample, None
-        from noisesense_adapters.toolbox.judges import read_verdicts
-
         return sample, read_verdicts(without_nulls(verdicts), sample, "verdicts")
 
     def texts(self, row: Mapping[str, Any]) -> tuple[Sample, Any]:

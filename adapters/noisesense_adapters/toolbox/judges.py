@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from noisesense import Judge, RecordedJudge, Sample, Verdicts
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense.judging.sharing import judge_for
 from noisesense.scoring.definitions import DefinitionName, chunk_modes, modes_of
+from noisesense_adapters.toolbox.given import as_object
 
 _DEPTH = 12
-_FRAMEWORK = re.compile(r"langchain(_\w+)?|ragas|deepeval|llama_index|haystack")
+_FRAMEWORK = re.compile(r"(langchain(_\w+)?|ragas|deepeval|llama_index|haystack)(\.|$)")
 
 # A number is no secret: max_tokens stays.
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|header|cookie|certificate")
@@ -98,17 +99,17 @@ def described(value: object, depth: int = 0) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, (SecretStr, SecretBytes)) or depth > _DEPTH:
+        secret = _SECRET_TEXT.search(value)
+        return None if secret else endpoint(value) if re.match(r"\w+://", value) else value
+    if isinstance(value, (SecretStr, SecretBytes, bytes, bytearray)) or depth > _DEPTH:
         return None
     if isinstance(value, Enum):
         return described(value.value, depth + 1)
     if isinstance(value, Mapping):
-        named = cast("Mapping[object, object]", value)
-        return _named({str(name): item for name, item in named.items()}, depth)
+        return _options(cast("Mapping[object, object]", value), depth)
     if isinstance(value, (set, frozenset)):
         value = sorted(cast("set[object]", value), key=repr)
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+    if isinstance(value, Sequence):
         return [described(item, depth + 1) for item in cast("Sequence[object]", value)]
     if isinstance(value, type) or callable(getattr(value, "__get__", None)):
         return _name_of(value)
@@ -118,41 +119,37 @@ def described(value: object, depth: int = 0) -> Any:
 def _object(value: object, depth: int) -> Any:
     # Not by getattr: LangChain's wrappers answer for what they wrap.
     fields: dict[str, Any] = getattr(value, "__dict__", {})
-    own: object = getattr(value, "identity", None) if hasattr(type(value), "identity") else None
-    own = fields.get("identity", own)
+    kind = type(value)
+    own = fields.get("identity") or (
+        getattr(value, "identity", "") if hasattr(kind, "identity") else ""
+    )
     if isinstance(own, str) and own:
-        return [_name_of(type(value)), own]
+        return [_name_of(kind), own]
     if "bound" in fields and "kwargs" in fields:
         inside = described(fields["bound"], depth + 1)
         # Only a config's choices change an answer; the rest is for tracing.
-        config: dict[str, Any] = fields.get("config") or {}
-        choices: object = config.get("configurable") or {}
-        bound = _named({"kwargs": fields["kwargs"], "configurable": choices}, depth)
+        choices = as_object(fields.get("config")).get("configurable")
+        bound = _options({"kwargs": fields["kwargs"], "configurable": choices}, depth)
         return {"of": inside, **bound} if bound else inside
-    if not _is_model(value):
-        return None
-    attributes: dict[str, object] = {
-        name: item for name, item in fields.items() if name in _PRIVATE or not name.startswith("_")
+    bases = [base for base in kind.__mro__ if _FRAMEWORK.match(base.__module__)]
+    is_model = isinstance(value, BaseModel) or callable(getattr(value, "ainvoke", None))
+    if not is_model and all(base.__module__.endswith(("client", "cache")) for base in bases):
+        return None  # a client, a cache, a logger
+    declared = {name for base in bases for name in get_annotations(base)}
+    options = {
+        name: item
+        for name, item in fields.items()
+        if (name in _PRIVATE or not name.startswith("_"))
+        and (kind in bases or name in declared or _OPTION.fullmatch(name))
     }
-    if not _of_framework(type(value)):
-        bases = [base for base in type(value).__mro__ if _of_framework(base)]
-        declared = {name for base in bases for name in get_annotations(base)}
-        attributes = {
-            name: item
-            for name, item in attributes.items()
-            if name in declared or _OPTION.fullmatch(name)
-        }
-    urls = {endpoint(url) for url in map(_url_of, attributes.values()) if url}
-    return {
-        "class": _name_of(type(value)),
-        **_named(attributes, depth),
-        **({"endpoints": sorted(urls)} if urls else {}),
-    }
+    urls = (str(getattr(item, "base_url", "")) for item in options.values())
+    endpoints = sorted({endpoint(url) for url in urls if url.startswith("http")})
+    return {"class": _name_of(kind), **_options({**options, "endpoints": endpoints}, depth)}
 
 
-def _named(items: Mapping[str, object], depth: int) -> dict[str, Any]:
+def _options(items: Mapping[Any, object], depth: int) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for name, item in items.items():
+    for name, item in zip(map(str, items), items.values(), strict=True):
         secret = _SECRET_NAME.search(name.lower()) and not isinstance(item, (int, float))
         if not secret and not _NO_OPTION.fullmatch(name):
             option = described(item, depth + 1)
@@ -161,75 +158,35 @@ def _named(items: Mapping[str, object], depth: int) -> dict[str, Any]:
     return options
 
 
-def _text(text: str) -> str | None:
-    if _SECRET_TEXT.search(text):
-        return None
-    return endpoint(text) if re.match(r"\w+://", text) else text
-
-
-def _is_model(value: object) -> bool:
-    """Or a step beside one; not a client, a cache or a logger."""
-    if isinstance(value, BaseModel) or callable(getattr(value, "ainvoke", None)):
-        return True
-    bases = [base for base in type(value).__mro__ if _of_framework(base)]
-    others = [base for base in bases if not base.__module__.endswith(("client", "cache"))]
-    return hasattr(value, "__dict__") and bool(others)
-
-
-def _of_framework(kind: type) -> bool:
-    return _FRAMEWORK.fullmatch(kind.__module__.partition(".")[0]) is not None
-
-
-def _url_of(value: object) -> str:
-    if value is None or isinstance(value, (str, bool, int, float, Mapping)):
-        return ""
-    url = str(getattr(value, "base_url", None) or "")
-    return url if url.startswith("http") else ""
-
-
 def _name_of(value: object) -> str:
     name: object = getattr(value, "__qualname__", type(value).__qualname__)
     return f"{getattr(value, '__module__', '')}.{name}"
 
 
-def check_judge(judge: object, options: Mapping[str, Any] | None, **others: object) -> None:
-    """A judge alone, or options that `LLMJudge` takes.
-
-    Args:
-        judge: as given to the metric.
-        options: its ``judge_options``.
-        others: its other arguments that only a model uses.
-
-    Raises:
-        InputError: no judge, something beside it, or an unknown option.
-    """
-    if judge is not None:
-        if not isinstance(judge, Judge):
-            raise InputError(
-                "an object with `async def judge(sample)`",
-                type(judge).__name__,
-                where="judge",
-                hint="for a recording: judge=RecordedJudge(path)",
-            )
-        check_alone(**others, judge_options=options)
-    if options:
-        from noisesense.judging.llm import check_judge_options
-
-        check_judge_options(options)
-
-
-def given_judge(judge: Any, **others: Any) -> Judge | None:
+def given_judge(
+    judge: Any, *, judge_options: Mapping[str, Any] | None = None, **others: object
+) -> Judge | None:
     """The judge that a user gave: an object, or the path of a recording; None for none.
 
+    Args:
+        judge: as given.
+        judge_options: of the `LLMJudge` to be made where there is no judge.
+        others: a metric's other arguments that only a model uses.
+
     Raises:
-        InputError: something else, or one of ``others`` beside it.
+        InputError: something else, anything beside a judge, or an unknown option.
     """
-    if judge is None:
-        return None
-    check_alone(**others)
+    if judge_options and judge is None:
+        from noisesense.judging.llm import check_judge_options
+
+        check_judge_options(judge_options)
+    for name, value in {**others, "judge_options": judge_options}.items():
+        if judge is not None and value is not None:
+            hint = f"a judge does not use {name}"
+            raise InputError("a judge alone", f"{name} too", where="judge", hint=hint)
     if isinstance(judge, (str, os.PathLike)):
         return RecordedJudge(cast("str | os.PathLike[str]", judge))
-    if not isinstance(judge, Judge):
+    if judge is not None and not isinstance(judge, Judge):
         expected = "a recording's path, or an object with `async def judge(sample)`"
         raise InputError(expected, type(judge).__name__, where="judge")
     return judge
@@ -247,15 +204,6 @@ def untested(judges: Iterable[str]) -> list[str]:
             "not tested: read the claims of some samples, or label them (noisesense trust)."
         ]
     return []
-
-
-def check_alone(**others: object) -> None:
-    """Raise `InputError` for what is given beside a judge."""
-    for name, value in others.items():
-        if value is not None:
-            raise InputError(
-                "a judge alone", f"{name} too", where="judge", hint=f"a judge does not use {name}"
-            )
 
 
 def judge_over(
@@ -299,15 +247,3 @@ def unasked(sample: Sample, definition: DefinitionName) -> Judgement | None:
         return None
     claim: dict[str, Any] = {"text": sample.response, "correct": None, "entailed_by": []}
     return Judgement(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))
-
-
-def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
-    """Verdicts in the published form, beside the sample; a text is read as JSON.
-
-    Raises:
-        InputError: they are malformed, or do not fit the sample. It names ``where``.
-    """
-    with located(where):
-        read = Verdicts.model_validate_json if isinstance(data, str) else Verdicts.model_validate
-        verdicts = read(data)
-        return verdicts if sample is None else verdicts.beside(sample)
