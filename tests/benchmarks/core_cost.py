@@ -33,8 +33,8 @@ sys.path[:0] = PATHS
 import numpy as np  # noqa: E402
 
 from noisesense import Verdicts, score, write_recording  # noqa: E402
-from noisesense.fixtures import ragchecker_examples  # noqa: E402
 from support.faults import TRUTH, mind, pairs  # noqa: E402
+from support.published import ragchecker_examples  # noqa: E402
 from support.ragchecker_formula import (  # noqa: E402
     as_arrays,
     as_labels,

@@ -20,12 +20,13 @@ from noisesense import (
     summarize,
     write_recording,
 )
-from noisesense.fixtures import ragchecker_examples, reference_examples
+from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.score import score_dataset
 from support.datasets import checked_table, rows, write_jsonl
+from support.published import ragchecker_examples
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
 from support.tables import Shape, random_pairs
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, Mode, Sample, Verdicts, score
-from noisesense.fixtures import Deviation, deviations, reference_examples
+from noisesense.fixtures import reference_examples
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
+from support.published import Deviation, deviations
 from support.ragas_mind import RagasMind
 from support.ragas_own import legacy_scores
 from support.ragas_peer import collections_scores, ragas_row

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, RecordedJudge, Sample, Verdicts, score, write_recording
-from noisesense.fixtures import ragchecker_examples
 from noisesense_adapters.ragchecker import CheckedResult, read_checking_outputs, read_result
+from support.published import ragchecker_examples
 from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels
 from support.tables import Shape, random_pairs
 

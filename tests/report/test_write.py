@@ -21,10 +21,10 @@ from noisesense import (
     write_results,
 )
 from noisesense.ablation import ablate
-from noisesense.fixtures import ragchecker_examples
 from noisesense_adapters.report import write_growth, write_png, write_report
 from support.ablation_world import Mind, repeating, run_of
 from support.hostile_run import hostile_run
+from support.published import ragchecker_examples
 from support.readable_run import readable_run
 from support.report_page import block, packed_lines
 from support.simulated import result_of

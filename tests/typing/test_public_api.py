@@ -39,7 +39,7 @@ from noisesense import (
     score,
     write_recording,
 )
-from noisesense.fixtures import ReferenceExample, deviations, reference_examples
+from noisesense.fixtures import ReferenceExample, reference_examples
 from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.recording import Recorded
 from noisesense_adapters.ragchecker import CheckedResult, read_checking_outputs
@@ -156,7 +156,6 @@ def test_examples() -> None:
     example = reference_examples()[0]
     assert_type(example.documented, dict[Literal["relevant", "irrelevant"], float])
     assert_type(example.expected["ragas"], tuple[float | None, float | None])
-    assert_type(deviations("validmind")[0].evidence, dict[str, Any])
 
 
 def test_ragchecker(tmp_path: Path) -> None:
