@@ -184,13 +184,16 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     for line, words in {
         3: "entailed: expected yes, no or nothing, got 'perhaps'",
         10: "sample: expected a sample of the results, got 'z'",
-        11: "kind: expected 'correct', 'response' or 'reference', got 'maybe'",
-        12: "claim: expected a number from 0 to 1, got '2'",
+        11: "expected a kind, a claim and a chunk of the sheet, got ('maybe', '0', ''",
+        12: "expected a kind, a claim and a chunk of the sheet, got ('correct', '2', ''",
         13: "statement: expected the judge's claim, got another",
         14: "entailed: expected one label for each question, got yes and no",
-        15: "claim: expected a number from 0 to 1, got '999",
+        15: "expected a kind, a claim and a chunk of the sheet, got ('correct', '999",
     }.items():
-        assert any(f"labels.csv, line {line}, {words}" in each for each in said), (line, said)
+        assert any(f"labels.csv, line {line}" in each and words in each for each in said), (
+            line,
+            said,
+        )
     # Both labels of row 2 stay open: one was no label, the other two contradict each other.
     assert json.loads(done.out)["judges"][0]["cells"]["correct"]["counts"]["human_open"] == 2
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, MissingExtraError
-from noisesense_adapters.datasets.read import count_rows, read_rows
+from noisesense_adapters.datasets.files import count_rows
+from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
 from support.command import environment
@@ -193,7 +194,7 @@ WHOLE: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
     "another CSV": (_file("d.csv", b"a,b\n1,2\n"), ("d.csv", "one of 'response'", "'a', 'b'")),
     "a header twice": (_file("d.csv", b"a,a\n1,2\n"), ("d.csv", "header", "'a' twice")),
     "a header not UTF-8": (_file("d.csv", b"\xfcber,b\n1,2\n"), ("d.csv", "header", "0xfc")),
-    "a broken header": (_file("d.csv", b'"a"b,c\n1,2\n'), ("d.csv", "a header")),
+    "a broken header": (_file("d.csv", b'"a"b,c\n1,2\n'), ("d.csv, header", "a row of CSV")),
     "another document": (_file("d.json", b'{"a": 1}'), ("d.json", "a list of rows", "'a'")),
     "rows are no list": (_file("d.json", b'{"data": 1}'), ("d.json", "a list of rows", "1")),
     "numbers": (_file("d.json", b"[1, 2]"), ("d.json", "an object", "1")),

@@ -14,7 +14,8 @@ from noisesense import Sample, score
 from noisesense.errors import InputError
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DefinitionName
-from noisesense_adapters.datasets.read import count_rows, read_rows
+from noisesense_adapters.datasets.files import count_rows
+from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from support.datasets import WRITERS, rows, write_jsonl

@@ -16,7 +16,8 @@ import pytest
 
 from noisesense.errors import InputError, NoiseSenseError
 from noisesense_adapters.datasets import files
-from noisesense_adapters.datasets.read import count_rows, read_rows
+from noisesense_adapters.datasets.files import count_rows
+from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.ragchecker import read_checking_outputs
 from support.command import environment

@@ -55,7 +55,9 @@ def test_escapes_are_read_as_people_type_them(
 
 def test_a_separator_in_no_cell(tmp_path: Path) -> None:
     """It read 0.2944 where 0.1889 was right, with status 0."""
-    with pytest.raises(InputError, match=r"expected '\|' in some cell of contexts, got none in 2"):
+    with pytest.raises(
+        InputError, match=r"expected '\|' in some cell of contexts, got none in the first"
+    ):
         read_rows(table(tmp_path, "c1\nc2", "c1"), split_contexts="|")
 
 

@@ -13,9 +13,10 @@ import click
 from noisesense import InputError, Result
 from noisesense.errors import describe
 from noisesense.scoring.definitions import DefinitionName
+from noisesense.scoring.results import Choices
 from noisesense_adapters.cli.commands import Options, argument, option
 from noisesense_adapters.cli.output import one_line, tell
-from noisesense_adapters.datasets.results import Choices, choices, results_of
+from noisesense_adapters.datasets.results import choices, results_of
 from noisesense_adapters.datasets.rows import FIELDS
 from noisesense_adapters.datasets.write import check_folder
 

@@ -18,7 +18,7 @@ from noisesense import Result, Usage
 from noisesense.errors import NoiseSenseError
 from noisesense_adapters.cli.output import one_line
 from noisesense_adapters.cli.terminal import visible
-from noisesense_adapters.datasets.read import count_rows
+from noisesense_adapters.datasets.files import count_rows
 
 _SHOWN_FAILURES = 20
 _PACE = 300.0  # seconds of the past that say how fast a run is

@@ -1,26 +1,29 @@
-"""The rows of files: JSON lines, CSV, JSON documents and Parquet."""
+"""The rows of files as they are: JSON lines, CSV, JSON documents and Parquet."""
 
 from __future__ import annotations
 
 import codecs
 import csv
+import os
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, NamedTuple
 
 from msgspec import MsgspecError
 from msgspec.json import decode as json_decode
 
-from noisesense.errors import InputError, NoiseSenseError, describe, encodable
-from noisesense.jsonl import parse_line
-from noisesense_adapters.datasets.rows import Raw
+from noisesense.errors import InputError, MissingExtraError, describe, encodable
+from noisesense.jsonl import as_path, parse_line
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.given import named, read_json
+from noisesense_adapters.toolbox.given import as_list, as_object, named, read_json
+
+LARGEST = 1 << 25
+"""The largest line, cell or row, in bytes: what is larger is no sample, and would fill memory."""
 
 _OTHERS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -31,80 +34,98 @@ _OTHERS = {
     b"\x1f\x8b": "a gzip file",
     b"PAR1": "a Parquet file",
 }
-_HINT = "save the file as UTF-8"
 
 
-def bad_byte(byte: int) -> InputError:
-    return InputError("UTF-8 text", f"the byte {byte:#04x}", hint=_HINT)
+class Raw(NamedTuple):
+    """A row as it is in the file, or the error in its place."""
+
+    place: str
+    data: Any
 
 
-def refuse_other_encodings(start: bytes, path: Path) -> None:
-    """Raise `InputError` if a file begins like one of another kind."""
-    for mark, what in _OTHERS.items():
-        if start.startswith(mark):
-            raise InputError("UTF-8 text", what, where=str(path), hint=_HINT)
+def raw_rows(path: Path) -> Iterator[Raw]:
+    """The rows of a file, or of a folder's Parquet files; the ending tells its kind.
+
+    Raises:
+        InputError: no such file, or one of another kind or encoding.
+    """
+    if path.is_dir():
+        return chain.from_iterable(map(parquet_rows, _folder_files(path)))
+    ending = path.suffix.lower()
+    if ending == ".arrow":
+        raise _arrow(path)
+    if ending not in _KINDS:
+        raise InputError(f"a file ending in {', '.join(_KINDS)}", repr(path.name), where="input")
+    if not path.is_file():
+        got = "something else, such as a pipe" if path.exists() else "no such file"
+        raise InputError("a readable file", got, where=str(path))
+    return _KINDS[ending](path)
 
 
-LARGEST = 1 << 25
-"""The largest line, cell or row, in bytes: what is larger is no sample, and would fill memory."""
-_BUFFER = 1 << 16
+def count_rows(path: str | os.PathLike[str]) -> int | None:
+    """The number of rows, broken ones too; None where the file would have to be parsed."""
+    path = as_path(path)
+    if path.is_dir():
+        return sum(map(_count_parquet, _folder_files(path)))
+    kind = _KINDS.get(path.suffix.lower())
+    if not path.is_file() or kind is document_rows:
+        return None
+    if kind is parquet_rows:
+        return _count_parquet(path)
+    return sum(1 for _ in (jsonl_lines if kind is jsonl_rows else csv_rows)(path))
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
     """One JSON object per line; a broken line does not end the file."""
-    return (jsonl_row(path, *line) for line in jsonl_lines(path))
+    return (Raw(place, json_value(line)) for place, line in jsonl_lines(path))
 
 
-def jsonl_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold something, with their numbers; of one above `LARGEST` its beginning."""
-    with opened(path) as file:
-        for number, line in enumerate(_lines(file), start=1):
-            if number == 1:
-                refuse_other_encodings(line, path)
-            if not line.isspace():
-                yield number, line
+def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The lines that hold something, and their places; of one above `LARGEST` its beginning."""
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.isspace():
+            yield f"{path.name}, line {number}", line
 
 
-def jsonl_row(path: Path, number: int, line: bytes) -> Raw:
-    """What the line holds, or the error in its place."""
-    return Raw(f"{path.name}, line {number}", json_value(line, first=number == 1))
-
-
-@contextmanager
-def opened(path: Path) -> Generator[IO[bytes], None, None]:
-    """The file, with the system's refusals as `InputError`."""
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines; of one above `LARGEST` its beginning, which is longer than that."""
     try:
-        with path.open("rb", _BUFFER) as file:
-            yield file
+        with path.open("rb", 1 << 16) as file:
+            line = file.readline(LARGEST + 1)
+            for mark, what in _OTHERS.items():
+                if line.startswith(mark):
+                    hint = "save the file as UTF-8"
+                    raise InputError("UTF-8 text", what, where=str(path), hint=hint)
+            while line:
+                yield line
+                while len(line) > LARGEST and not line.endswith(b"\n"):
+                    line = file.readline(LARGEST + 1)
+                line = file.readline(LARGEST + 1)
     except OSError as error:
         got = error.strerror or type(error).__name__
         raise InputError("a readable file", got, where=str(path)) from error
 
 
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines; of one above `LARGEST` its beginning, which is longer than that."""
-    while line := file.readline(LARGEST + 1):
-        yield line
-        while len(line) > LARGEST and not line.endswith(b"\n"):
-            line = file.readline(LARGEST + 1)
-
-
-def _too_large(what: str) -> InputError:
-    return InputError(f"{what} of at most {LARGEST >> 20} MiB", "a larger one")
-
-
-def json_value(line: bytes, *, first: bool) -> object:
+def json_value(line: bytes) -> object:
     """What the line holds, or the error in its place."""
     if len(line) > LARGEST:
-        return _too_large("a line")
+        return _too_large()
     with suppress(MsgspecError, ValueError, RecursionError):
         return json_decode(line)
     try:
-        return parse_line(line.decode("utf-8-sig" if first else "utf-8"))
+        return parse_line(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        return bad_byte(line[error.start])
+        return _bad_byte(line[error.start])
     except InputError as error:
         return error
+
+
+def _too_large() -> InputError:
+    return InputError(f"a line of at most {LARGEST >> 20} MiB", "a larger one")
+
+
+def _bad_byte(byte: int) -> InputError:
+    return InputError("UTF-8 text", f"the byte {byte:#04x}", hint="save the file as UTF-8")
 
 
 _DELIMITERS = (",", ";", "\t")
@@ -117,67 +138,52 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     A row that is broken or not UTF-8 does not end the file.
 
     Raises:
-        InputError: the header cannot be read.
+        InputError: the header cannot be read, or a line is above `LARGEST`.
     """
     csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
-    with opened(path) as file:
-        raw = map(_whole, _lines(file))
-        first = next(raw, b"")
-        refuse_other_encodings(first, path)
-        # Bytes that are not UTF-8 pass as surrogates, so that only their rows are lost.
-        lines = (line.decode("utf-8", "surrogateescape") for line in raw)
-        header = first.decode("utf-8-sig", "surrogateescape")
-        tabs = path.suffix.lower() == ".tsv"
-        delimiter = "\t" if tabs else max(_DELIMITERS, key=header.count)
-        reader = csv.reader(chain([header], lines), delimiter=delimiter, strict=True)
-        names = _header(reader, path)
-        while True:
-            place = f"{path.name}, line {reader.line_num + 1}"
-            try:
-                cells = next(reader, None)
-            except csv.Error as error:
-                yield Raw(place, InputError("a row of CSV", str(error)))
-                continue
-            except InputError as error:
-                raise error.within(place) from None
-            if cells is None:
-                return
-            if cells:
-                yield Raw(place, _row(names, cells))
-
-
-def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
-    empty: list[str] = []
-    try:
-        names = next(reader, empty)
-    except csv.Error as error:
-        raise InputError("a header", str(error), where=str(path)) from None
-    known: set[str] = set()
-    for name in names:
-        if _ESCAPED.search(name):
-            raise _not_utf8(name).within(f"{path}, header")
-        if name in known:
+    lines = _texts(path)
+    header = next(lines, "")
+    tabs = path.suffix.lower() == ".tsv"
+    delimiter = "\t" if tabs else max(_DELIMITERS, key=header.count)
+    reader = csv.reader(chain([header], lines), delimiter=delimiter, strict=True)
+    names = _cells(reader) or []
+    if isinstance(names, InputError):
+        raise names.within(f"{path}, header")
+    for name, times in Counter(names).items():
+        if times > 1:
             raise InputError("each column once", f"{name!r} twice", where=f"{path}, header")
-        known.add(name)
-    return names
+    while True:
+        place = f"{path.name}, line {reader.line_num + 1}"
+        cells = _cells(reader)
+        if cells is None:
+            return
+        if isinstance(cells, InputError):
+            yield Raw(place, cells)
+        elif len(cells) == len(names):
+            yield Raw(place, dict(zip(names, cells, strict=True)))
+        elif cells:
+            expected = f"{len(names)} cells, as in the header"
+            yield Raw(place, InputError(expected, str(len(cells))))
 
 
-def _whole(line: bytes) -> bytes:
-    if len(line) > LARGEST:
-        raise _too_large("a line")
-    return line
+def _texts(path: Path) -> Iterator[str]:
+    """The lines. Bytes that are not UTF-8 pass as surrogates, so that only their rows are lost."""
+    for number, line in enumerate(_lines(path), start=1):
+        if len(line) > LARGEST:
+            raise _too_large().within(f"{path.name}, line {number}")
+        yield line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
 
 
-def _row(names: list[str], cells: list[str]) -> dict[str, str] | InputError:
-    if len(cells) != len(names):
-        return InputError(f"{len(names)} cells, as in the header", str(len(cells)))
-    broken = next((cell for cell in cells if _ESCAPED.search(cell)), None)
-    return dict(zip(names, cells, strict=True)) if broken is None else _not_utf8(broken)
-
-
-def _not_utf8(text: str) -> InputError:
-    match = _ESCAPED.search(text)
-    return bad_byte(ord(match[0]) - 0xDC00 if match else 0)
+def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
+    """The next row, or what is wrong with it; None at the end."""
+    try:
+        cells = next(reader, None)
+    except csv.Error as error:
+        return InputError("a row of CSV", str(error))
+    for cell in cells or ():
+        if match := _ESCAPED.search(cell):
+            return _bad_byte(ord(match[0]) - 0xDC00)
+    return cells
 
 
 _LISTS = ("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples")
@@ -190,40 +196,32 @@ def document_rows(path: Path) -> Iterator[Raw]:
     Raises:
         InputError: not UTF-8, not JSON, or a document without rows.
     """
-    for number, row in enumerate(_rows_of(read_json(path), path)):
+    for number, row in enumerate(_rows_in(read_json(path), path)):
         yield Raw(f"{path.name}, result {number}", row)
 
 
-def _rows_of(data: Any, path: Path) -> list[object]:
-    while isinstance(data, Mapping):
-        document = cast("Mapping[str, Any]", data)
-        rows = next((document[name] for name in _LISTS if name in document), None)
-        if rows is None:
-            names = named(document) or "nothing"
-            raise InputError("a list of rows", f"an object with {names}", where=str(path))
-        data = rows
-    if not isinstance(data, list):
+def _rows_in(data: Any, path: Path) -> list[Any]:
+    while document := as_object(data):
+        found = [document[name] for name in _LISTS if name in document]
+        if not found:
+            got = f"an object with {named(document)}"
+            raise InputError("a list of rows", got, where=str(path))
+        data = found[0]
+    if type(data) is not list:
         raise InputError("a list of rows", describe(data), where=str(path))
-    rows = cast("list[object]", data)
-    nested = [cast("list[object]", row) for row in rows if isinstance(row, list)]
-    return list(chain.from_iterable(nested)) if len(nested) == len(rows) else rows
+    rows = as_list(data)
+    nested = all(type(row) is list for row in rows)
+    return list(chain.from_iterable(rows)) if nested else rows
 
 
 _BATCH = 500
 _SUSPECT, _MOST_EXPANSION = 1 << 28, 1000
 
 
-@cache
-def pyarrow(name: str = "pyarrow") -> Any:
-    """The module, which has no types."""
-    with needs_extra("report", "pyarrow"):
-        return import_module(name)
-
-
 def parquet_rows(path: Path) -> Iterator[Raw]:
     """The rows of a Parquet file, in batches."""
-    parquet = pyarrow("pyarrow.parquet")
-    with _readable("a Parquet file", path):
+    parquet, number = _parquet(), 0
+    with _readable(path):
         metadata = parquet.read_metadata(path)
         # Of the groups only: in pyarrow, asking for their columns ends the process if one is
         # damaged.
@@ -236,60 +234,45 @@ def parquet_rows(path: Path) -> Iterator[Raw]:
         texts = [each.path for each in columns if each.physical_type == "BYTE_ARRAY"]
         # As dictionaries, a text that a small file repeats a million times stays small.
         with parquet.ParquetFile(path, read_dictionary=texts) as file:
-            yield from _rows(path, file.iter_batches(batch_size=_BATCH))
+            for batch in file.iter_batches(batch_size=_BATCH):
+                batch.validate(full=True)  # a damaged one can end the process otherwise
+                for at in range(batch.num_rows):
+                    # One by one: many that share a text are far larger in Python.
+                    (row,) = batch.slice(at, 1).to_pylist()
+                    yield Raw(f"{path.name}, row {number}", row)
+                    number += 1
 
 
-def count_parquet(path: Path) -> int:
-    with _readable("a Parquet file", path):
-        return int(pyarrow("pyarrow.parquet").read_metadata(path).num_rows)
+def _count_parquet(path: Path) -> int:
+    with _readable(path):
+        return int(_parquet().read_metadata(path).num_rows)
 
 
-def _rows(path: Path, batches: Any) -> Iterator[Raw]:
-    number = 0
-    for batch in batches:
-        batch.validate(full=True)  # a damaged one can end the process otherwise
-        for at in range(batch.num_rows):
-            # One by one: many that share a text are far larger in Python.
-            try:
-                (row,) = batch.slice(at, 1).to_pylist()
-            except Exception as error:  # noqa: BLE001 - what Python has no form for, bad UTF-8
-                row = InputError("a row that can be read", str(error) or repr(error))
-            yield Raw(f"{path.name}, row {number}", row)
-            number += 1
+def _parquet() -> Any:
+    """The module, which has no types."""
+    with needs_extra("report", "pyarrow"):
+        return import_module("pyarrow.parquet")
 
 
 @contextmanager
-def _readable(expected: str, path: Path) -> Generator[None, None, None]:
+def _readable(path: Path) -> Generator[None, None, None]:
     """Whatever Arrow raises of a damaged file as ours, with the file's name."""
     try:
         yield
     except InputError as error:
         raise error.within(str(path)) from None
-    except NoiseSenseError:
+    except MissingExtraError:
         raise
     except Exception as error:  # noqa: BLE001 - OSError, UnicodeDecodeError, …
         got = encodable((str(error).splitlines() or [type(error).__name__])[0])
         hint = "the file may be damaged or cut off"
-        raise InputError(expected, got, where=str(path), hint=hint) from None
+        raise InputError("a Parquet file", got, where=str(path), hint=hint) from None
 
 
-_HINT_PARQUET = "write it as one file of rows: dataset.to_parquet('data.parquet')"
-
-
-def refuse_arrow(path: Path) -> None:
-    """Raise `InputError` for Arrow files and for what ``Dataset.save_to_disk`` wrote."""
-    saved = ("dataset_dict.json", "state.json")
-    if path.suffix.lower() == ".arrow" or any((path / name).exists() for name in saved):
-        got = "Arrow files"
-        raise InputError("Parquet or JSON lines", got, where=str(path), hint=_HINT_PARQUET)
-
-
-def folder_files(folder: Path) -> list[Path]:
-    """The Parquet files of one split in a folder, in order, as the Hub holds them.
-
-    Raises:
-        InputError: another kind of folder, or one with several splits.
-    """
+def _folder_files(folder: Path) -> list[Path]:
+    """The Parquet files of one split, in order, as the Hugging Face Hub holds them."""
+    if any((folder / name).exists() for name in ("dataset_dict.json", "state.json")):
+        raise _arrow(folder)
     files = sorted([*folder.glob("*.parquet"), *folder.glob("data/*.parquet")])
     if not files:
         raise InputError("a folder of Parquet files", "another folder", where=str(folder))
@@ -298,3 +281,18 @@ def folder_files(folder: Path) -> list[Path]:
         hint = f"name one: {', '.join(map(str, files[:5]))}"
         raise InputError("one split", "several", where=str(folder), hint=hint)
     return files
+
+
+def _arrow(path: Path) -> InputError:
+    hint = 'write the rows as one file: dataset.to_parquet("data.parquet")'
+    return InputError("Parquet or JSON lines", "Arrow files", where=str(path), hint=hint)
+
+
+LINES = (".jsonl", ".ndjson")
+_KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
+    **dict.fromkeys(LINES, jsonl_rows),
+    ".csv": csv_rows,
+    ".tsv": csv_rows,
+    ".parquet": parquet_rows,
+    ".json": document_rows,
+}

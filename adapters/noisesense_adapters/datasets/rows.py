@@ -20,6 +20,8 @@ from noisesense_adapters.toolbox.given import (
     without_nulls,
 )
 
+NO_LINE = ResultLine()
+
 
 class Row(NamedTuple):
     """A row that could be read."""
@@ -33,7 +35,7 @@ class Row(NamedTuple):
     """None where there are only verdicts: the texts are unknown or do not make a sample."""
     verdicts: Verdicts | LightVerdicts | None = None
     """With their chunks filled in; None if the dataset has none."""
-    line: ResultLine | None = None
+    line: ResultLine = NO_LINE
     """The whole line of a results file or of a recording."""
 
 
@@ -44,13 +46,6 @@ class BadRow(NamedTuple):
     id: str
     """The id in the file if it could be read, else the place."""
     error: InputError
-
-
-class Raw(NamedTuple):
-    """A row as it is in the file, or the error in its place."""
-
-    place: str
-    data: Any
 
 
 Read = Callable[[Mapping[str, Any], str], Row]

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import TypeVar
 
-from noisesense import Judge, RecordedJudge, Summary, Tally, errors
+from typing_extensions import Unpack
+
+from noisesense import Judge, RecordedJudge, Summary, Tally, Usage, errors
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.sharing import judge_once
-from noisesense.scoring.definitions import DefinitionName
-from noisesense.scoring.results import Result
-from noisesense.scoring.scoring import Empty, Undetermined
+from noisesense.scoring.results import Choices, Result
 from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.results import (
-    Choices,
-    choices,
-    recorded_results,
-    scored_by,
-    unscored,
-)
-from noisesense_adapters.datasets.rows import BadRow, Row
+from noisesense_adapters.datasets.results import choices, result_of, unscored, with_verdicts
+from noisesense_adapters.datasets.rows import NO_LINE, BadRow, Row
 from noisesense_adapters.datasets.write import check_output, only_writer, results_file
 from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.judges import unasked
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 GIVE_UP = 20
 """The run ends when the judge fails on its first so many samples."""
@@ -37,95 +35,18 @@ _AHEAD = 64
 OnDone = Callable[[Result], object]
 
 
-async def _judge_rows(
-    rows: Iterator[Row | BadRow],
-    judge: Judge,
-    chosen: Choices,
-    concurrency: int,
-    on_done: OnDone,
-    keep: OnDone,
-) -> None:
-    """Judge each row, at most ``concurrency`` at once; ``keep`` gets the results in order.
-
-    A row that occurs twice is judged twice. A sample that fails does not end the run.
-
-    Raises:
-        JudgeError: the judge failed on the first `GIVE_UP` samples, or is unfit for any.
-        StoreError: the judge's store cannot be read or written.
-    """
-    waiting = enumerate(rows)
-    ready: dict[int, Result] = {}
-    judged = failed = kept = 0
-
-    async def work() -> None:
-        nonlocal judged, failed, kept
-        for position, row in waiting:
-            while position - kept > _AHEAD * concurrency:
-                await asyncio.sleep(0.01)
-            try:
-                result = await _judged(row, judge, chosen)
-                judged += result.score is not None
-            except errors.UnfitJudgeError:
-                raise
-            except errors.JudgeError as error:
-                result = unscored(row, error.within(row.place))
-                failed += 1
-            on_done(result)
-            ready[position] = result
-            while kept in ready:
-                keep(ready.pop(kept))
-                kept += 1
-            if failed == GIVE_UP and not judged:
-                raise errors.JudgeError(
-                    f"the judge failed on the first {failed} samples, so the run ends. "
-                    f"The last: {result.error}"
-                )
-
-    await gather_all([work() for _ in range(concurrency)])
-
-
-async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
-    """The row's result. Raises `JudgeError` if the judge failed."""
-    if isinstance(row, BadRow):
-        return unscored(row, row.error)
-    judgement = None
-    try:
-        if row.sample is not None:
-            definition = chosen["definition"] or "ragas"
-            judgement = unasked(row.sample, definition) or await judge_once(
-                judge, row.sample, metric="score", share=False
-            )
-        verdicts = row.verdicts if judgement is None else judgement.verdicts
-        if verdicts is None:
-            raise errors.InputError("texts to judge", "only verdicts")
-        scored = scored_by(chosen, verdicts)
-    except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
-        raise
-    except errors.NoiseSenseError as error:
-        failed = unscored(row, error.within(row.place))
-        return failed if judgement is None else replace(failed, usage=judgement.usage)
-    # Without a sample the host's row says it all, such as one where nothing was retrieved.
-    result = Result(row.id, scored, sample=row.sample, cluster=row.cluster)
-    if judgement is None:
-        return result
-    name, unanswered = getattr(judge, "name", None), judgement.unanswered
-    return replace(result, unanswered=unanswered, usage=judgement.usage, judge=name)
-
-
 def score_dataset(
     path: str | os.PathLike[str],
     *,
     columns: Mapping[str, Column] | None = None,
     verdicts: str | os.PathLike[str] | None = None,
     judge: Judge | None = None,
-    definition: DefinitionName | None = None,
-    empty: Empty | None = None,
-    undetermined: Undetermined | None = None,
     out: str | os.PathLike[str] | None = None,
     concurrency: int = 16,
-    on_done: OnDone | None = None,
+    on_done: OnDone = lambda _: None,
     split_contexts: str | None = None,
     confidence: float = 0.95,
+    **chosen: Unpack[Choices],
 ) -> Summary:
     """Score every sample of a dataset, write the results, and summarize them.
 
@@ -141,18 +62,15 @@ def score_dataset(
         columns: which column holds which field, as `read_rows` takes it.
         verdicts: a recording to take the verdicts from.
         judge: judges each sample. With neither, the verdicts in the file are used.
-        definition: of noise sensitivity; by default the one the file's results name, or
-            ``"ragas"``.
-        empty: what a sample with nothing to measure gives; by default likewise, or
-            ``"undefined"``.
-        undetermined: what verdicts that the judge left open give; by default likewise, or
-            ``"none"``: no value.
         out: a file for the results, ``.jsonl``. It appears whole or not at all, in the order of
             the dataset.
         concurrency: how many samples to judge at once.
         on_done: called with each result as it arrives.
         split_contexts: as `read_rows` takes it.
         confidence: of the summary's intervals.
+        chosen: ``definition`` (of noise sensitivity), ``empty`` (what a sample with nothing to
+            measure gives) and ``undetermined`` (what verdicts that the judge left open give); by
+            default as the file's results name them, or else as `noisesense.score` has them.
 
     Raises:
         InputError: the dataset, the recording or an argument; another run is writing ``out``; a
@@ -163,12 +81,11 @@ def score_dataset(
     if verdicts is not None and judge is not None:
         raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
     errors.check_whole(concurrency, 1, "concurrency")
-    chosen, tally = choices(definition, empty, undetermined), Tally()
-    said: OnDone = on_done or (lambda _: None)
-    target = None if out is None else check_output(as_path(out), as_path(path))
+    chosen, tally = choices(**chosen), Tally()
     with ExitStack() as stack:
         write: OnDone = lambda _: None  # noqa: E731
-        if target is not None:
+        if out is not None:
+            target = check_output(as_path(out), as_path(path))
             stack.enter_context(only_writer(target))
             write = stack.enter_context(results_file(target))
 
@@ -176,15 +93,15 @@ def score_dataset(
             tally.add(result)
             write(result)
 
-        own = judge is None and verdicts is None
-        texts = not own or target is not None
+        judge = judge if verdicts is None else RecordedJudge(verdicts)
+        own, texts = judge is None, judge is not None or out is not None
         rows = read_rows(path, columns, verdicts=own, texts=texts, split_contexts=split_contexts)
         if judge is not None:
-            run_blocking(_judge_rows(rows, judge, chosen, concurrency, said, keep))
+            run_blocking(_judge_rows(rows, judge, chosen, concurrency, on_done, keep))
         else:
-            recording = None if verdicts is None else RecordedJudge(verdicts)
-            for result in recorded_results(rows, chosen, recording):
-                said(result)
+            for row in with_verdicts(rows):
+                result = result_of(row, **chosen)
+                on_done(result)
                 keep(result)
     return tally.summary(confidence=confidence)
 
@@ -193,10 +110,8 @@ def score_rows(
     rows: Iterable[Row | BadRow],
     judge: Judge,
     *,
-    definition: DefinitionName | None = None,
-    empty: Empty | None = None,
-    undetermined: Undetermined | None = None,
     concurrency: int = 16,
+    **chosen: Unpack[Choices],
 ) -> list[Result]:
     """As `score_dataset` with a judge, but for rows that a framework holds; one result each.
 
@@ -205,8 +120,111 @@ def score_rows(
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
-    chosen, results = choices(definition, empty, undetermined), list[Result]()
-    run_blocking(
-        _judge_rows(iter(rows), judge, chosen, concurrency, lambda _: None, results.append)
-    )
+    results: list[Result] = []
+    asked = choices(**chosen)
+    run_blocking(_judge_rows(rows, judge, asked, concurrency, lambda _: None, results.append))
     return results
+
+
+async def _judge_rows(
+    rows: Iterable[Row | BadRow],
+    judge: Judge,
+    chosen: Choices,
+    concurrency: int,
+    on_done: OnDone,
+    keep: OnDone,
+) -> None:
+    """Judge each row; ``keep`` gets the results in order.
+
+    A row that occurs twice is judged twice. A sample that fails does not end the run.
+
+    Raises:
+        JudgeError: the judge failed on the first `GIVE_UP` samples, or is unfit for any.
+        StoreError: the judge's store cannot be read or written.
+    """
+    failures = Failures()
+
+    async def ask(row: Row | BadRow) -> Result:
+        try:
+            result = await _judged(row, judge, chosen)
+        except errors.UnfitJudgeError:
+            raise
+        except errors.JudgeError as error:
+            result = unscored(row, error.within(row.place))
+            on_done(result)
+            failures.add(str(result.error))
+        else:
+            failures.judged |= result.score is not None
+            on_done(result)
+        return result
+
+    await ask_all(rows, ask, concurrency, keep)
+
+
+async def ask_all(
+    items: Iterable[T],
+    ask: Callable[[T], Awaitable[R]],
+    concurrency: int,
+    keep: Callable[[R], object],
+) -> None:
+    """Ask about each item, at most ``concurrency`` at once; ``keep`` gets the answers in order."""
+    waiting = enumerate(items)
+    ready: dict[int, R] = {}
+    kept = 0
+
+    async def work() -> None:
+        nonlocal kept
+        for position, item in waiting:
+            await asyncio.sleep(0)  # a recording never waits, and an interrupt must come through
+            while position - kept > _AHEAD * concurrency:
+                await asyncio.sleep(0.01)
+            ready[position] = await ask(item)
+            while kept in ready:
+                keep(ready.pop(kept))
+                kept += 1
+
+    await gather_all([work() for _ in range(concurrency)])
+
+
+class Failures:
+    """Ends a run whose judge fails on each of the first samples.
+
+    Attributes:
+        judged: whether any sample was.
+    """
+
+    def __init__(self) -> None:
+        self.judged = False
+        self._failed = 0
+
+    def add(self, error: str) -> None:
+        """Count a failure. Raises `JudgeError`."""
+        self._failed += 1
+        if self._failed == GIVE_UP and not self.judged:
+            raise errors.JudgeError(
+                f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
+                f"The last: {error}"
+            )
+
+
+async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
+    """The row's result. Raises `JudgeError` if the judge failed."""
+    if isinstance(row, BadRow) or (row.sample is None and row.verdicts is not None):
+        # Without a sample the host's row says it all, such as one where nothing was retrieved.
+        return result_of(row, **chosen)
+    usage = Usage()
+    try:
+        if row.sample is None:
+            raise errors.InputError("texts to judge", "only verdicts")
+        judgement = unasked(row.sample, chosen.get("definition") or "ragas") or await judge_once(
+            judge, row.sample, metric="score", share=False
+        )
+        usage = judgement.usage
+        scored = NO_LINE.scored(judgement.verdicts, **chosen)
+    except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
+        raise
+    except errors.NoiseSenseError as error:
+        return replace(unscored(row, error.within(row.place)), usage=usage)
+    name: str | None = getattr(judge, "name", None)
+    rest = (judgement.unanswered, usage, name)
+    return Result(row.id, scored, None, row.sample, row.cluster, *rest)

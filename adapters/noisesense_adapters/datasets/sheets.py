@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import csv
-import io
 import random
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple
 
-from noisesense import InputError, Result, Verdicts, score
-from noisesense.errors import check_choice, describe
+from noisesense import InputError, Result, Sample, Score, Verdicts, score
+from noisesense.errors import describe
 from noisesense.jsonl import write_whole
 from noisesense.scoring.definitions import MODES
-from noisesense.stats.labels_cells import CellKind
-from noisesense.verdicts.form import Cell, ClaimForm, positions
-from noisesense_adapters.datasets.files import csv_rows
-from noisesense_adapters.datasets.rows import Raw
+from noisesense.stats.labels_cells import cell_of
+from noisesense.verdicts.form import Cell, ClaimForm
+from noisesense_adapters.datasets.files import Raw, csv_rows
 from noisesense_adapters.toolbox.given import as_object
 
 _KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
 _TEXTS = ("question", "statement", "source")
 LABEL = "entailed"
-_JUDGE = "judge"
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _WORDS: dict[str, Cell] = {
     **dict.fromkeys(("yes", "y", "true", "1"), True),
     **dict.fromkeys(("no", "n", "false", "0"), False),
@@ -34,7 +32,16 @@ _WORDS: dict[str, Cell] = {
 _IN_WORDS: dict[Cell, str] = {True: "yes", False: "no", None: ""}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
-_Position = tuple[str, int, "int | None"]
+Key = tuple[str, str, str]
+"""The kind of a question and the positions of its claim and its chunk, as the sheet has them."""
+
+
+class Question(NamedTuple):
+    """Does the source say what the statement says?"""
+
+    statement: str
+    source: str
+    said: Cell
 
 
 class Sheet(NamedTuple):
@@ -71,28 +78,39 @@ def write_labels(
         InputError: an id twice, no sample with texts and claims, or a file of another kind.
     """
     path = Path(path)
-    if path.suffix.lower() not in (".csv", ".tsv"):
+    if path.suffix.lower() not in _DELIMITERS:
         raise InputError("a name ending in .csv or .tsv", repr(path.name), where="sheet")
     known, left_out = _by_id(results)
     chosen = known if samples is None else _drawn(known, samples, seed)
-    names = (*_KEYS, *_TEXTS, LABEL, *([_JUDGE] if show_verdicts else []))
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    count = 0
+    writer = csv.writer(_Line(), delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
+    names, count = [*_KEYS, *_TEXTS, LABEL, "judge"], 0
+    width = len(names) if show_verdicts else len(names) - 1
 
     def lines() -> Iterator[str]:
         nonlocal count
-        # The mark tells spreadsheets that it is UTF-8.
-        yield "\ufeff" + delimiter.join(names)
-        for result in chosen.values():
-            for row in _questions(result):
+        yield "\ufeff" + writer.writerow(names[:width])  # tells spreadsheets that it is UTF-8
+        for name, result in chosen.items():
+            sample, _ = _parts(result)
+            for key, (statement, source, said) in _questions(result).items():
+                cells = (name, *key, sample.user_input, statement, source, "", _IN_WORDS[said])
+                yield writer.writerow(map(_as_text, cells[:width]))
                 count += 1
-                text = io.StringIO()
-                writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-                writer.writerow([_as_text(row.get(name, "")) for name in names])
-                yield text.getvalue().removesuffix("\n")
 
     write_whole(path, lines())
     return Sheet(len(chosen), count, left_out)
+
+
+class _Line:
+    """What `csv.writer` writes to, and so gives back."""
+
+    def write(self, text: str) -> str:
+        return text.removesuffix("\n")
+
+
+def _as_text(text: str) -> str:
+    """As a cell. A spreadsheet would run a text that begins like a formula."""
+    text = text.replace("\0", "\ufffd")
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _by_id(results: Iterable[Result]) -> tuple[dict[str, Result], int]:
@@ -114,65 +132,49 @@ def _by_id(results: Iterable[Result]) -> tuple[dict[str, Result], int]:
     return known, left_out
 
 
+def _parts(result: Result) -> tuple[Sample, Score]:
+    assert result.sample is not None
+    assert result.score is not None
+    return result.sample, result.score
+
+
 def _drawn(known: Mapping[str, Result], count: int, seed: int) -> dict[str, Result]:
     """So many, in proportion from each stratum: every k-th of all, stratum after stratum."""
+
+    def stratum(name: str) -> list[str]:
+        bounds = [_parts(known[name])[1].bounds(mode) or (0.0, 0.0) for mode in MODES]
+        return ["undetermined" if a != b else "noisy" if a else "clean" for a, b in bounds]
+
     rng = random.Random(seed)
-    strata: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name, result in known.items():
-        strata[_stratum(result)].append(name)
-    in_turn = [name for _, names in sorted(strata.items()) for name in _shuffled(names, rng)]
+    in_turn = sorted(rng.sample([*known], len(known)), key=stratum)
     step = max(1.0, len(in_turn) / count)
     start = rng.random() * step
     taken = {in_turn[int(start + i * step)] for i in range(min(count, len(in_turn)))}
     return {name: result for name, result in known.items() if name in taken}
 
 
-def _shuffled(names: list[str], rng: random.Random) -> list[str]:
-    return rng.sample(names, len(names))
-
-
-def _stratum(result: Result) -> tuple[str, ...]:
-    kinds: list[str] = []
-    for mode in MODES:
-        low, high = (result.score and result.score.bounds(mode)) or (0.0, 0.0)
-        kinds.append("undetermined" if low != high else "noisy" if low else "clean")
-    return tuple(kinds)
-
-
-def _questions(result: Result) -> Iterator[dict[str, Any]]:
-    """The sheet's rows on one sample: what decides first comes first."""
-    assert result.sample is not None
-    assert result.score is not None
-    sample, verdicts = result.sample, result.score.verdicts
-    chunks = sample.retrieved_contexts
-    base = {"sample": result.id, "question": sample.user_input}
+def _questions(result: Result) -> dict[Key, Question]:
+    """All on one sample: what decides first comes first."""
+    sample, scored = _parts(result)
+    verdicts, chunks = scored.verdicts, sample.retrieved_contexts
+    found: dict[Key, Question] = {}
     for i, claim in enumerate(verdicts.response_claims):
-        row = {**base, "claim": i, "statement": claim.text}
-        reference = {"kind": "correct", "source": sample.reference}
-        yield {**row, **reference, _JUDGE: _IN_WORDS[claim.correct]}
+        found["correct", str(i), ""] = Question(claim.text, sample.reference, claim.correct)
     labeled = all(chunk.relevant is not None for chunk in chunks)
-    sides: dict[CellKind, Sequence[ClaimForm]] = {
+    sides: dict[str, Sequence[ClaimForm]] = {
         "response": verdicts.response_claims,
         "reference": () if labeled else verdicts.reference_claims,
     }
     for kind, claims in sides.items():
         for j, chunk in enumerate(chunks):
             for i, one in enumerate(claims):
-                said = None if j in one.undetermined else j in one.entailed_by
-                row = {**base, "kind": kind, "claim": i, "chunk": j}
-                texts = {"statement": one.text, "source": chunk.text}
-                yield {**row, **texts, _JUDGE: _IN_WORDS[said]}
-
-
-def _as_text(value: object) -> str:
-    """As a cell. A spreadsheet would run a text that begins like a formula."""
-    text = str(value).replace("\0", "\ufffd")
-    return f"'{text}" if text.startswith(_FORMULA) else text
+                found[kind, str(i), str(j)] = Question(one.text, chunk.text, cell_of(one, j))
+    return found
 
 
 def is_label_sheet(path: Path) -> bool:
     """Is it a file that `write_labels` wrote?"""
-    if path.suffix.lower() not in (".csv", ".tsv"):
+    if path.suffix.lower() not in _DELIMITERS:
         return False
     first = next(islice(csv_rows(path), 1), None)
     return first is not None and {*_KEYS, LABEL} <= as_object(first.data).keys()
@@ -193,19 +195,23 @@ def read_labels(
         InputError: an id twice among the results, or a sheet without labels.
     """
     known = {_as_text(name).strip(): result for name, result in _by_id(judged)[0].items()}
-    given: defaultdict[str, dict[_Position, Cell]] = defaultdict(dict)
+    given: defaultdict[str, dict[Key, Cell]] = defaultdict(dict)
+
+    @cache
+    def questions(name: str) -> dict[Key, Question]:
+        if name not in known:
+            hint = "the sheet belongs to the results that it was written from"
+            raise InputError("a sample of the results", repr(name), where="sample", hint=hint)
+        return _questions(known[name])
+
     for raw in csv_rows(Path(path)):
         try:
-            name, position, label = _answer(raw, known)
-            if label is None:
-                continue
-            if given[name].get(position, label) is not label:
-                given[name][position] = None
+            name, key, label = _answer(raw, questions)
+            if label is not None and given[name].setdefault(key, label) is not label:
+                given[name][key] = None
                 raise InputError("one label for each question", "yes and no", where=LABEL)
         except InputError as error:
             on_error(error.within(raw.place))
-        else:
-            given[name][position] = label
     labeled = [_labeled(known[name], cells) for name, cells in given.items() if cells]
     if not labeled:
         hint = f"write yes or no into the column {LABEL!r}"
@@ -213,72 +219,46 @@ def read_labels(
     return labeled
 
 
-def _answer(raw: Raw, known: Mapping[str, Result]) -> tuple[str, _Position, Cell]:
+def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> tuple[str, Key, Cell]:
     """Raises `InputError` for a row that is no question on these results."""
     if isinstance(raw.data, InputError):
         raise raw.data
-    row: dict[str, str] = {name: (text or "").strip() for name, text in raw.data.items()}
+    row: dict[str, str] = {name: text.strip() for name, text in raw.data.items()}
     if missing := [name for name in (*_KEYS, LABEL) if name not in row]:
         raise InputError(f"the column {missing[0]!r}", f"only {', '.join(map(repr, row))}")
-    label = row[LABEL].lower()
-    if label not in _WORDS:
+    if row[LABEL].lower() not in _WORDS:
         raise InputError("yes, no or nothing", describe(row[LABEL]), where=LABEL)
-    name = row["sample"]
-    if name not in known:
-        hint = "the sheet belongs to the results that it was written from"
-        raise InputError("a sample of the results", repr(name), where="sample", hint=hint)
-    score = known[name].score
-    assert score is not None
-    check_choice(row["kind"], get_args(CellKind), "kind")
-    of_reference = row["kind"] == "reference"
-    claims = score.verdicts.reference_claims if of_reference else score.verdicts.response_claims
-    i = _number(row, "claim", len(claims))
-    if "statement" in row and _words(row["statement"]) != _words(_as_text(claims[i].text)):
+    # Some spreadsheets save whole numbers with a point.
+    key = row["kind"], row["claim"].removesuffix(".0"), row["chunk"].removesuffix(".0")
+    question = questions(row["sample"]).get(key)
+    if question is None:
+        raise InputError("a kind, a claim and a chunk of the sheet", describe(key))
+    if _words(row.get("statement", "")) not in ("", _words(_as_text(question.statement))):
         hint = "was the run judged again since the sheet was written?"
         raise InputError("the judge's claim", "another", where="statement", hint=hint)
-    chunks = len(score.chunk_relevance)
-    chunk = None if row["kind"] == "correct" else _number(row, "chunk", chunks)
-    return name, (row["kind"], i, chunk), _WORDS[label]
-
-
-def _number(row: Mapping[str, str], name: str, count: int) -> int:
-    text = row[name].removesuffix(".0")  # as some spreadsheets save whole numbers
-    if not re.fullmatch(r"\d{1,9}", text) or int(text) >= count:
-        raise InputError(f"a number from 0 to {count - 1}", repr(row[name]), where=name)
-    return int(text)
+    return row["sample"], key, _WORDS[row[LABEL].lower()]
 
 
 def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-def _labeled(result: Result, cells: Mapping[_Position, Cell]) -> Result:
-    assert result.sample is not None
-    assert result.score is not None
-    verdicts, chunks = result.score.verdicts, range(len(result.score.chunk_relevance))
+def _labeled(result: Result, cells: Mapping[Key, Cell]) -> Result:
+    """With people's verdicts in place of the judge's."""
+    sample, judged = _parts(result)
+    response = [claim.text for claim in judged.verdicts.response_claims]
+    reference = [claim.text for claim in judged.verdicts.reference_claims]
 
-    def row(kind: str, i: int) -> dict[str, tuple[int, ...]]:
-        return positions([cells.get((kind, i, j)) for j in chunks])
+    def table(kind: str, claims: list[str]) -> list[list[Cell]]:
+        chunks = range(len(judged.chunk_relevance))
+        return [[cells.get((kind, str(i), str(j))) for j in chunks] for i in range(len(claims))]
 
-    fields = {
-        "response_claims": [
-            {
-                "text": claim.text,
-                "correct": cells.get(("correct", i, None)),
-                **row("response", i),
-            }
-            for i, claim in enumerate(verdicts.response_claims)
-        ],
-        "reference_claims": [
-            {"text": claim.text, **row("reference", i)}
-            for i, claim in enumerate(verdicts.reference_claims)
-        ],
-    }
-    people = Verdicts.model_validate(fields).beside(result.sample)
-    judged = result.score
-    return Result(
-        result.id,
-        score(people, definition=judged.definition, empty=judged.empty),
-        sample=result.sample,
-        cluster=result.cluster,
+    people = Verdicts.from_matrices(
+        [cells.get(("correct", str(i), "")) for i in range(len(response))],
+        table("response", response),
+        table("reference", reference),
+        response_claims=response,
+        reference_claims=reference,
     )
+    scored = score(people.beside(sample), definition=judged.definition, empty=judged.empty)
+    return Result(result.id, scored, sample=sample, cluster=result.cluster)

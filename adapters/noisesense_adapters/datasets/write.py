@@ -153,6 +153,6 @@ def check_output(path: Path, dataset: Path) -> Path:
         first = next(read_rows(path))
     except InputError:
         first = None
-    if not isinstance(first, Row) or first.line is None or first.line.id is None:
+    if not isinstance(first, Row) or first.line.id is None:
         raise InputError(expected, "a file that holds something else", where="out", hint=hint)
     return path

@@ -14,11 +14,12 @@ from noisesense import Tally
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
 from noisesense.scoring.outcomes import Counts, Partition
+from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.tally import cells_of
+from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.read import light_row
-from noisesense_adapters.datasets.results import Choices, choices, result_of
-from noisesense_adapters.datasets.rows import Raw
+from noisesense_adapters.datasets.results import choices, result_of
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import without_nulls
 
@@ -137,7 +138,7 @@ def _structs(table: Any) -> Iterator[Raw]:
 
 def _scored(raw: Raw, chosen: Choices) -> dict[str, Any]:
     """A row's scores."""
-    found = result_of(light_row(*raw, first=raw.place == "row 0"), chosen)
+    found = result_of(light_row(*raw), **chosen)
     row: dict[str, Any] = {"id": found.id, "cluster": found.cluster, "error": found.error}
     if (scored := found.score) is None:
         return row
