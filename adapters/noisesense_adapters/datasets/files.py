@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from msgspec import MsgspecError
 from msgspec.json import decode as json_decode
@@ -209,7 +209,7 @@ def _rows_in(data: Any, path: Path) -> list[Any]:
         data = found[0]
     if type(data) is not list:
         raise InputError("a list of rows", describe(data), where=str(path))
-    rows = as_list(data)
+    rows = as_list(cast("object", data))
     nested = all(type(row) is list for row in rows)
     return list(chain.from_iterable(rows)) if nested else rows
 

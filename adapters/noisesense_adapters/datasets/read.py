@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice, tee
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from noisesense.errors import InputError, describe, located
 from noisesense.jsonl import as_path
@@ -27,7 +27,7 @@ from noisesense_adapters.datasets.rows import (
     recognize,
 )
 from noisesense_adapters.ragchecker import read_result
-from noisesense_adapters.toolbox.given import Column, as_object, pick, without_nulls
+from noisesense_adapters.toolbox.given import Column, pick, without_nulls
 
 _FIRST_ROWS, _MOST_WITHOUT = 20, 10_000
 _LINE = frozenset(ResultLine.model_fields)
@@ -132,11 +132,12 @@ def _reader(
 
 
 def _object(raw: Raw) -> dict[str, Any]:
-    if isinstance(raw.data, InputError):
-        raise raw.data
-    if type(raw.data) is not dict:
-        raise InputError("an object", describe(raw.data))
-    return as_object(raw.data)
+    data: object = raw.data
+    if isinstance(data, InputError):
+        raise data
+    if not isinstance(data, dict):
+        raise InputError("an object", describe(cast("object", data)))
+    return cast("dict[str, Any]", data)
 
 
 def _check_column(path: Path, objects: Iterable[Mapping[str, Any]], column: Column) -> None:
