@@ -89,7 +89,7 @@ class Definition(Options):
 
     def name_in(self, path: Path | None) -> DefinitionName:
         """The one given, else that of the first scored result in the file, else ``"ragas"``."""
-        given = choices(self.definition)["definition"]
+        given = choices(self.definition).get("definition")
         if given is not None:
             return given
         for each in () if path is None else results_of(path):

@@ -182,8 +182,8 @@ def import_labels(
             name = str(row.meta.id)
             yield Result(name, score(verdicts), cluster=name)
 
-    samples = write_results(out, results())
-    return Imported(samples, counts[True], counts[False], counts[None], checksum)
+    write_results(out, results())
+    return Imported(len(rows), counts[True], counts[False], counts[None], checksum)
 
 
 class _Meta(Model):

@@ -136,7 +136,7 @@ def _object(raw: Raw) -> dict[str, Any]:
     if isinstance(data, InputError):
         raise data
     if not isinstance(data, dict):
-        raise InputError("an object", describe(cast("object", data)))
+        raise InputError("an object", describe(data))
     return cast("dict[str, Any]", data)
 
 
