@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -52,11 +53,8 @@ class InputError(NoiseSenseError, ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are pickled through their args, which hold only the finished message.
-        return _rebuild, (type(self), self.expected, self.got, self.where, self.hint)
-
-
-def _rebuild(kind: type[InputError], expected: str, got: str, where: str, hint: str) -> InputError:
-    return kind(expected, got, where=where, hint=hint)
+        made = partial(type(self), where=self.where, hint=self.hint)
+        return made, (self.expected, self.got)
 
 
 @contextmanager

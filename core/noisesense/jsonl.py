@@ -7,7 +7,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,48 +22,40 @@ def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -
         checked = Path(path)
     except TypeError:
         raise kind("a path", describe(path), where="path") from None
-    reason = _impossible(checked)
-    if reason:
-        raise kind("a path", describe(str(checked)), where="path", hint=reason)
-    return checked
-
-
-def _impossible(path: Path) -> str:
-    """Why no file can have that path, as the system says it; else empty."""
     try:
-        path.lstat()
-    except ValueError as error:  # a NUL, or half of a surrogate pair
-        return str(error)
-    except OSError as error:
-        if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-            return error.strerror or type(error).__name__
-    return ""
+        checked.lstat()
+    except (OSError, ValueError) as error:  # ValueError: a NUL, or half of a surrogate pair
+        if isinstance(error, ValueError) or error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
+            reason = getattr(error, "strerror", None) or str(error)
+            raise kind("a path", describe(str(checked)), where="path", hint=reason) from None
+    return checked
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file that hold something, counted from 1. Raises `RecordingError`."""
+    with _usable(path, "a readable file", RecordingError), path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+            except UnicodeDecodeError as error:
+                raise RecordingError(
+                    "UTF-8 text",
+                    f"the byte {raw[error.start]:#04x} at position {error.start}",
+                    where=f"{path}, line {number}",
+                    hint="save the file as UTF-8",
+                ) from None
+            if text:
+                yield number, text
+
+
+@contextmanager
+def _usable(path: Path, expected: str, kind: type[InputError]) -> Generator[None, None, None]:
     try:
-        with path.open("rb") as file:
-            for number, raw in enumerate(file, start=1):
-                try:
-                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-                except UnicodeDecodeError as error:
-                    raise RecordingError(
-                        "UTF-8 text",
-                        f"the byte {raw[error.start]:#04x} at position {error.start}",
-                        where=f"{path}, line {number}",
-                        hint="save the file as UTF-8",
-                    ) from None
-                if text:
-                    yield number, text
+        yield
     except OSError as error:
-        raise _refused(RecordingError, "a readable file", path, error) from error
-
-
-def _refused(kind: type[InputError], expected: str, path: Path, error: OSError) -> InputError:
-    hint = "" if path.is_absolute() else "the path is relative to the working directory"
-    got = error.strerror or type(error).__name__
-    return kind(expected, got, where=str(path), hint=hint)
+        hint = "" if path.is_absolute() else "the path is relative to the working directory"
+        got = error.strerror or type(error).__name__
+        raise kind(expected, got, where=str(path), hint=hint) from error
 
 
 def parse_line(text: str) -> Any:
@@ -100,34 +94,25 @@ def write_whole(path: Path, lines: Iterable[str]) -> None:
     Raises:
         InputError: the file cannot be written. What the lines raise stays as it is.
     """
-    theirs: list[OSError] = []
-
-    def noted() -> Iterator[str]:
-        try:
-            yield from lines
-        except OSError as error:
-            theirs.append(error)
-            raise
-
-    try:
-        _write_whole(Path(os.path.realpath(path)), noted())
-    except OSError as error:
-        if error in theirs:
-            raise
-        raise _refused(InputError, "a file that can be written", path, error) from error
-
-
-def _write_whole(path: Path, lines: Iterable[str]) -> None:
-    if path.is_dir():  # found out only after the lines were made, otherwise
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    target = Path(os.path.realpath(path))
     # A name of its own beside the file, made with the user's usual permissions.
-    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}")
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}")
+    written = partial(_usable, path, "a file that can be written", InputError)
+    with written():
+        if target.is_dir():  # found out only after the lines were made, otherwise
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        file = temporary.open("x", encoding="utf-8", newline="\n")
     try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
+        for line in lines:
+            with written():
+                file.write(f"{line}\n")
+        with written():
+            file.close()
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
     except BaseException:
+        with suppress(OSError):
+            file.close()
         temporary.unlink(missing_ok=True)
         raise
