@@ -10,21 +10,27 @@ from typing import Any
 import pytest
 
 from noisesense import DefinitionName, Judge, NoiseSenseError, Sample, Usage
-from noisesense.scoring.definitions import MODES, Mode
+from noisesense.scoring.definitions import MODES
 from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.ragas import NoiseSensitivity, rubrics
+from support.ragas_peer import ragas_row
 from support.ragas_runs import columns_of, evaluated
 
 
-def usage_of(values: Sequence[Any]) -> Usage:
-    total = Usage()
-    for value in values:
-        total += value.judgement.usage
-    return total
+def metrics_of(judge: Judge, definition: DefinitionName) -> list[NoiseSensitivity]:
+    return [NoiseSensitivity(mode=mode, judge=judge, definition=definition) for mode in MODES]
 
 
-def shown(value: Any) -> Shown:
-    return Shown(float(value), f"{value.status}: {value.reason}")
+def shown(values: Sequence[Any], log: str = "") -> ShownRow:
+    """ragas puts a plain NaN in the place of a failed row, and logs why."""
+    texts = [f"{v.status}: {v.reason}" if hasattr(v, "score") else log for v in values]
+    each = zip(MODES, values, texts, strict=True)
+    return ShownRow({mode: Shown(float(value), text) for mode, value, text in each})
+
+
+def usage_of(rows: Sequence[Sequence[Any]]) -> Usage:
+    values = [value for row in rows for value in row if hasattr(value, "judgement")]
+    return sum((value.judgement.usage for value in values), Usage())
 
 
 class TestEvaluate(AdapterTests):
@@ -40,40 +46,21 @@ class TestEvaluate(AdapterTests):
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
         self.log.clear()
-        metrics = [
-            NoiseSensitivity(mode=mode, judge=judge, definition=definition) for mode in MODES
-        ]
-        rows = [
-            {
-                **{
-                    name: getattr(sample, name) for name in ("user_input", "response", "reference")
-                },
-                "retrieved_contexts": [chunk.text for chunk in sample.retrieved_contexts],
-                "rubrics": rubrics(labels=[chunk.relevant for chunk in sample.retrieved_contexts]),
-            }
-            for sample in samples
-        ]
-        result = evaluated(rows, metrics)
+        rows = []
+        for sample in samples:
+            labels = [chunk.relevant for chunk in sample.retrieved_contexts]
+            rows.append({**ragas_row(sample), "rubrics": rubrics(labels=labels)})
+        result = evaluated(rows, metrics_of(judge, definition))
         columns = columns_of(definition)
-        values: list[dict[Mode, Any]] = [
-            {mode: row[columns[mode]] for mode in MODES} for row in result.scores
-        ]
-        shown_rows = [self._row(row) for row in values]
-        numbers = [value for row in values for value in row.values()]
+        values = [[row[columns[mode]] for mode in MODES] for row in result.scores]
         table = result.to_pandas().to_dict()
         return HostRun(
-            shown_rows,
+            [shown(row, self.log.text) for row in values],
             stored=f"{result.scores} {result.traces} {table} {self.log.text}",
             averages={mode: result._repr_dict[columns[mode]] for mode in MODES},
-            usage=usage_of([value for value in numbers if hasattr(value, "judgement")]),
+            usage=usage_of(values),
             names=[f"row {n} ('{sample.user_input}')" for n, sample in enumerate(samples)],
         )
-
-    def _row(self, row: dict[Mode, Any]) -> ShownRow:
-        if all(hasattr(value, "score") for value in row.values()):
-            return ShownRow({mode: shown(value) for mode, value in row.items()})
-        # ragas puts a plain NaN in the place of a failed row, and logs why.
-        return ShownRow({mode: Shown(float(value), self.log.text) for mode, value in row.items()})
 
 
 class TestCollections(AdapterTests):
@@ -83,26 +70,20 @@ class TestCollections(AdapterTests):
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
-        metrics = [
-            NoiseSensitivity(mode=mode, judge=judge, definition=definition) for mode in MODES
-        ]
+        metrics = metrics_of(judge, definition)
 
-        async def row(sample: Sample) -> tuple[ShownRow, list[Any]]:
-            texts = dict(sample)
-            try:
-                values = [(await metric.ascore(**texts)).value for metric in metrics]
-            except NoiseSenseError as error:
-                return ShownRow(error=str(error)), []
-            modes = {mode: shown(value) for mode, value in zip(MODES, values, strict=True)}
-            return ShownRow(modes), values
+        async def values_of(sample: Sample) -> list[Any]:
+            return [(await metric.ascore(**dict(sample))).value for metric in metrics]
 
-        async def rows() -> list[tuple[ShownRow, list[Any]]]:
-            return list(await asyncio.gather(*map(row, samples)))
+        async def rows() -> list[Any]:
+            return await asyncio.gather(*map(values_of, samples), return_exceptions=True)
 
         results = asyncio.run(rows())
+        assert all(isinstance(row, (list, NoiseSenseError)) for row in results)
+        values = [row for row in results if isinstance(row, list)]
         return HostRun(
-            [row for row, _ in results],
+            [shown(row) if isinstance(row, list) else ShownRow(error=str(row)) for row in results],
             stored=repr(results),
-            usage=usage_of([value for _, values in results for value in values]),
+            usage=usage_of(values),
             names=[f"row '{sample.user_input}'" for sample in samples],
         )

@@ -16,7 +16,6 @@ from ragas.run_config import RunConfig
 
 from noisesense import InputError, JudgeError, ReplyError, Usage, VerdictStore, score
 from noisesense.judging.prompts import Claims
-from noisesense.judging.protocol import WordLLM
 from noisesense_adapters.ragas import NoiseSensitivity, RagasLLM
 from support.mind import Mind
 from support.ragas_peer import ragas_row
@@ -24,9 +23,10 @@ from support.ragas_runs import column, evaluated
 from support.tables import random_pair
 
 SAMPLE, VERDICTS = random_pair(1)
+TRUTH = score(VERDICTS).relevant
 MIND = Mind([(SAMPLE, VERDICTS)])
 SECRET = "sk-canary-0123456789"
-Says = Callable[[str], LLMResult]
+ONCE = RunConfig(max_retries=1)
 
 
 def said(text: str) -> LLMResult:
@@ -34,8 +34,8 @@ def said(text: str) -> LLMResult:
 
 
 class Texts(BaseRagasLLM):
-    def __init__(self, says: Says, *, finished: bool = True) -> None:
-        super().__init__(run_config=RunConfig(max_retries=1))
+    def __init__(self, says: Callable[[str], LLMResult], *, finished: bool = True) -> None:
+        super().__init__(run_config=ONCE)
         self._says, self._finished = says, finished
         self.prompts: list[str] = []
 
@@ -65,42 +65,32 @@ class Objects(InstructorBaseRagasLLM):
         return self._says(prompt, response_model)
 
 
-def raising(error: BaseException) -> Callable[..., Any]:
-    def says(*args: Any) -> Any:
-        raise error
-
-    return says
+def truthful(kind: Any) -> Any:
+    if kind is Texts:
+        return Texts(lambda prompt: said(MIND.answer(prompt)))
+    return Objects(lambda prompt, form: form.model_validate_json(MIND.answer(prompt)))
 
 
 def generated(llm: Any) -> tuple[Claims, Usage]:
     return asyncio.run(RagasLLM(llm).generate("a prompt", Claims))
 
 
-def test_a_model_of_texts_in_evaluate() -> None:
-    llm = Texts(lambda prompt: said(MIND.answer(prompt)))
-    result = evaluated(
-        [SAMPLE], [NoiseSensitivity()], llm=llm, run_config=RunConfig(max_retries=1)
-    )
-    (value,) = column(result, "relevant")
-    assert value == score(VERDICTS).relevant
-    assert result.scores[0]["noise_sensitivity(mode=relevant)"].judgement.usage == Usage(
-        calls=len(llm.prompts)
-    )
-    assert all("Its keys are " in prompt for prompt in llm.prompts)
-
-
-def test_a_model_of_objects_in_ascore() -> None:
-    llm = Objects(lambda prompt, form: form.model_validate_json(MIND.answer(prompt)))
-    found = NoiseSensitivity(llm=llm).score(**ragas_row(SAMPLE))
-    assert found.value == score(VERDICTS).relevant
+@pytest.mark.parametrize("kind", [Texts, Objects])
+@pytest.mark.parametrize("options", [{}, {"check": "each"}], ids=str)
+def test_by_both_apis(kind: Any, options: dict[str, str]) -> None:
+    llm = truthful(kind)
+    found = NoiseSensitivity(llm=llm, judge_options=options).score(**ragas_row(SAMPLE))
+    assert found.value == TRUTH
     assert found.value.judgement.usage == Usage(calls=len(llm.prompts))
+    metric = NoiseSensitivity(judge_options=options)
+    result = evaluated([SAMPLE], [metric], llm=truthful(kind), run_config=ONCE)
+    assert column(result, "relevant") == [TRUTH]
+    assert kind is Objects or all("Its keys are " in prompt for prompt in llm.prompts)
 
 
 def test_usage_as_langchain_or_the_provider_tells_it() -> None:
-    message = AIMessage(
-        '{"claims": []}',
-        usage_metadata={"input_tokens": 7, "output_tokens": 2, "total_tokens": 9},
-    )
+    tokens: Any = {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9}
+    message = AIMessage('{"claims": []}', usage_metadata=tokens)
     langchains = LLMResult(generations=[[ChatGeneration(message=message)]])
     openais = said('{"claims": []}')
     openais.llm_output = {"token_usage": {"prompt_tokens": 5, "completion_tokens": 3}}
@@ -113,67 +103,40 @@ def test_a_reply_that_is_cut_short_is_asked_for_three_times() -> None:
     with pytest.raises(ReplyError, match="cut short"):
         generated(llm)
     llm.prompts.clear()
-    result = evaluated(
-        [SAMPLE], [NoiseSensitivity()], llm=llm, run_config=RunConfig(max_retries=1)
-    )
+    result = evaluated([SAMPLE], [NoiseSensitivity()], llm=llm, run_config=ONCE)
     assert math.isnan(*column(result, "relevant"))
     assert len(llm.prompts) == 6  # both lists of claims
+    with pytest.raises(ReplyError, match="no reply"):
+        generated(Texts(lambda _: LLMResult(generations=[])))
 
 
 @pytest.mark.parametrize("kind", [Texts, Objects])
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
+def test_what_a_model_raises_is_told_without_its_words(kind: Any) -> None:
+    for error, message in (
         (ConnectionError(SECRET), "the model cannot be reached"),
         (TimeoutError(SECRET), "no reply in time"),
         (KeyError(SECRET), "could not be called: KeyError, raised in test_custom_models.py"),
         (RuntimeError(f"Event loop is closed {SECRET}"), "RuntimeError"),
-    ],
-)
-def test_what_a_model_raises_is_told_without_its_words(
-    kind: Any, error: Exception, message: str
-) -> None:
-    llm = kind(raising(error))
-    with pytest.raises(JudgeError, match=message) as caught:
-        generated(llm)
-    assert not isinstance(caught.value, ReplyError)
-    assert SECRET not in str(caught.value)
-    assert caught.value.__cause__ is caught.value.__context__ is None
-    assert len(llm.prompts) == 1
+    ):
 
+        def says(*_: Any, error: Exception = error) -> Any:
+            raise error
 
-def test_another_object_than_was_asked_for() -> None:
+        llm = kind(says)
+        with pytest.raises(JudgeError, match=message) as caught:
+            generated(llm)
+        assert not isinstance(caught.value, ReplyError)
+        assert SECRET not in str(caught.value)
+        assert caught.value.__cause__ is caught.value.__context__ is None
+        assert len(llm.prompts) == 1
     with pytest.raises(JudgeError, match="a str where a Claims was asked for"):
         NoiseSensitivity(llm=Objects(lambda *_: "yes")).score(**ragas_row(SAMPLE))
 
 
 def test_a_model_without_a_name_and_a_store(tmp_path: Path) -> None:
-    llm = Texts(lambda prompt: said(MIND.answer(prompt)))
+    llm = truthful(Texts)
     with VerdictStore(tmp_path / "store.sqlite") as store:
         with pytest.raises(InputError, match="a model with a name"):
             NoiseSensitivity(llm=llm, store=store).score(**ragas_row(SAMPLE))
         named = NoiseSensitivity(llm=llm, store=store, judge_options={"model": "mine"})
-        assert named.score(**ragas_row(SAMPLE)).value == score(VERDICTS).relevant
-
-
-def test_a_word_is_chosen_in_plain_text() -> None:
-    llm = Texts(lambda _: said("No."))
-    bridge = RagasLLM(llm)
-    assert isinstance(bridge, WordLLM)
-    choice, usage = asyncio.run(bridge.choose("Is it so?", ["yes", "no"]))
-    assert (choice, usage) == (("no", None), Usage(calls=1))
-    assert llm.prompts == ["Is it so?"]
-    with pytest.raises(ReplyError):
-        asyncio.run(RagasLLM(Texts(lambda _: said("Maybe."))).choose("?", ["yes", "no"]))
-    # instructor gives objects only: such a model is asked for a form with one field.
-    assert not isinstance(RagasLLM(Objects(lambda *_: None)), WordLLM)
-
-
-@pytest.mark.parametrize("kind", [Texts, Objects])
-def test_one_claim_a_call(kind: Any) -> None:
-    def says(prompt: str, form: Any = None) -> Any:
-        reply = MIND.answer(prompt)
-        return said(reply) if form is None else form.model_validate_json(reply)
-
-    metric = NoiseSensitivity(llm=kind(says), judge_options={"check": "each"})
-    assert metric.score(**ragas_row(SAMPLE)).value == score(VERDICTS).relevant
+        assert named.score(**ragas_row(SAMPLE)).value == TRUTH

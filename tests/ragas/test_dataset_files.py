@@ -12,6 +12,7 @@ from ragas import EvaluationDataset, SingleTurnSample
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.score import score_dataset
+from support.ragas_peer import ragas_row
 
 EXAMPLES = reference_examples()
 WRITERS: dict[str, Callable[[EvaluationDataset, Path], Any]] = {
@@ -25,15 +26,7 @@ WRITERS: dict[str, Callable[[EvaluationDataset, Path], Any]] = {
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_datasets(name: str, tmp_path: Path) -> None:
-    samples = [
-        SingleTurnSample(
-            user_input=example.sample.user_input,
-            response=example.sample.response,
-            reference=example.sample.reference,
-            retrieved_contexts=[chunk.text for chunk in example.sample.retrieved_contexts],
-        )
-        for example in EXAMPLES
-    ]
+    samples = [SingleTurnSample(**ragas_row(example.sample)) for example in EXAMPLES]
     WRITERS[name](EvaluationDataset(samples=samples), tmp_path / name)
     recording = tmp_path / "recording.jsonl"
     write_recording(recording, ((example.sample, example.verdicts) for example in EXAMPLES))

@@ -3,33 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import math
 import pickle
 import socket
 import warnings
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ragas import SingleTurnSample, aevaluate
 
 from noisesense import (
     InputError,
     JudgeError,
+    Judgement,
     RecordedJudge,
     Sample,
     SampleNotRecordedError,
+    Usage,
     Verdicts,
     score,
     write_recording,
 )
+from noisesense import summarize as summarize_scores
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
+from noisesense_adapters.ragas import (
+    NoiseSensitivity,
+    ScoredFloat,
+    VerdictsInRows,
+    rubrics,
+    summarize,
+)
+from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput
 from support.ragas_peer import ragas_row
-from support.ragas_runs import COLUMNS, CountingJudge, column, dataset, evaluated, same
+from support.ragas_runs import COLUMNS, CountingJudge, column, dataset, evaluated
 from support.tables import Shape, random_pair, random_pairs
 
 RELEVANT, IRRELEVANT = COLUMNS["relevant"], COLUMNS["irrelevant"]
+
+# By hand, relevant mode, four claims each, none correct, over chunk 0, which entails the
+# reference. OPEN: claim 0 comes from it, of claims 1 and 2 that is open, claim 3 does not: from
+# 1/4 to 3/4. SURE: one of four. EMPTY: no claims. Irrelevant mode: chunk 0 is relevant, so none
+# counts, whichever way the open ones fall.
+OPEN = Verdicts.from_matrices([False] * 4, [[True], [None], [None], [False]], [[True]])
+SURE = Verdicts.from_matrices([False] * 4, [[True], [False], [False], [False]], [[True]])
+EMPTY = Verdicts.from_matrices([], [], [[True]])
 
 
 @pytest.fixture(autouse=True)
@@ -43,49 +65,47 @@ def _no_key_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def both(judge: Any, **options: Any) -> list[NoiseSensitivity]:
-    return [NoiseSensitivity(mode, judge=judge, **options) for mode in COLUMNS]  # type: ignore[arg-type]
+    return [NoiseSensitivity(mode, judge=judge, **options) for mode in MODES]
 
 
-@pytest.mark.parametrize("workers", [1, 16])
-def test_two_modes_judge_each_sample_once(workers: int) -> None:
-    from ragas.run_config import RunConfig
+def judged(**given: Verdicts) -> tuple[list[Sample], CountingJudge]:
+    """Samples of such verdicts, named by their responses."""
+    samples = [
+        Sample(response=name, reference="It is so.", retrieved_contexts=(f"{name} 0",))  # type: ignore[arg-type]
+        for name in given
+    ]
+    return samples, CountingJudge(zip(samples, given.values(), strict=True))
 
-    pairs = list(random_pairs(40))
-    judge = CountingJudge(pairs, seconds=0.002)
-    result = evaluated(
-        [sample for sample, _ in pairs], both(judge), run_config=RunConfig(max_workers=workers)
-    )
-    assert sorted(judge.asked) == sorted(sample.key for sample, _ in pairs)
-    for row, (_, verdicts) in zip(result.scores, pairs, strict=True):
-        assert list(row) == [RELEVANT, IRRELEVANT]
-        assert same(row[RELEVANT], score(verdicts).relevant)
-        assert same(row[IRRELEVANT], score(verdicts).irrelevant)
+
+def awaited(samples: list[Any], metrics: list[Any], **options: Any) -> Any:
+    async def main() -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
+            rows = dataset(samples)
+            return await aevaluate(rows, metrics=metrics, show_progress=False, **options)
+
+    return asyncio.run(main())
 
 
 def test_columns_are_named_as_ragas_names_its_own() -> None:
     from ragas.metrics._noise_sensitivity import NoiseSensitivity as Own
-    from ragas.metrics.base import ModeMetric
 
-    pairs = list(random_pairs(2))
-    result = evaluated([sample for sample, _ in pairs], both(CountingJudge(pairs)))
-    frame = result.to_pandas()
-    own = Own(mode="relevant")
-    assert list(frame.columns[-2:]) == [f"{own.name}(mode={mode})" for mode in COLUMNS]
-    assert str(frame[RELEVANT].dtype) == "float64"
-    assert isinstance(NoiseSensitivity(judge=CountingJudge([])), ModeMetric)
-    other = evaluated([pairs[0][0]], [NoiseSensitivity(judge=CountingJudge(pairs), name="mine")])
-    assert list(other.scores[0]) == ["mine(mode=relevant)"]
-
-
-def test_from_a_recording(tmp_path: Any) -> None:
-    pairs = list(random_pairs(5, shape=Shape(response_claims=(1, 5))))
-    write_recording(tmp_path / "verdicts.jsonl", pairs)
-    judge = RecordedJudge(tmp_path / "verdicts.jsonl")
-    result = evaluated([sample for sample, _ in pairs], both(judge), raise_exceptions=True)
-    assert column(result, "relevant") == [score(verdicts).relevant for _, verdicts in pairs]
-    stranger, _ = random_pair(77)
-    with pytest.raises(SampleNotRecordedError, match="case \\(77\\)"):
-        evaluated([stranger], both(judge), raise_exceptions=True)
+    # One incorrect claim that both kinds of chunk entail: only the paper counts it twice.
+    verdicts = Verdicts.from_matrices([False], [[True, True]], [[True, False]])
+    sample = Sample(response="r", reference="g", retrieved_contexts=["a", "b"])
+    judge = CountingJudge([(sample, verdicts)])
+    paper = NoiseSensitivity("irrelevant", judge=judge, definition="paper")
+    mine = NoiseSensitivity("irrelevant", judge=judge, definition="paper", name="mine")
+    result = evaluated([sample], [*both(judge), paper, mine])
+    assert result.scores == [
+        {
+            **{RELEVANT: 1.0, IRRELEVANT: 0.0},
+            "noise_sensitivity_paper(mode=irrelevant)": 1.0,
+            "mine(mode=irrelevant)": 1.0,
+        }
+    ]
+    assert f"{Own().name}(mode=relevant)" == RELEVANT
+    assert {str(kind) for kind in result.to_pandas()[list(result.scores[0])].dtypes} == {"float64"}
 
 
 def test_a_score_is_a_float_to_python() -> None:
@@ -99,160 +119,215 @@ def test_a_score_is_a_float_to_python() -> None:
 
 
 def test_nan_only_where_there_is_no_number_and_then_with_the_reason() -> None:
-    empty = Verdicts.from_matrices([], [], [[True]])
     unknown = Verdicts.from_matrices([None], [[True]], [[True]])
     hallucinated = Verdicts.from_matrices([False], [[False]], [[True]])
-    samples = [
-        Sample(response=text, reference="r", retrieved_contexts=("c",))  # type: ignore[arg-type]
-        for text in ("empty", "unknown", "hallucinated")
-    ]
-    pairs = list(zip(samples, (empty, unknown, hallucinated), strict=True))
-    rows = [ragas_row(sample) for sample in samples]
-    result = evaluated(rows, both(CountingJudge(pairs)))
+    samples, judge = judged(empty=EMPTY, unknown=unknown, hallucinated=hallucinated)
+    result = evaluated(samples, both(judge))
     assert [math.isnan(value) for value in column(result, "relevant")] == [True, True, False]
     # Whatever the reference entails, the one chunk is relevant: irrelevant noise is excluded.
     assert [math.isnan(value) for value in column(result, "irrelevant")] == [True, False, False]
-    assert result.scores[2] == {RELEVANT: 0.0, IRRELEVANT: 0.0}
-    first: Any = result.scores[0][RELEVANT]
-    assert first.score.relevant is None
-    assert first.status == "undefined"
+    first, second, third = (row[RELEVANT] for row in result.scores)
+    assert (first.status, first.score.relevant) == ("undefined", None)
     assert first.reason.endswith("is undefined: the response has no claims.")
-    second: Any = result.scores[1][RELEVANT]
-    assert second.status == second.report["status"]["relevant"] == "undetermined"
-    assert second.score.bounds("relevant") == (0.0, 1.0)
+    assert (second.status, second.score.bounds("relevant")) == ("undetermined", (0.0, 1.0))
     assert "is undetermined: it lies between 0 and 1" in second.reason
-    zero = evaluated(rows[:1], both(CountingJudge(pairs), empty="zero"))
-    assert zero.scores[0] == {RELEVANT: 0.0, IRRELEVANT: 0.0}
-    error = evaluated(rows[:1], both(CountingJudge(pairs), empty="error"))
+    assert (third.status, third) == ("determined", 0.0)
+    zero = evaluated(samples[:1], both(judge, empty="zero"))
+    assert zero.scores == [{RELEVANT: 0.0, IRRELEVANT: 0.0}]
+    error = evaluated(samples[:1], both(judge, empty="error"))
     assert all(type(value) is float and math.isnan(value) for value in error.scores[0].values())
 
 
-def test_the_only_mode_a_definition_lacks_is_nan() -> None:
-    sample, verdicts = random_pair(3)
-    result = evaluated([sample], both(CountingJudge([(sample, verdicts)]), definition="validmind"))
-    (relevant,), (irrelevant,) = (column(result, mode, "validmind") for mode in MODES)
-    assert relevant == score(verdicts, definition="validmind").relevant
-    assert math.isnan(irrelevant)
+def test_undetermined_low_and_high() -> None:
+    samples, judge = judged(sure=SURE, open=OPEN, empty=EMPTY)
+    for choice, expected, as_what in (("low", 0.25, "no noise"), ("high", 0.75, "noise")):
+        metric = NoiseSensitivity(judge=judge, undetermined=choice)  # type: ignore[arg-type]
+        values: Any = column(evaluated(samples, [metric]), "relevant")
+        assert values[:2] == [0.25, expected]
+        assert math.isnan(values[2])
+        assert values[1].status == "undetermined"
+        assert f"what is undetermined counted as {as_what}" in values[1].reason
 
 
-class _FailsOn:
-    def __init__(self, inner: CountingJudge, key: str) -> None:
-        self._inner, self._key = inner, key
+class Failing(CountingJudge):
+    """Two calls a judging; one sample fails."""
 
-    async def judge(self, sample: Sample) -> Verdicts:
-        if sample.key == self._key:
-            raise JudgeError("the model could not be asked: HTTP 503")
-        return await self._inner.judge(sample)
+    def __init__(self, pairs: Iterable[tuple[Sample, Verdicts]], fails: str) -> None:
+        super().__init__(pairs)
+        self._fails = fails
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        if sample.key == self._fails:
+            raise JudgeError("HTTP 503")
+        return Judgement(await self.judge(sample), Usage(calls=2, input_tokens=10))
 
 
-def test_a_failing_row_is_nan_with_a_log_line_and_harms_no_other(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize("evaluate", [evaluated, awaited])
+def test_a_failing_row_is_nan_with_a_log_line_or_raised(
+    evaluate: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     pairs = list(random_pairs(6, shape=Shape(response_claims=(1, 4))))
-    samples = [sample for sample, _ in pairs]
-    judge = _FailsOn(CountingJudge(pairs), samples[2].key)
+    rows: list[Any] = [ragas_row(sample) for sample, _ in pairs]
+    rows[4]["reference"] = None  # ragas looks for columns in the first row only
+    metrics = both(Failing(pairs, pairs[2][0].key))
     with caplog.at_level(logging.ERROR):
-        result = evaluated(samples, both(judge))
+        result = evaluate(rows, metrics)
     assert [math.isnan(value) for value in column(result, "relevant")] == [
-        i == 2 for i in range(6)
+        *(False, False, True, False, True, False)
     ]
-    place = f"row 2 ({samples[2].user_input!r})"
-    assert caplog.text.count(f"JudgeError({place}: the model could not be asked: HTTP 503)") == 2
-    with pytest.raises(JudgeError, match="HTTP 503"):
-        evaluated(samples, both(judge), raise_exceptions=True)
+    assert caplog.text.count(f"JudgeError(row 2 ({rows[2]['user_input']!r}): HTTP 503)") == 2
+    named = f"InputError(row 4 ({rows[4]['user_input']!r}), reference: expected"
+    assert caplog.text.count(named) == 2
+    with pytest.raises((JudgeError, InputError)):
+        evaluate(rows, metrics, raise_exceptions=True)
+    del rows[0]["reference"]
+    with pytest.raises(ValueError, match=r"additional columns \['reference'\]"):
+        evaluate(rows[:1], metrics)
 
 
-def test_aevaluate_in_a_running_loop() -> None:
-    from ragas import aevaluate
+def test_from_a_recording(tmp_path: Path) -> None:
+    sample, verdicts = random_pair(3)
+    write_recording(tmp_path / "verdicts.jsonl", [(sample, verdicts)])
+    metrics = both(RecordedJudge(tmp_path / "verdicts.jsonl"))
+    result = evaluated([sample], metrics, raise_exceptions=True)
+    assert column(result, "relevant") == [score(verdicts).relevant]
+    with pytest.raises(SampleNotRecordedError, match=r"case \(77\)"):
+        evaluated([random_pair(77)[0]], metrics, raise_exceptions=True)
 
-    pairs = list(random_pairs(20))
-    judge = CountingJudge(pairs, seconds=0.001)
 
-    async def main() -> Any:
-        samples = dataset([sample for sample, _ in pairs])
-        return await aevaluate(samples, metrics=both(judge), show_progress=False)
+def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.name == "noisesense"]
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"aevaluate\(\) is deprecated", DeprecationWarning)
-        result = asyncio.run(main())
-        again = asyncio.run(main())
-    assert len(judge.asked) == 2 * 20  # each run asks for itself, and both modes of it share
-    for found in (result, again):
-        assert all(
-            same(value, score(verdicts).irrelevant)
-            for value, (_, verdicts) in zip(column(found, "irrelevant"), pairs, strict=True)
-        )
+
+@pytest.mark.parametrize("evaluate", [evaluated, awaited])
+def test_one_log_line_for_the_open_rows_of_a_run(
+    evaluate: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    samples, judge = judged(a=SURE, b=OPEN, c=SURE, d=EMPTY, e=OPEN)
+    metrics = both(judge)
+    # ragas leaves the tracer of each run in the list of callbacks that it is given.
+    callbacks: list[Any] = [BaseCallbackHandler()]
+    for _ in "12":
+        evaluate(samples, metrics, callbacks=callbacks)
+    assert len(judge.asked) == 2 * 5
+    lines = logged(caplog)
+    assert len(lines) == 2
+    # The empty one is in no mean: (1/4 + 1/4 + 1/4 + 1/4) / 4 to (1/4 + 3/4 + 1/4 + 3/4) / 4.
+    # The irrelevant mode is 0 whichever way the open verdicts fall.
+    for line in lines:
+        assert f"{RELEVANT}: 3 of 5 rows have no number. Mean noise sens" in line
+        assert "between 0.25 and 0.5 (" in line
+        assert "2 of 5 samples have a value, 2 undetermined, 1 undefined" in line
+        assert f"{IRRELEVANT}: 1 of 5 rows have no number." in line
+        assert line.endswith("ragas' own mean hides that: use summarize(result).")
+    caplog.clear()
+    evaluate([samples[0]], metrics)
+    # A run that raises says so itself, and a metric called by hand has its value.
+    wrong = [*samples, {**ragas_row(samples[0]), "response": " "}]
+    with pytest.raises(InputError):
+        evaluate(wrong, metrics, raise_exceptions=True)
+    row = SingleTurnSample(**ragas_row(samples[1]))
+    found: Any = [metrics[0].single_turn_score(row)]
+    found.append(asyncio.run(metrics[0].single_turn_ascore(row)))
+    assert [value.status for value in found] == ["undetermined"] * 2
+    gc.collect()
+    assert logged(caplog) == []
+
+
+def test_labels_and_verdicts_travel_in_the_rubrics() -> None:
+    pairs = list(random_pairs(30, shape=Shape(undetermined=0.1, labelled=0.5)))
+    rows = []
+    for sample, verdicts in pairs:
+        labels = [chunk.relevant for chunk in sample.retrieved_contexts]
+        given = rubrics(verdicts=verdicts.model_copy(update={"chunks": None}), labels=labels)
+        rows.append({**ragas_row(sample), "rubrics": {"score1_description": "another's", **given}})
+    result = evaluated(rows, both(VerdictsInRows()))
+    for row, (_, verdicts) in zip(result.scores, pairs, strict=True):
+        assert all(row[name].score.claims == score(verdicts).claims for name in COLUMNS.values())
+    # Beside a judge labels make another sample. "Ten million people live there" entails the
+    # wrong claim, and nothing of the reference.
+    sample = Sample.model_validate(GOOD_SAMPLE)
+    judge = CountingJudge([(sample, Verdicts.model_validate(GOOD_VERDICTS))])
+    labelled = {**ragas_row(sample), "rubrics": rubrics(labels=[None, True])}
+    result = evaluated([ragas_row(sample), labelled], both(judge), raise_exceptions=True)
+    assert column(result, "relevant") == [0.0, 0.5]
+    assert len(judge.asked) == 2
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "names"),
+    ("entries", "names"),
     [
-        ("response", None, ("response", "a string", "None")),
-        ("response", " ", ("response", "non-empty")),
-        ("reference", None, ("reference", "a string", "None")),
-        ("reference", "", ("reference", "non-empty")),
-        ("retrieved_contexts", None, ("retrieved_contexts", "a list", "None")),
-        ("user_input", None, ("user_input", "a string", "None")),
+        ({}, ("rubrics(verdicts=",)),
+        ({"noisesense_labels": "[true]"}, ("chunk_labels", "each of 2 chunks", "[true]")),
+        ({"noisesense_labels": "[tru"}, ("JSON",)),
+        ({"noisesense_labels": '[true, "no"]'}, ("chunk 1", "'no'")),
+        ({"noisesense_verdicts": "{"}, ("valid JSON",)),
+        ({"noisesense_verdicts": "[]"}, ("an object",)),
     ],
 )
-def test_each_row_is_checked_not_only_the_first(
-    field: str, value: Any, names: tuple[str, ...], caplog: pytest.LogCaptureFixture
-) -> None:
-    pairs = list(random_pairs(3, shape=Shape(response_claims=(1, 4))))
-    rows = [ragas_row(sample) for sample, _ in pairs]
-    rows[1][field] = value
-    judge = CountingJudge(pairs)
-    with caplog.at_level(logging.ERROR):
-        result = evaluated(rows, [NoiseSensitivity(judge=judge)])
-    assert [math.isnan(value) for value in column(result, "relevant")] == [False, True, False]
-    (line,) = [record.getMessage() for record in caplog.records]
-    shown = rows[1]["user_input"] or rows[1]["response"]
-    assert all(name in line for name in (*names, "InputError", shown[:40]))
-    with pytest.raises(InputError):
-        evaluated(rows, [NoiseSensitivity(judge=judge)], raise_exceptions=True)
+def test_bad_rubrics(entries: dict[str, str], names: tuple[str, ...]) -> None:
+    row = {**GOOD_SAMPLE, "rubrics": entries}
+    with pytest.raises(InputError) as caught:
+        evaluated([row], [NoiseSensitivity(judge=VerdictsInRows())], raise_exceptions=True)
+    place = "row 0 ('What is the capital of France?')"
+    assert [name for name in (place, *names) if name not in str(caught.value)] == []
 
 
-@pytest.mark.parametrize("field", ["response", "reference", "retrieved_contexts", "user_input"])
-def test_a_column_that_is_not_there_is_said_by_ragas(field: str) -> None:
-    sample, _ = random_pair(1)
-    row = {name: value for name, value in ragas_row(sample).items() if name != field}
-    with pytest.raises(ValueError, match=f"additional columns \\['{field}'\\]"):
-        evaluated([row], both(CountingJudge([])))
+BAD_VERDICTS = [bad for bad in BAD_INPUTS if bad.kind == "verdicts"]
 
 
-def test_definitions_side_by_side_have_a_column_each() -> None:
-    # One incorrect claim that both kinds of chunk entail: only the paper counts it twice.
-    verdicts = Verdicts.from_matrices([False], [[True, True]], [[True, False]])
-    sample = Sample(response="r", reference="g", retrieved_contexts=["a", "b"])
-    judge = CountingJudge([(sample, verdicts)])
-    ours = [
-        NoiseSensitivity("irrelevant", judge=judge),
-        NoiseSensitivity("irrelevant", judge=judge, definition="paper"),
-        NoiseSensitivity("irrelevant", judge=judge, definition="paper", name="mine"),
-    ]
-    assert evaluated([sample], ours).scores[0] == {
-        "noise_sensitivity(mode=irrelevant)": 0.0,
-        "noise_sensitivity_paper(mode=irrelevant)": 1.0,
-        "mine(mode=irrelevant)": 1.0,
-    }
+@pytest.mark.parametrize("bad", BAD_VERDICTS, ids=lambda bad: bad.name)
+def test_bad_verdicts_in_a_row(bad: BadInput) -> None:
+    row = {**GOOD_SAMPLE, "rubrics": {"noisesense_verdicts": json.dumps(bad.data)}}
+    with pytest.raises(bad.error) as caught:
+        evaluated([row], [NoiseSensitivity(judge=VerdictsInRows())], raise_exceptions=True)
+    assert [name for name in bad.names if name not in str(caught.value)] == []
 
 
-@pytest.mark.parametrize("contexts", [[], [""], [" ", "\n"]])
-def test_nothing_retrieved_is_no_number_and_asks_for_no_chunk(
-    contexts: list[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    class Claims:
-        async def judge(self, sample: Sample) -> Verdicts:
-            assert sample.retrieved_contexts == ()
-            return Verdicts.from_matrices([False], [[]], [[]])
+# ``summarize(result)``: in place of ragas' own mean.
 
-    row = {"user_input": "q", "response": "r", "reference": "g", "retrieved_contexts": contexts}
-    metrics = [NoiseSensitivity(mode, judge=Claims()) for mode in MODES]
-    (scores,) = evaluated([row], metrics, raise_exceptions=True).scores
-    results = [metric.score(**row) for metric in metrics]
-    for value in [*scores.values(), *(result.value for result in results)]:
-        assert math.isnan(value)
-        assert (value.status, value.reason[-22:]) == ("undefined", "nothing was retrieved.")
-    (line,) = [each.getMessage() for each in caplog.records if each.name == "noisesense"]
-    assert line.count("1 of 1 rows undefined") == 2
-    assert line.count("nothing was retrieved.") == 2
+PAIRS = list(random_pairs(40, shape=Shape(undetermined=0.1)))
+SAMPLES = [sample for sample, _ in PAIRS]
+
+
+def test_the_summary_is_the_cores() -> None:
+    from ragas.metrics._string import ExactMatch
+
+    result = evaluated(SAMPLES, [ExactMatch(), *both(CountingJudge(PAIRS))])
+    expected = summarize_scores(score(verdicts) for _, verdicts in PAIRS)
+    assert summarize(result) == summarize(result.scores) == expected
+    assert summarize(result, name=RELEVANT) == expected  # its scores have both modes
+    assert summarize(pickle.loads(pickle.dumps(result.scores))) == expected
+    assert summarize(result, confidence=0.5).confidence == 0.5
+    # Relevant mode by hand: 1/4 to 3/4, then 1/4, then no claims.
+    samples, judge = judged(open=OPEN, sure=SURE, empty=EMPTY)
+    found = summarize(evaluated(samples, both(judge)))
+    assert found.relevant is not None
+    assert tuple(found.relevant.mean or ()) == (0.25, 0.5)
+    assert (found.relevant.determined, found.relevant.undetermined) == (1, 1)
+    assert (found.samples, found.scored, found.empty, found.failed) == (3, 3, 1, 0)
+
+
+def test_failed_rows_are_counted_and_shared_ones_paid_once() -> None:
+    rows: list[Any] = [*SAMPLES, {**ragas_row(SAMPLES[0]), "response": " "}]
+    result = evaluated(rows, both(Failing(PAIRS, SAMPLES[3].key)))
+    # Whichever of the two metrics has paid, one column alone costs the same.
+    for found in (summarize(result), *(summarize(result, name=each) for each in COLUMNS.values())):
+        assert (found.samples, found.scored, found.failed) == (41, 39, 2)
+        assert found.usage == Usage(calls=2 * 39, input_tokens=10 * 39)
+
+
+def test_which_metric_is_meant_and_what_is_no_result() -> None:
+    judge = CountingJudge(PAIRS)
+    result = evaluated(SAMPLES, [*both(judge), *both(judge, definition="paper")])
+    with pytest.raises(InputError, match=r"one metric of ours.*paper\(mode=relevant\).*name="):
+        summarize(result)
+    paper = summarize_scores(score(verdicts, definition="paper") for _, verdicts in PAIRS)
+    assert summarize(result, name="noise_sensitivity_paper") == paper
+    assert summarize(result, name=RELEVANT).definition == "ragas"
+    frame = result.to_pandas()
+    for nothing in (frame, frame.to_dict("records"), [], None, [{"faithfulness": 0.5}]):
+        with pytest.raises(InputError, match="a pandas column or a file keeps numbers alone"):
+            summarize(nothing)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NoReturn
 
 from ragas.dataset_schema import SingleTurnSample
@@ -18,7 +16,7 @@ from noisesense.judging.protocol import Judge, Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
-from noisesense_adapters.ragas.llm import RagasLLM, check_llm, row_group
+from noisesense_adapters.ragas.llm import bridge_over, row_group
 from noisesense_adapters.ragas.result import ScoredFloat, count_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
 from noisesense_adapters.toolbox.judges import given_judge, judge_over
@@ -58,15 +56,14 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         empty: the score where there is nothing to measure, see `noisesense.score`.
         undetermined: what open verdicts count as: ``"none"`` (the score is NaN), ``"low"`` (none
             of them is noise) or ``"high"`` (all are).
-        share: whether metrics of the same run share what is judged.
         name: the column's name; ragas adds the mode.
         store: a `VerdictStore` that keeps the replies of ``llm``.
         judge_options: further arguments of `noisesense.LLMJudge`.
-        focus: deprecated name of ``mode``.
+        focus: ragas' former name of ``mode``.
 
     Raises:
         InputError: an unknown mode, definition, empty, undetermined or judge option; both an
-            ``llm`` and a ``judge``; an argument of ragas' own metric that has no meaning here.
+            ``llm`` and a ``judge``.
     """
 
     def __init__(
@@ -80,15 +77,11 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         definition: DefinitionName = "ragas",
         empty: Empty = "undefined",
         undetermined: Undetermined = "none",
-        share: bool = True,
         name: str = "noise_sensitivity",
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
         focus: Mode | None = None,
-        **of_ragas: Any,
     ) -> None:
-        for key in of_ragas:
-            _refuse(key)
         first = mode_or_llm
         if first is not None and not isinstance(first, str):
             # The order of ragas' collections: llm, name, mode.
@@ -96,14 +89,12 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             if isinstance(judge, str):
                 mode, judge = _one("mode", mode, judge), None
             first, llm = None, _one("llm", first, llm)
-        if focus is not None:
-            warnings.warn("focus= is deprecated: use mode=", DeprecationWarning, stacklevel=2)
         judge = given_judge(judge, judge_options=judge_options, llm=llm, store=store)
         self.mode: Mode = check_mode(_one("mode", first, mode, focus) or "relevant")
         self.definition: DefinitionName = check_definition(definition).name
         self.empty: Empty = check_empty(empty)
         self.undetermined: Undetermined = check_undetermined(undetermined)
-        self.judge, self.share, self.store = judge, share, store
+        self.judge, self.store = judge, store
         self.judge_options, self._run_options = dict(judge_options or {}), dict[str, Any]()
         # ragas sets its own model where there is none.
         self.llm: Any = llm if judge is None else judge
@@ -115,14 +106,15 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
 
     def _no_prompts(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the judge's prompts are no prompts of ragas."""
-        _refuse("ragas' prompts API")
+        hint = 'judge_options={"prompts": Prompts(…)} has what the model is told'
+        raise InputError("a metric with ragas' prompts API", "NoiseSensitivity", hint=hint)
 
     get_prompts = set_prompts = adapt_prompts = save_prompts = load_prompts = _no_prompts
 
     def _validate_llm(self) -> None:
         """ragas' collections take only some models. Here those of ``evaluate()`` are as good."""
         if self.llm is not None and self.judge is None:
-            check_llm(self.llm)
+            bridge_over(self.llm)
 
     def init(self, run_config: RunConfig) -> None:
         """Called by ragas at the start of a run. A judge needs no configuration."""
@@ -139,7 +131,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         retrieved_contexts: Sequence[Any] | None = None,
         rubrics: Mapping[str, str] | None = None,
     ) -> MetricResult:
-        """The score of one sample, with its reason and (``traces["output"]``) its report.
+        """The score of one sample, with its reason and, in ``traces["output"]``, the whole of it.
 
         Args:
             user_input: the question.
@@ -155,7 +147,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         values = (user_input, response, reference, retrieved_contexts, rubrics)
         row: dict[str, Any] = dict(zip((*FIELDS, "rubrics"), values, strict=True))
         value = await self._scored(row)
-        return MetricResult(value, value.reason, {"input": row, "output": value.report})
+        output = {"value": value.score.value(self.mode), **value.score.to_dict()}
+        return MetricResult(value, value.reason, {"input": row, "output": output})
 
     async def single_turn_ascore(
         self, sample: SingleTurnSample, callbacks: Any = None, timeout: float | None = None
@@ -181,9 +174,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             sample, verdicts = read_row(row)
             if verdicts is None:
                 metric = ("ragas", self.name, self.mode, definition, empty, undetermined)
-                judgement = await judge_once(
-                    self._judge(), sample, metric=metric, run=run, share=self.share
-                )
+                judgement = await judge_once(self._judge(), sample, metric=metric, run=run)
             else:
                 judgement = Judgement(verdicts)
             scored = score(
@@ -195,19 +186,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         if self.judge is not None:
             return self.judge
         options = {**self._run_options, **self.judge_options}
-        bridge = partial(RagasLLM, self.llm)
+        bridge = bridge_over(self.llm)
         return judge_over(self.llm, bridge, "ragas", store=self.store, options=options)
-
-
-def _refuse(name: str) -> NoReturn:
-    """What ragas' own metrics take and this one cannot."""
-    instead = {
-        "max_retries": 'judge_options={"max_reasks": …} takes its place',
-        "_required_columns": "evaluate(column_map=…) is for other columns",
-    }
-    prompts = 'judge_options={"prompts": Prompts(…)} has what the model is told'
-    hint = prompts if "prompt" in name else instead.get(name, "see help(NoiseSensitivity)")
-    raise InputError("what NoiseSensitivity takes", repr(name), hint=hint)
 
 
 def _one(name: str, *given: Any) -> Any:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -18,16 +16,13 @@ from noisesense.scoring.scoring import Score, Status
 from noisesense.stats.summarize import summarize as summarize_results
 from noisesense.stats.summary import Summary
 from noisesense_adapters.ragas.sample import row_trace
+from noisesense_adapters.toolbox.evaluate import mean_of
 
 _log = logging.getLogger("noisesense")
 
 
 class ScoredFloat(float):
     """A float to ragas and to numpy; NaN where the score is undefined or undetermined.
-
-    It is `Score.value`, but for one case in which ragas' own metric has no number (definition
-    "ragas", ``undetermined="none"``): a response with claims, a reference without any, and a chunk
-    without a label.
 
     ``result.scores`` and a `MetricResult` keep it; a pandas column holds plain floats.
 
@@ -44,7 +39,7 @@ class ScoredFloat(float):
     @classmethod
     def of(cls, score: Score, mode: Mode, judgement: Judgement) -> ScoredFloat:
         """The value of one mode."""
-        value = None if _no_number_in_ragas(score) else score.value(mode)
+        value = score.value(mode)
         number = cls(math.nan if value is None else value)
         number.score, number.mode, number.judgement = score, mode, judgement
         return number
@@ -53,45 +48,12 @@ class ScoredFloat(float):
     def status(self) -> Status:
         """ "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
         nothing to measure)."""
-        status = self.score.status(self.mode)
-        if status == "determined" and math.isnan(self):
-            # A list of the reference's claims that could not be read is among what is unanswered.
-            return "undetermined" if self.judgement.unanswered else "undefined"
-        return status
+        return self.score.status(self.mode)
 
     @property
     def reason(self) -> str:
         """The value and what it comes from, in words."""
-        reason = self.score.reason(self.mode)
-        if self.status == self.score.status(self.mode):
-            return reason
-        unread = "the reference's claims could not be read"
-        why = unread if self.status == "undetermined" else "the reference makes no claims"
-        why = f"{why}, so it is not known which chunks are relevant"
-        return f"{reason} But {self.status} in ragas: {why}."
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """Everything as plain JSON-ready data: the score, and what judging the sample has cost.
-
-        Where ``shared``, the other mode's metric paid it; ``judgement.usage`` counts it once.
-        """
-        return {
-            "mode": self.mode,
-            "value": None if math.isnan(self) else float(self),
-            "reason": self.reason,
-            **self.score.to_dict(),
-            "usage": asdict(self.judgement.usage + self.judgement.paid),
-            "unanswered": self.judgement.unanswered,
-            "shared": self.judgement.shared,
-        }
-
-
-def _no_number_in_ragas(score: Score) -> bool:
-    """Does the relevance of a chunk depend on a reference that makes no claims?"""
-    verdicts, choices = score.verdicts, (score.definition, score.undetermined)
-    depends = not verdicts.reference_claims and None in score.chunk_relevance
-    return choices == ("ragas", "none") and bool(verdicts.response_claims) and depends
+        return self.score.reason(self.mode)
 
 
 class _OpenRows(BaseCallbackHandler):
@@ -103,7 +65,12 @@ class _OpenRows(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, **_: Any) -> None:
         columns, self.columns = self.columns, {}
-        lines = [line for each in columns.items() for line in _open_rows(*each)]
+        lines: list[str] = []
+        for column, values in columns.items():
+            if missing := sum(map(math.isnan, values)):
+                mean = mean_of(summarize_results(each.score for each in values), values[0].mode)
+                rows = f"{missing} of {len(values)} rows have no number"
+                lines.append(f"{column}: {rows}. {mean.sentence}")
         if lines:
             _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
 
@@ -118,18 +85,7 @@ def count_row(value: ScoredFloat, column: str, group: Any) -> None:
         rows.columns.setdefault(column, []).append(value)
 
 
-def _open_rows(column: str, values: list[ScoredFloat]) -> Iterator[str]:
-    for status in ("undetermined", "undefined"):
-        rows = [value for value in values if value.status == status]
-        if rows:
-            yield f"{column}: {len(rows)} of {len(values)} rows {status}: {rows[0].reason}"
-        if rows and status == "undetermined":
-            mode = summarize_results(value.score for value in values).mode(rows[0].mode)
-            low, high = (mode and mode.mean) or (0.0, 1.0)
-            yield f"The mean lies between {low:.4g} and {high:.4g}."
-
-
-def summarize(result: Any, *, name: str | None = None, **options: Any) -> Summary:
+def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     """The figures of an evaluation: what to report of it in place of ragas' own mean.
 
     ragas' mean is over the rows with a number, and so over those that were easy to judge. Here
@@ -139,7 +95,7 @@ def summarize(result: Any, *, name: str | None = None, **options: Any) -> Summar
 
     Args:
         result: what ``evaluate()`` gave, or its ``scores``.
-        name: which of our metrics, where the run had several: their name, or that of a column.
+        name: which of our columns, where the run had several metrics: their name, or its start.
         options: further arguments of `noisesense.summarize`.
 
     Raises:
@@ -150,18 +106,14 @@ def summarize(result: Any, *, name: str | None = None, **options: Any) -> Summar
     rows = cast("list[dict[str, Any]]", rows if isinstance(rows, list) else [])
     cells = [(column, value) for row in rows for column, value in row.items()]
     found = {column for column, value in cells if isinstance(value, ScoredFloat)}
-    columns = sorted(each for each in found if name in (None, each, _metric(each)))
-    if len({*map(_metric, columns)}) != 1:
+    columns = sorted(each for each in found if each.startswith(name))
+    if len({each.partition("(mode=")[0] for each in columns}) != 1:
         got = ", ".join(sorted(found)) or "no score of ours"
         hint = "choose with name=…" if found else "a pandas column or a file keeps numbers alone"
         raise InputError("a result with one metric of ours", got, where="result", hint=hint)
     # The column of the relevant mode, if it is there; its scores have both modes.
     values = (row[columns[-1]] for row in rows)
     return summarize_results((_result(*each) for each in enumerate(values)), **options)
-
-
-def _metric(column: str) -> str:
-    return column.partition("(mode=")[0]
 
 
 def _result(row: int, value: Any) -> Result:
