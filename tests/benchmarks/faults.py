@@ -117,10 +117,10 @@ async def ragas(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
     from openai import AsyncOpenAI
     from ragas.llms import llm_factory
 
-    from noisesense_adapters.ragas.llm import RagasLLM
+    from noisesense_adapters.ragas.llm import bridge_over
 
     async with AsyncOpenAI(**options(server, timeout)) as client:
-        yield RagasLLM(llm_factory("m", client=client))
+        yield bridge_over(llm_factory("m", client=client))()
 
 
 @asynccontextmanager
@@ -128,10 +128,10 @@ async def ragas_langchain(server: ScriptedServer, timeout: float) -> AsyncIterat
     from ragas.llms.base import LangchainLLMWrapper
     from ragas.run_config import RunConfig
 
-    from noisesense_adapters.ragas.llm import RagasLLM
+    from noisesense_adapters.ragas.llm import bridge_over
 
     model = ChatOpenAI(model="m", **options(server, timeout))
-    yield RagasLLM(LangchainLLMWrapper(model, run_config=RunConfig(max_retries=1)))
+    yield bridge_over(LangchainLLMWrapper(model, run_config=RunConfig(max_retries=1)))()
     await model.root_async_client.close()
 
 

@@ -39,58 +39,71 @@ def bridge_over(llm: object) -> Callable[[], StructuredLLM]:
     """Makes the judge's model. Raises `InputError` for what no ragas metric takes as its own."""
     if isinstance(llm, BaseLanguageModel):
         return partial(LangChainLLM, cast("Any", llm))
-    if isinstance(llm, (BaseRagasLLM, InstructorBaseRagasLLM)):
+    if isinstance(llm, BaseRagasLLM):
         return partial(RagasLLM, llm)
+    if isinstance(llm, InstructorBaseRagasLLM):
+        return partial(InstructorLLM, llm)
     hint = "llm_factory('gpt-4o-mini', client=…) of ragas.llms, or judge=…"
     raise InputError("one of ragas' models", type(llm).__name__, where="llm", hint=hint)
 
 
 class RagasLLM(Bridge):
-    """A ragas model, asked once a call: the judge itself asks again for what is missing.
-
-    Clients still repeat requests that failed on the way (429, timeout, …): the openai client
-    ``max_retries`` times, a `BaseRagasLLM` as its `RunConfig` says. A blocking client is asked in
-    a thread.
-
-    Args:
-        llm: a `BaseRagasLLM` (such as ragas' wrapper of a LangChain model), or an instructor model
-            of ``llm_factory``.
+    """A model of texts, such as ragas' wrapper of a LangChain model. Its `RunConfig` retries.
 
     Attributes:
         name: the model's name; empty if it has none.
         identity: what else its answers depend on: class, endpoint and options; no key.
     """
 
+    takes_forms = False
+
     def __init__(self, llm: Any) -> None:
         self.name, self.identity = _name_of(llm), identity(model=llm)
-        self.takes_forms = isinstance(llm, InstructorBaseRagasLLM)
-        if self.takes_forms:  # and nothing else
-            self.choose = None  # type: ignore[assignment, method-assign]
-        if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
-            llm = copy.copy(llm)
-            llm.model_args = {**llm.model_args, "max_retries": 0}
-        self._llm, self._loop = llm, cast("object", None)
+        self._llm = llm
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`."""
-        if schema is None:
-            return await self._text(prompt)
+        value = StringPromptValue(text=prompt)
+        call = partial(self._llm.generate, value, callbacks=row_group.get())
+        if isinstance(self._llm, LangchainLLMWrapper):
+            result = await ask_either(call, partial(_blocking, self._llm, value))
+        else:
+            result = await call()
+        return _first(result)
+
+
+class InstructorLLM(RagasLLM):
+    """A model of ``llm_factory``, which gives objects only, asked once a call.
+
+    Its client still repeats requests that failed on the way (429, timeout, …), as its
+    ``max_retries`` says. A blocking client is asked in a thread.
+    """
+
+    takes_forms = True
+    choose: Any = None
+
+    def __init__(self, llm: Any) -> None:
+        super().__init__(llm)
+        if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
+            self._llm = copy.copy(llm)
+            self._llm.model_args = {**llm.model_args, "max_retries": 0}
+        self._loop: object = None
+
+    async def ask(self, prompt: str, schema: Any) -> Reply:
+        """See `Bridge`."""
         token = _quiet.set(True)
         try:
-            return await self._object(prompt, schema)
+            if getattr(self._llm, "is_async", True):
+                self._leave_other_loops()
+                reply = await self._llm.agenerate(prompt, schema)
+            else:
+                reply = await in_thread(partial(self._llm.generate, prompt, schema))
         except Exception as error:
             if (completion := completion_in(error)) is None:
                 raise
             return completion_reply(completion)
         finally:
             _quiet.reset(token)
-
-    async def _object(self, prompt: str, schema: type[BaseModel]) -> Reply:
-        if getattr(self._llm, "is_async", True):
-            self._leave_other_loops()
-            reply = await self._llm.agenerate(prompt, schema)
-        else:
-            reply = await in_thread(partial(self._llm.generate, prompt, schema))
         # instructor attaches the provider's own reply, and takes a draft in one that is cut short.
         raw = getattr(reply, "_raw_response", None)
         if hasattr(raw, "choices"):
@@ -111,17 +124,8 @@ class RagasLLM(Bridge):
                 pool = http._transport_for_url(http.base_url)._pool
                 pool._connections = [each for each in pool._connections if not each.is_idle()]
 
-    async def _text(self, prompt: str) -> Reply:
-        value = StringPromptValue(text=prompt)
-        call = partial(self._llm.generate, value, callbacks=row_group.get())
-        if isinstance(self._llm, LangchainLLMWrapper):
-            result = await ask_either(call, partial(_blocking, self._llm, value))
-        else:
-            result = await call()
-        return _first(result)
 
-
-def _blocking(llm: LangchainLLMWrapper, prompt: StringPromptValue) -> LLMResult:
+def _blocking(llm: Any, prompt: StringPromptValue) -> Any:
     """As ``llm.generate``, which ragas has for event loops only."""
     group = row_group.get()
     if llm.bypass_temperature:  # which generate_text does not
