@@ -15,23 +15,18 @@ from noisesense.fixtures import reference_examples
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.prompts import Prompts
 from noisesense.judging.protocol import Judge, Usage
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode, check_definition
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
 from noisesense.scoring.scoring import Score, score
 from noisesense.testing.judges import (
     KEY,
     TEXTS,
-    MeetingJudge,
+    AgreeingLLM,
     Pair,
-    ReadingJudge,
-    ScriptedLLM,
     TableJudge,
-    TextJudge,
     all_from,
     noisy_pair,
+    pair_of,
     random_pair,
-    undetermined,
-    with_texts,
-    without_claims,
 )
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
@@ -141,34 +136,32 @@ class AdapterTests:
 
     def test_random_tables(self) -> None:
         """Random verdict tables, in every other one a tenth open, score as in the core."""
-        pairs = [random_pair(seed, open_share=0.1 * (seed % 2)) for seed in range(self.tables)]
-        run = self.run([sample for sample, _ in pairs], TableJudge(pairs))
-        for (_, verdicts), row in zip(pairs, run.rows, strict=True):
-            _expect_score(row, score(verdicts))
+        seeds = range(self.tables)
+        _expect_scores(self, [random_pair(seed, open_share=0.1 * (seed % 2)) for seed in seeds])
 
     def test_both_modes_from_one_judging(self) -> None:
         """Both modes of a sample cost one judging."""
         pairs = [random_pair(seed) for seed in range(5)]
-        judge = TableJudge(pairs)
-        self.run([sample for sample, _ in pairs], judge)
+        _, judge = _run(self, pairs)
         assert len(judge.asked) == len(pairs), "a sample was judged more than once for its modes"
 
     def test_undefined_is_no_number(self) -> None:
         """A response without claims has no score: it is not 0, not NaN in a mean, and no pass."""
-        self._expect_no_number(without_claims(random_pair(1)), "undefined")
+        sample, verdicts = random_pair(1)
+        nothing = verdicts.model_copy(update={"response_claims": ()})
+        self._expect_no_number((sample, nothing), "undefined")
 
     def test_undetermined_is_no_number(self) -> None:
         """A score that open verdicts decide is no number and no pass, and the host says so."""
-        self._expect_no_number(undetermined(), "undetermined")
+        table = [[True, False], [False, True]]
+        self._expect_no_number(pair_of(999, [None, None], table, table[:1]), "undetermined")
 
     def _expect_no_number(self, pair: Pair, status: str) -> None:
         known = noisy_pair()
-        pairs = [pair, known]
-        run = self.run([sample for sample, _ in pairs], TableJudge(pairs))
+        run, _ = _run(self, [pair, known])
         for mode in MODES:
             shown = _mode(run.rows[0], mode, status)
-            assert _is_absent(shown.value), f"{status} is shown as the number {shown.value!r}"
-            assert not shown.passed, f"{status} passes"
+            _expect_absent(shown, status)
             assert status in shown.text.lower(), f"nobody is told that the score is {status}"
             if mode in run.averages:
                 expected = score(known[1]).value(mode)
@@ -177,32 +170,28 @@ class AdapterTests:
 
     def test_lower_is_better_is_said(self) -> None:
         """Whoever reads a number is told in which direction it is better."""
-        pairs = [random_pair(3)]
-        (row,) = self.run([pairs[0][0]], TableJudge(pairs)).rows
+        run, _ = _run(self, [random_pair(3)])
         for mode in MODES:
-            text = _mode(row, mode, "a score").text.lower()
+            text = _mode(run.rows[0], mode, "a score").text.lower()
             assert "lower is better" in text, f"the direction is not said: {text!r}"
 
     def test_failure_stays_in_its_row(self) -> None:
         """A judge that fails on one sample costs that row its number, and no other."""
         pairs = [random_pair(seed) for seed in range(4)]
-        judge = TableJudge(pairs, failing=[pairs[2][0]])
-        run = self.run([sample for sample, _ in pairs], judge)
-        for number, (_, verdicts) in enumerate(pairs):
-            row = run.rows[number]
-            if number != 2:
-                _expect_score(row, score(verdicts))
-                continue
-            for mode, shown in row.modes.items():
-                assert _is_absent(shown.value), f"a failed judge gives {mode} {shown.value!r}"
-                assert not shown.passed, "a failed judge passes"
-            texts = [row.error or "", *(shown.text for shown in row.modes.values())]
-            is_undefined = any("undefined" in text.lower() for text in texts)
-            assert not is_undefined, "a failed judge is called undefined"
-            assert any("refused this sample" in text for text in texts), "the cause is not said"
-            name = run.names[number] if run.names else ""
-            assert any(name in text for text in texts), f"the row is not named: {name}"
-        times = judge.asked.count(pairs[2][0].key)
+        failing = pairs[2][0]
+        run, judge = _run(self, pairs, failing=[failing])
+        for number in (0, 1, 3):
+            _expect_score(run.rows[number], score(pairs[number][1]))
+        row = run.rows[2]
+        for shown in row.modes.values():
+            _expect_absent(shown, "a failed judge")
+        texts = _texts(row)
+        is_undefined = any("undefined" in text.lower() for text in texts)
+        assert not is_undefined, "a failed judge is called undefined"
+        assert any("refused this sample" in text for text in texts), "the cause is not said"
+        name = run.names[2] if run.names else ""
+        assert any(name in text for text in texts), f"the row is not named: {name}"
+        times = [sample.key for sample in judge.asked].count(failing.key)
         assert 1 <= times <= self.metrics, f"a judge that failed was asked {times} times"
 
     def test_repeats_ask_again(self) -> None:
@@ -215,24 +204,16 @@ class AdapterTests:
 
     def test_concurrent_rows_do_not_mix(self) -> None:
         """Rows that are judged side by side, and finish in another order, keep their own."""
-        pairs = [random_pair(seed) for seed in range(20, 32)]
-        run = self.run([sample for sample, _ in pairs], TableJudge(pairs, slow=True))
-        for (_, verdicts), row in zip(pairs, run.rows, strict=True):
-            _expect_score(row, score(verdicts))
+        _expect_scores(self, [random_pair(seed) for seed in range(20, 32)], slow=True)
 
     def test_two_runs_at_once(self) -> None:
         """Two runs side by side over the same samples keep their own judges' verdicts."""
         if not self.side_by_side:
             raise unittest.SkipTest("the host does one run at a time")
         samples = [random_pair(seed)[0] for seed in range(40, 44)]
-        both = threading.Barrier(2)
         tables = [[all_from(sample, correct) for sample in samples] for correct in (False, True)]
-        judges = [MeetingJudge(table, both) for table in tables]
         with ThreadPoolExecutor(2) as threads:
-            runs = list(threads.map(partial(self.run, samples), judges))
-        for run, table in zip(runs, tables, strict=True):
-            for (_, verdicts), row in zip(table, run.rows, strict=True):
-                _expect_score(row, score(verdicts))
+            list(threads.map(partial(_expect_scores, self, both=threading.Barrier(2)), tables))
 
     def test_labels_win(self) -> None:
         """A chunk's label reaches the score, also against what the verdicts say."""
@@ -244,41 +225,27 @@ class AdapterTests:
             for number, chunk in enumerate(sample.retrieved_contexts)
         ]
         labeled = sample.model_copy(update={"retrieved_contexts": tuple(flipped)})
-        (row,) = self.run([labeled], TableJudge([(sample, verdicts)])).rows
-        _expect_score(row, score(verdicts.beside(labeled)))
+        _expect_scores(self, [(labeled, verdicts)])
 
     def test_texts_arrive_as_they_are(self) -> None:
         """Equal chunks, blank ones among others, white space, long texts and equal rows count."""
-        entailing = [3, 2, 0]
-        cells = [[number == chunk for chunk in range(4)] for number in entailing]
-        verdicts = Verdicts.from_matrices([False, False, True], cells, cells[1:2])
-        _, verdicts = with_texts(60, verdicts, 4)
-        verdicts = verdicts.model_copy(update={"chunks": None})
+        cells = [[number == chunk for chunk in range(4)] for number in (3, 2, 0)]
+        texts = [
+            ("The same.", "The same.", "The same.", "Another."),
+            ("", "A chunk.", "  indented,\n\tand broken \n", "\u00e9\u4e2d\U0001f600 | ; , end"),
+            ("long " * 40_000, "[1]", "{'text': 'a'}", "null"),
+        ]
         pairs: list[Pair] = []
-        for number, chunks in enumerate(
-            (
-                ("The same.", "The same.", "The same.", "Another."),
-                (
-                    "",
-                    "A chunk.",
-                    "  indented,\n\tand broken \n",
-                    "\u00e9\u4e2d\U0001f600 | ; , end",
-                ),
-                ("long " * 40_000, "[1]", "{'text': 'a'}", "null"),
-            )
-        ):
+        for number, chunks in enumerate(texts):
             sample = Sample(
                 user_input=f"Question {number}?",
                 response=f"Response {number}.\n\n  Its second line. " + "More. " * 9_000 * number,
                 reference=f"Reference {number}.",
                 retrieved_contexts=chunks,
             )
+            verdicts = Verdicts.from_matrices([False, False, True], cells, cells[1:2])
             pairs.append((sample, verdicts.beside(sample)))
-        pairs.append(pairs[0])
-        judge = TextJudge(pairs)
-        run = self.run([sample for sample, _ in pairs], judge)
-        for (_, expected), row in zip(pairs, run.rows, strict=True):
-            _expect_score(row, score(expected))
+        _expect_scores(self, [*pairs, pairs[0]])
 
     def test_nothing_retrieved_is_no_number(self) -> None:
         """Without chunks nothing is measured: the host shows no number and no pass, and why."""
@@ -286,7 +253,7 @@ class AdapterTests:
         none = sample.model_copy(update={"retrieved_contexts": ()})
         verdicts = Verdicts.from_matrices([False, True], [[], []], [[]])
         known = noisy_pair()
-        run = self.run([none, known[0]], TableJudge([(none, verdicts), known]))
+        run, _ = _run(self, [(none, verdicts), known])
         _expect_nothing(run.rows[0])
         _expect_score(run.rows[1], score(known[1]))
 
@@ -301,32 +268,35 @@ class AdapterTests:
         ]
         wrong: list[object] = [{"documents": ["The chunk."]}, "The chunk.", [1, 2], [{"id": "a"}]]
         nothing: list[object] = [[], [""], [{"text": " "}]]
-        judge = ReadingJudge()
+        samples: list[Sample] = []
+        for number, thing in enumerate([*readable, *wrong, *nothing]):
+            texts = {name: text.format(number) for name, text in TEXTS.items()}
+            chunks = [] if thing in nothing else ["The chunk."]
+            samples.append(Sample(**texts, retrieved_contexts=chunks))
+        judge = TableJudge([all_from(sample, False) for sample in samples])
         run = self.retrieved([*readable, *wrong, *nothing], judge)
         if run is None:
             raise unittest.SkipTest("the host's rows hold lists of texts only")
+        read = {each.response: [c.text for c in each.retrieved_contexts] for each in judge.asked}
         for number, thing in enumerate(readable):
-            chunks = judge.read.get(TEXTS["response"].format(number))
-            assert chunks == ["The chunk."], f"of {thing!r} the judge is given {chunks!r}"
+            found = read.get(samples[number].response)
+            assert found == ["The chunk."], f"of {thing!r} the judge is given {found!r}"
             assert run.rows[number].error is None, run.rows[number].error
         for number, thing in enumerate(wrong, len(readable)):
             row = run.rows[number]
-            values = [shown.value for shown in row.modes.values()]
-            assert all(map(_is_absent, values)), f"{thing!r} is shown as {values!r}"
-            assert not any(shown.passed for shown in row.modes.values()), f"{thing!r} passes"
-            assert TEXTS["response"].format(number) not in judge.read, f"{thing!r} is judged"
-            texts = [row.error or "", *(shown.text for shown in row.modes.values())]
-            assert any("expected" in text for text in texts), f"{thing!r} is no error"
+            for shown in row.modes.values():
+                _expect_absent(shown, repr(thing))
+            assert samples[number].response not in read, f"{thing!r} is judged"
+            assert any("expected" in text for text in _texts(row)), f"{thing!r} is no error"
         for row in run.rows[-len(nothing) :]:
             _expect_nothing(row)
 
     def test_nothing_secret_is_stored(self) -> None:
         """Neither a key nor a prompt is in anything the host stores, and errors hold neither."""
-        pairs = [random_pair(seed) for seed in range(3)]
-        model = ScriptedLLM(pairs, failing=pairs[1][0].response)
+        samples = [random_pair(seed)[0] for seed in range(3)]
         prompts = Prompts(decompose=f"{_PROMPT}, to decompose", verify=f"{_PROMPT}, to verify")
-        run = self.run([sample for sample, _ in pairs], LLMJudge(model, prompts=prompts))
-        _expect_score(run.rows[0], score(pairs[0][1]))
+        run = self.run(samples, LLMJudge(AgreeingLLM(samples[1].response), prompts=prompts))
+        _expect_score(run.rows[0], score(all_from(samples[0], True)[1]))
         assert run.stored, "the adapter's test does not say what the host stores"
         shown = f"{run.stored}\n{run.rows}"
         assert KEY not in shown, "the key is stored"
@@ -334,9 +304,8 @@ class AdapterTests:
 
     def test_usage_is_counted_once(self) -> None:
         """Calls, tokens and cost that a reader sums up are what judging cost."""
-        pairs = [random_pair(seed) for seed in range(3)]
         usage = Usage(calls=4, input_tokens=50, output_tokens=7, cost=0.25)
-        run = self.run([sample for sample, _ in pairs], TableJudge(pairs, usage=usage))
+        run, _ = _run(self, [random_pair(seed) for seed in range(3)], usage=usage)
         if run.usage is not None:
             total = usage + usage + usage
             # Some hosts have no place for one of the two.
@@ -347,7 +316,7 @@ class AdapterTests:
     def test_gate(self) -> None:
         """A row passes only if every completion of its open verdicts is within the limit."""
         pairs = [random_pair(seed, open_share=0.15) for seed in range(self.tables)]
-        run = self.run([sample for sample, _ in pairs], TableJudge(pairs))
+        run, _ = _run(self, pairs)
         for (_, verdicts), row in zip(pairs, run.rows, strict=True):
             for mode in MODES:
                 passed = _mode(row, mode, "a score").passed
@@ -358,38 +327,52 @@ class AdapterTests:
                 assert (passed is True) == (outcome == "pass"), f"{outcome} is shown as {passed}"
 
 
+def _run(kit: AdapterTests, pairs: Sequence[Pair], **options: Any) -> tuple[HostRun, TableJudge]:
+    judge = TableJudge(pairs, **options)
+    return kit.run([sample for sample, _ in pairs], judge), judge
+
+
+def _expect_scores(kit: AdapterTests, pairs: Sequence[Pair], **options: Any) -> None:
+    run, _ = _run(kit, pairs, **options)
+    for (sample, verdicts), row in zip(pairs, run.rows, strict=True):
+        _expect_score(row, score(verdicts.beside(sample)))
+
+
 def _mode(row: ShownRow, mode: Mode, what: str) -> Shown:
     assert row.error is None, f"{what}: the row failed: {row.error}"
     assert mode in row.modes, f"{what}: the {mode} mode is not shown"
     return row.modes[mode]
 
 
-def _is_absent(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+def _texts(row: ShownRow) -> list[str]:
+    return [row.error or "", *(shown.text for shown in row.modes.values())]
+
+
+def _expect_absent(shown: Shown, what: str) -> None:
+    value = shown.value
+    is_absent = value is None or (isinstance(value, float) and math.isnan(value))
+    assert is_absent, f"{what}: no number is right, and {value!r} is shown"
+    assert not shown.passed, f"{what} passes"
 
 
 def _expect_nothing(row: ShownRow) -> None:
     for mode in MODES:
         shown = _mode(row, mode, "nothing retrieved")
-        assert _is_absent(shown.value), f"nothing retrieved is shown as {shown.value!r}"
-        assert not shown.passed, "nothing retrieved passes"
+        _expect_absent(shown, "nothing retrieved")
         said = "nothing was retrieved" in shown.text.lower()
         assert said, f"nobody is told that nothing was retrieved: {shown.text!r}"
 
 
 def _expect_score(row: ShownRow, expected: Score) -> None:
-    for mode in MODES:
-        if check_definition(expected.definition).irrelevant is None and mode == "irrelevant":
-            continue
+    for mode in modes_of(expected.definition):
         _expect_value(_mode(row, mode, "a score"), expected.value(mode), f"the {mode} mode")
 
 
 def _expect_value(shown: Shown, expected: float | None, what: str) -> None:
+    value: Any = shown.value
     if expected is None:
-        assert _is_absent(shown.value), f"{what}: no number is right, and {shown.value!r} is shown"
-        return
-    value = shown.value
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    assert is_number, f"{what}: {expected} is right, and {value!r} is shown"
-    assert isinstance(value, (int, float))
-    assert abs(value - expected) <= TOLERANCE, f"{what}: {expected} is right, {value} is shown"
+        _expect_absent(Shown(value), what)
+    else:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        close = is_number and abs(value - expected) <= TOLERANCE
+        assert close, f"{what}: {expected} is right, and {value!r} is shown"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import random
-import re
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -20,6 +18,7 @@ from noisesense.verdicts.verdicts import Verdicts
 
 S = TypeVar("S", bound=BaseModel)
 Pair = tuple[Sample, Verdicts]
+Row = Sequence[bool | None]
 
 KEY = "sk-canary-5f1d0c"
 
@@ -32,13 +31,14 @@ TEXTS = {
 
 
 class TableJudge:
-    """A judge that knows the verdicts, counts how often it is asked, and can fail or be slow.
+    """A judge that knows the verdicts, keeps the samples it is asked, and can fail or be slow.
 
     Args:
-        pairs: samples with their verdicts.
+        pairs: samples with their verdicts; on any other sample it fails.
         usage: what each judging costs.
         failing: samples on which it fails.
         slow: whether later samples are answered first.
+        both: where it waits, at its first question, until another judge has come as far.
     """
 
     name = "table"
@@ -50,12 +50,12 @@ class TableJudge:
         usage: Usage = Usage(),  # noqa: B008 - it is frozen
         failing: Sequence[Sample] = (),
         slow: bool = False,
+        both: threading.Barrier | None = None,
     ) -> None:
         self._verdicts = {sample.key: verdicts for sample, verdicts in pairs}
-        self._waits = {sample.key: len(pairs) - n for n, (sample, _) in enumerate(pairs)}
         self._failing = {sample.key for sample in failing}
-        self._usage, self._slow = usage, slow
-        self.asked: list[str] = []
+        self._usage, self._slow, self._both = usage, slow, both
+        self.asked: list[Sample] = []
 
     async def judge(self, sample: Sample) -> Verdicts:
         """The verdicts on the sample."""
@@ -63,51 +63,18 @@ class TableJudge:
 
     async def judge_detailed(self, sample: Sample) -> Judgement:
         """The verdicts, and what they cost. Raises `JudgeError` where it is told to fail."""
-        self.asked.append(sample.key)
-        if self._slow:
-            for _ in range(self._waits[sample.key]):
-                await asyncio.sleep(0.001)
-        if sample.key in self._failing:
-            raise JudgeError("the judge's endpoint refused this sample")
-        verdicts = self._verdicts[sample.key].beside(sample)
-        return Judgement(verdicts, self._usage)
-
-
-class MeetingJudge(TableJudge):
-    """Waits at its first question until the other run has come as far."""
-
-    def __init__(self, pairs: Sequence[Pair], both: threading.Barrier) -> None:
-        super().__init__(pairs)
-        self._both = both
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        if not self.asked:
+        self.asked.append(sample)
+        if self._both is not None and len(self.asked) == 1:
             with contextlib.suppress(threading.BrokenBarrierError):
                 await asyncio.to_thread(self._both.wait, 5)
-        return await super().judge_detailed(sample)
-
-
-class TextJudge(TableJudge):
-    """Fails on a text that nobody gave to the host."""
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
+        if sample.key in self._failing:
+            raise JudgeError("the judge's endpoint refused this sample")
         if sample.key not in self._verdicts:
             raise JudgeError("a text did not arrive as it was")
-        return await super().judge_detailed(sample)
-
-
-class ReadingJudge:
-    """Keeps the chunks it is given, by the response; one claim of each is noise."""
-
-    name = "reading"
-
-    def __init__(self) -> None:
-        self.read: dict[str, list[str]] = {}
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        chunks = [chunk.text for chunk in sample.retrieved_contexts]
-        self.read[sample.response] = chunks
-        return Verdicts.from_matrices([False], [[True for _ in chunks]]).beside(sample)
+        if self._slow:
+            behind = len(self._verdicts) - [*self._verdicts].index(sample.key)
+            await asyncio.sleep(0.002 * behind)
+        return Judgement(self._verdicts[sample.key].beside(sample), self._usage)
 
 
 def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
@@ -116,87 +83,62 @@ def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
     claims, references, chunks = rng.randint(1, 6), rng.randint(1, 3), rng.randint(1, 5)
     odds = [rng.random() for _ in range(3)]
 
-    def cell(odds: float) -> bool | None:
-        value = rng.random() < odds
-        return None if rng.random() < open_share else value
+    def cells(odds: float, count: int) -> list[bool | None]:
+        drawn = [(rng.random() < odds, rng.random() < open_share) for _ in range(count)]
+        return [None if is_open else cell for cell, is_open in drawn]
 
-    verdicts = Verdicts.from_matrices(
-        [cell(odds[0]) for _ in range(claims)],
-        [[cell(odds[1]) for _ in range(chunks)] for _ in range(claims)],
-        [[cell(odds[2]) for _ in range(chunks)] for _ in range(references)],
+    return pair_of(
+        seed,
+        cells(odds[0], claims),
+        [cells(odds[1], chunks) for _ in range(claims)],
+        [cells(odds[2], chunks) for _ in range(references)],
     )
-    return with_texts(seed, verdicts, chunks)
 
 
-def with_texts(seed: int, verdicts: Verdicts, chunks: int) -> Pair:
-    sides: dict[str, list[Any]] = {}
-    for side in ("response_claims", "reference_claims"):
-        sides[side] = [
-            claim.model_copy(update={"text": f"Sample {seed} states {side} {number}."})
-            for number, claim in enumerate(getattr(verdicts, side))
-        ]
+def pair_of(seed: int, correct: Row, response: Sequence[Row], reference: Sequence[Row]) -> Pair:
+    """A sample with these tables of verdicts; its texts occur in no other seed's."""
+    verdicts = Verdicts.from_matrices(
+        correct,
+        response,
+        reference,
+        response_claims=[f"Sample {seed} states {number}." for number in range(len(correct))],
+        reference_claims=[f"Reference {seed} has {number}." for number in range(len(reference))],
+    )
     sample = Sample(
         user_input=f"Question {seed}?",
         response=f"Response {seed}.",
         reference=f"Reference {seed}.",
-        retrieved_contexts=[f"Chunk {number} of sample {seed}." for number in range(chunks)],
+        retrieved_contexts=[f"Chunk {j} of sample {seed}." for j in range(verdicts.chunk_count)],
     )
-    return sample, verdicts.model_copy(update=sides).beside(sample)
+    return sample, verdicts.beside(sample)
 
 
 def noisy_pair() -> Pair:
     """Relevant 1/4, irrelevant 2/4: other scores than 0 in both modes."""
     table = [[True, False], [False, True], [False, True], [True, False]]
-    verdicts = Verdicts.from_matrices([False, False, False, True], table, [[True, False]])
-    return with_texts(998, verdicts, 2)
+    return pair_of(998, [False, False, False, True], table, [[True, False]])
 
 
 def all_from(sample: Sample, correct: bool) -> Pair:
+    """One claim, which all chunks entail; all are relevant."""
     cells = [True for _ in sample.retrieved_contexts]
     return sample, Verdicts.from_matrices([correct], [cells], [cells]).beside(sample)
 
 
-def without_claims(pair: Pair) -> Pair:
-    sample, verdicts = pair
-    return sample, verdicts.model_copy(update={"response_claims": ()}).beside(sample)
+class AgreeingLLM:
+    """A model that finds one claim in each text and it everywhere; where it fails, it quotes its
+    key."""
 
-
-def undetermined() -> Pair:
-    """One claim of which nobody knows whether it is correct; a relevant chunk, and another."""
-    verdicts = Verdicts.from_matrices(
-        [None, None], [[True, False], [False, True]], [[True, False]]
-    )
-    return with_texts(999, verdicts, 2)
-
-
-class ScriptedLLM:
-    """A model that answers from the tables, holds a key, and quotes it where it fails."""
-
-    def __init__(self, pairs: Sequence[Pair], *, failing: str) -> None:
-        self.name, self.api_key, self._failing = "scripted", KEY, failing
-        self._claims: dict[str, list[str]] = {}
-        self._entailed: set[tuple[str, str]] = set()
-        for sample, verdicts in pairs:
-            texts = [chunk.text for chunk in sample.retrieved_contexts]
-            self._claims[sample.response] = [c.text for c in verdicts.response_claims]
-            self._claims[sample.reference] = [c.text for c in verdicts.reference_claims]
-            self._entailed |= {
-                (sample.reference, claim.text)
-                for claim in verdicts.response_claims
-                if claim.correct
-            }
-            for side in (verdicts.response_claims, verdicts.reference_claims):
-                self._entailed |= {(texts[j], c.text) for c in side for j in c.entailed_by}
+    def __init__(self, failing: str) -> None:
+        self.name, self.api_key, self._failing = "agreeing", KEY, failing
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        said: dict[str, str] = dict(re.findall(r'(?m)^(Text|\d+)[:.] (".*")$', prompt))
-        text, *statements = (json.loads(quoted) for quoted in said.values())
-        if text == self._failing:
+        if self._failing in prompt:
             raise RuntimeError(f"Authorization: Bearer {KEY}; the prompt was {prompt}")
-        reply: dict[str, Any] = {"claims": self._claims.get(text)}
-        if statements:
-            words = ("yes" if (text, each) in self._entailed else "no" for each in statements)
-            reply = {str(number): word for number, word in enumerate(words, start=1)}
+        fields = schema.model_json_schema()["properties"]
+        reply: dict[str, Any] = dict.fromkeys(fields, "yes")
+        if "claims" in fields:
+            reply = {"claims": ["It is so."]}
         return schema.model_validate(reply), Usage(calls=1)
 
 
@@ -211,7 +153,7 @@ class BridgeTests:
         """The bridge over a model of the host's that replies ``reply(prompt)`` as its text."""
         raise NotImplementedError
 
-    def _generate(self, reply: Callable[[str], str]) -> tuple[_Reply, Usage]:
+    def _ask(self, reply: Callable[[str], str]) -> tuple[_Reply, Usage]:
         return asyncio.run(self.bridge(reply).generate(_QUESTION, _Reply))
 
     def test_a_reply_is_read(self) -> None:
@@ -222,7 +164,7 @@ class BridgeTests:
             prompts.append(prompt)
             return '{"words": ["one", "two"]}'
 
-        read, usage = self._generate(reply)
+        read, usage = self._ask(reply)
         assert read == _Reply(words=["one", "two"]), f"read as {read!r}"
         assert usage.calls == len(prompts) == 1, f"{usage.calls} of {len(prompts)} calls counted"
         assert _QUESTION in prompts[0], "the prompt did not arrive whole"
@@ -237,7 +179,7 @@ class BridgeTests:
             '{"words": ["one"]} or {"words": ["two"]}',
         ):
             try:
-                read, _ = self._generate(_always(text))
+                read, _ = self._ask(_always(text))
             except ReplyError:
                 continue
             raise AssertionError(f"{text!r} is read as {read!r}")
@@ -250,7 +192,7 @@ class BridgeTests:
 
         message = ""
         try:
-            self._generate(fail)
+            self._ask(fail)
         except JudgeError as error:
             message = str(error)
         assert message, "a model that fails gives a reply"
