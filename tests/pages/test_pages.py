@@ -159,7 +159,7 @@ def test_the_demo_prints_the_table_on_its_page() -> None:
         b.text for b in blocks_of(page_named("demo")) if b.language == "text"
     ).splitlines()
     # Behind it come MLflow's and Promptfoo's columns, if they are installed here.
-    width = len(shown[1])
+    width = len(shown[0])
     assert [line[:width].rstrip() for line in printed] == [line[:width].rstrip() for line in shown]
 
 

@@ -1,81 +1,74 @@
-"""The reference examples in every installed framework, side by side.
-
-Every place in turn, with Promptfoo in a process of its own meanwhile.
-"""
+"""The reference examples in every installed framework, side by side."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
 
-from noisesense.errors import MissingExtraError, NoiseSenseError
-from noisesense.fixtures import ReferenceExample, reference_examples
+from noisesense import RecordedJudge, __version__
+from noisesense.errors import MissingExtraError, check_choice
+from noisesense.fixtures import reference_examples
 from noisesense.verdicts.recording import write_recording
-from noisesense_adapters.demo import compare
-from noisesense_adapters.demo.compare import Place, Report, Results
-from noisesense_adapters.demo.hosts import HOSTS, quiet
-from noisesense_adapters.demo.promptfoo import PROMPTFOO, PromptfooEval, find_promptfoo
+from noisesense_adapters.demo import promptfoo
+from noisesense_adapters.demo.compare import Pair, Place, Report, Run, compare, runs_of
+from noisesense_adapters.demo.hosts import HOSTS, Host, quiet
+from noisesense_adapters.toolbox.extras import needs_extra
 
-__all__ = ["FRAMEWORKS", "run_demo"]
+__all__ = ["run_demo"]
 
-FRAMEWORKS = (*dict.fromkeys(host.package for host in HOSTS if host.package), "promptfoo")
+_FRAMEWORKS = (*dict.fromkeys(host.package for host in HOSTS[1:]), "promptfoo")
+_Computed = tuple[str, Sequence[Pair]]
+"""The version of the framework, and the figures."""
 
 
-def run_demo(
-    *,
-    examples: Sequence[ReferenceExample] | None = None,
-    promptfoo: Path | None = None,
-    require: Sequence[str] = (),
-    progress: Callable[[str], None] = lambda _: None,
-) -> Report:
+def run_demo(*, require: Sequence[str] = ()) -> Report:
     """Compute every reference example in every framework that is installed. No key, no network.
 
     Args:
-        examples: the examples to compute instead of the documented ones.
-        promptfoo: the command, if it is neither on PATH nor in ./node_modules/.bin.
-        require: frameworks of `FRAMEWORKS` whose absence is a failure.
-        progress: called with the name of what is computed next.
+        require: frameworks whose absence is a failure, e.g. ``["ragas", "promptfoo"]``.
 
     Raises:
-        InputError: ``promptfoo`` is not a command.
+        InputError: an unknown framework.
     """
-    runs = compare.example_runs(reference_examples() if examples is None else examples)
-    command = find_promptfoo(promptfoo)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="noisesense-")))
-        recording = folder / "verdicts.jsonl"
+    for name in require:
+        check_choice(name, _FRAMEWORKS, "--require")
+    runs = runs_of(reference_examples())
+    with tempfile.TemporaryDirectory(prefix="noisesense-") as name, quiet():
+        folder, recording = Path(name), Path(name, "verdicts.jsonl")
         write_recording(recording, ((run.example.sample, run.example.verdicts) for run in runs))
-        stack.enter_context(quiet())
-        # Promptfoo is a process of its own: it runs while Python imports the frameworks.
-        evaluation = command and stack.enter_context(
-            PromptfooEval(command, runs, recording, folder)
-        )
-        places: list[Place] = []
-        for host in HOSTS:
-            progress(host.name)
-            places.append(_place(host.name, host.package, partial(host.results, runs, recording)))
-        progress("promptfoo")
-        if evaluation:
-            places.append(_place(PROMPTFOO, "promptfoo", evaluation.results))
-        else:
-            hint = "no promptfoo on PATH nor in ./node_modules/.bin (npm install promptfoo)"
-            places.append(Place(PROMPTFOO, "promptfoo", "not installed", hint))
-    absent = {place.framework for place in places if place.state == "not installed"}
-    return compare.compare(runs, places, [name for name in require if name in absent])
+        judge = RecordedJudge(recording)
+        places = [
+            _place(host.name, host.package in require, partial(_computed, host, runs, judge))
+            for host in HOSTS
+        ]
+        evaluate = partial(promptfoo.evaluate, runs, recording, folder)
+        places.append(_place("Promptfoo", "promptfoo" in require, evaluate))
+    return compare(runs, places)
 
 
-def _place(name: str, framework: str, compute: Callable[[], Results]) -> Place:
+def _computed(host: Host, runs: Sequence[Run], judge: RecordedJudge) -> _Computed:
+    figures: list[Pair] = []
+    module = host.package.replace("-", "_")
+    with needs_extra(host.package, module):
+        import_module(module)
+        for definition, group in groupby(runs, lambda run: run.definition):
+            samples = [run.example.sample for run in group]
+            figures += host.evaluate(samples, judge=judge, definition=definition)
+    return __version__ if module == "noisesense" else version(host.package), figures
+
+
+def _place(name: str, required: bool, compute: Callable[[], _Computed]) -> Place:
     try:
-        results = compute()
-    except MissingExtraError:
-        return Place(name, framework, "not installed", f"pip install 'noisesense[{framework}]'")
+        return Place(name, "compared", *compute())
+    except MissingExtraError as error:
+        return Place(name, "failed" if required else "not installed", str(error))
     except Exception as error:  # noqa: BLE001 - whatever a framework raises is its result here
-        kind = "" if isinstance(error, NoiseSenseError) else f"{type(error).__name__}: "
-        detail = " ".join(f"{kind}{error}".split())
-        if len(detail) > 400:  # tracebacks say most at their end
-            detail = f"{detail[:150]} ... {detail[-250:]}"
-        return Place(name, framework, "failed", detail)
-    return Place(name, framework, "compared", *results)
+        # Tracebacks say most at their end.
+        return Place(
+            name, "failed", f"{type(error).__name__}: {' '.join(str(error).split())[-300:]}"
+        )

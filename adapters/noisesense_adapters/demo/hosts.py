@@ -1,6 +1,6 @@
 """Our metric in each host that is a Python package, through the host's own entry.
 
-Each function evaluates examples of one definition, and gives their figures in the same order.
+Each function evaluates samples under one definition, and gives their figures in the same order.
 """
 
 from __future__ import annotations
@@ -16,14 +16,11 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from noisesense import RecordedJudge, __version__, score
+from noisesense import RecordedJudge, Sample, score
 from noisesense.scoring.definitions import MODES, DefinitionName
-from noisesense_adapters.demo.compare import ExampleRun, Pair, Results, by_definition
-from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.demo.compare import Pair
 
 OFFLINE = {
     "RAGAS_DO_NOT_TRACK": "true",
@@ -69,111 +66,71 @@ def quiet() -> Generator[None, None, None]:
         logging.disable(before)
 
 
-Group = Sequence[ExampleRun]
+Samples = Sequence[Sample]
+Figures = Iterable[Pair]
 
 
-class Host(NamedTuple):
-    """An entry of a framework; ``package`` is also the name of its extra, empty for the core."""
-
-    package: str
-    name: str
-    evaluate: Callable[[Group, Path, DefinitionName], Iterable[Pair]]
-
-    def results(self, runs: Group, recording: Path) -> Results:
-        """Of all runs. Raises `MissingExtraError`, and whatever the framework raises."""
-        figures: dict[str, Pair] = {}
-        module = self.package.replace("-", "_") or "noisesense"
-        with needs_extra(self.package, module):
-            import_module(module)
-            for group in by_definition(runs):
-                pairs = self.evaluate(group, recording, group[0].definition)
-                figures.update(zip((run.key for run in group), pairs, strict=True))
-        return Results(version(self.package) if self.package else __version__, figures)
+def _core(samples: Samples, *, judge: RecordedJudge, definition: DefinitionName) -> Figures:
+    for sample in samples:
+        found = score(judge.lookup(sample), definition=definition)
+        yield found.relevant, found.irrelevant
 
 
-def _core(group: Group, recording: Path, definition: DefinitionName) -> Iterable[Pair]:
-    judge = RecordedJudge(recording)
-    for run in group:
-        found = score(judge.lookup(run.example.sample), definition=definition)
-        yield Pair(found.relevant, found.irrelevant)
+def _texts(sample: Sample) -> list[str]:
+    return [chunk.text for chunk in sample.retrieved_contexts]
 
 
-def _ragas_evaluate(group: Group, recording: Path, definition: DefinitionName) -> Iterable[Pair]:
+def _ragas(samples: Samples, **options: Any) -> Figures:
     ragas: Any = import_module("ragas")
-    metrics = _ragas_metrics(recording, definition)
-    dataset = ragas.EvaluationDataset.from_list(list(map(_columns, group)))
-    result = ragas.evaluate(dataset, metrics=metrics, show_progress=False, raise_exceptions=True)
-    names = [f"{metric.name}(mode={metric.mode})" for metric in metrics]
-    return [Pair(*(_known(row[name]) for name in names)) for row in result.scores]
-
-
-def _ragas_ascore(group: Group, recording: Path, definition: DefinitionName) -> Iterable[Pair]:
-    async def scored(run: ExampleRun) -> Pair:
-        metrics = _ragas_metrics(recording, definition)
-        return Pair(*[_known((await each.ascore(**_columns(run))).value) for each in metrics])
-
-    return [asyncio.run(scored(run)) for run in group]
-
-
-def _ragas_metrics(recording: Path, definition: DefinitionName) -> list[Any]:
     from noisesense_adapters.ragas import NoiseSensitivity
 
-    judge = RecordedJudge(recording)
-    return [NoiseSensitivity(mode=mode, judge=judge, definition=definition) for mode in MODES]
+    metrics = [NoiseSensitivity(mode=mode, **options) for mode in MODES]
+    columns = [{**each.model_dump(), "retrieved_contexts": _texts(each)} for each in samples]
+    dataset = ragas.EvaluationDataset.from_list(columns)
+    result = ragas.evaluate(dataset, metrics=metrics, show_progress=False, raise_exceptions=True)
+    for row in result.scores:
+        # An undefined value is NaN in ragas.
+        values = [float(row[f"{metric.name}(mode={metric.mode})"]) for metric in metrics]
+        yield _pair(None if math.isnan(value) else value for value in values)
 
 
-def _columns(run: ExampleRun) -> dict[str, Any]:
-    sample = run.example.sample
-    texts = [chunk.text for chunk in sample.retrieved_contexts]
-    return {**sample.model_dump(), "retrieved_contexts": texts}
+def _pair(values: Iterable[float | None]) -> Pair:
+    relevant, irrelevant = values
+    return relevant, irrelevant
 
 
-def _known(value: Any) -> float | None:
-    """An undefined value is NaN in ragas."""
-    return None if value is None or math.isnan(value) else float(value)
-
-
-def _deepeval(group: Group, recording: Path, definition: DefinitionName) -> Iterable[Pair]:
+def _deepeval(samples: Samples, **options: Any) -> Figures:
     from noisesense_adapters.deepeval import NoiseSensitivityMetric
 
     deepeval, configs = (import_module(f"deepeval{name}") for name in ("", ".evaluate.configs"))
     case: Any = import_module("deepeval.test_case")
-    judge = RecordedJudge(recording)
-    metrics = [
-        NoiseSensitivityMetric(mode=mode, judge=judge, definition=definition) for mode in MODES
-    ]
     cases = [
         case.LLMTestCase(
-            name=run.key,
-            input=run.example.sample.user_input,
-            actual_output=run.example.sample.response,
-            expected_output=run.example.sample.reference,
-            retrieval_context=[chunk.text for chunk in run.example.sample.retrieved_contexts],
+            name=str(number),
+            input=sample.user_input,
+            actual_output=sample.response,
+            expected_output=sample.reference,
+            retrieval_context=_texts(sample),
         )
-        for run in group
+        for number, sample in enumerate(samples)
     ]
-    shown = {"show_indicator": False, "print_results": False, "inspect_after_run": False}
     result: Any = deepeval.evaluate(
         cases,
-        metrics,
-        display_config=configs.DisplayConfig(**shown),
+        [NoiseSensitivityMetric(mode=mode, **options) for mode in MODES],
+        display_config=configs.DisplayConfig(inspect_after_run=False),
         cache_config=configs.CacheConfig(write_cache=False, use_cache=False),
     )
     # Results come in order of completion.
-    scores: dict[str, dict[str, float | None]] = {
-        tested.name: {data.name: data.score for data in tested.metrics_data}
-        for tested in result.test_results
-    }
-    return [Pair(*(scores[run.key][each.__name__] for each in metrics)) for run in group]
+    for tested in sorted(result.test_results, key=lambda each: int(each.name)):
+        yield _pair(data.score for data in tested.metrics_data)
 
 
-def _output(run: ExampleRun) -> dict[str, Any]:
-    sample = run.example.sample
-    contexts = [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
-    return {"answer": sample.response, "contexts": contexts}
+def _output(sample: Sample) -> dict[str, Any]:
+    """What an application gives."""
+    return {"answer": sample.response, "contexts": _texts(sample)}
 
 
-def _langsmith(group: Group, recording: Path, definition: DefinitionName) -> Iterable[Pair]:
+def _langsmith(samples: Samples, **options: Any) -> Figures:
     """LangSmith's own wrapper of evaluators, which ``aevaluate`` calls, on each row.
 
     ``aevaluate`` itself looks for LangSmith's server, even where nothing is uploaded.
@@ -182,96 +139,84 @@ def _langsmith(group: Group, recording: Path, definition: DefinitionName) -> Ite
     wrap: Any = import_module("langsmith.evaluation.evaluator").DynamicRunEvaluator
     from noisesense_adapters.langsmith import noise_sensitivity
 
-    evaluator = wrap(noise_sensitivity(judge=recording, definition=definition))
-    now = datetime.datetime.now(datetime.timezone.utc)
-    for run in group:
-        sample, name = run.example.sample, uuid.uuid4()
+    evaluator = wrap(noise_sensitivity(**options))
+    now, name = datetime.datetime.now(datetime.timezone.utc), uuid.uuid4()
+    traced = {"name": "demo", "start_time": now, "run_type": "chain", "trace_id": name}
+    kept = {"dataset_id": uuid.uuid4(), "created_at": now}
+    for sample in samples:
         inputs, reference = {"question": sample.user_input}, {"answer": sample.reference}
-        example = {"dataset_id": uuid.uuid4(), "created_at": now, "outputs": reference}
-        traced = {"name": "demo", "start_time": now, "run_type": "chain", "trace_id": name}
-        results = asyncio.run(
-            evaluator.aevaluate_run(
-                schemas.Run(id=name, inputs=inputs, outputs=_output(run), **traced),
-                schemas.Example(id=name, inputs=inputs, **example),
-            )
-        )
-        yield Pair(*(result.score for result in results["results"]))
+        run = schemas.Run(id=name, inputs=inputs, outputs=_output(sample), **traced)
+        example = schemas.Example(id=name, inputs=inputs, outputs=reference, **kept)
+        found = asyncio.run(evaluator.aevaluate_run(run, example))
+        yield _pair(result.score for result in found["results"])
 
 
-def _langfuse(group: Group, recording: Path, definition: DefinitionName) -> Iterable[Pair]:
+def _langfuse(samples: Samples, **options: Any) -> Figures:
     """``run_experiment``, without tracing."""
     langfuse: Any = import_module("langfuse")
     from noisesense_adapters.langfuse import noise_sensitivity
 
+    def application(*, item: Any, **_: Any) -> Any:
+        return item["metadata"]
+
     data = [
-        {
-            "input": run.example.sample.user_input,
-            "expected_output": run.example.sample.reference,
-            "metadata": {"number": number},
-        }
-        for number, run in enumerate(group)
+        {"input": each.user_input, "expected_output": each.reference, "metadata": _output(each)}
+        for each in samples
     ]
-
-    def application(*, item: Any, **_: Any) -> dict[str, Any]:
-        number: int = item["metadata"]["number"]
-        return _output(group[number])
-
     client = langfuse.Langfuse(public_key="pk", secret_key="sk", tracing_enabled=False)
-    evaluator = noise_sensitivity(judge=recording, definition=definition)
-    experiment = client.run_experiment(
-        name="demo", data=data, task=application, evaluators=[evaluator]
-    )
-    items = sorted(experiment.item_results, key=lambda each: each.item["metadata"]["number"])
-    return [Pair(*(each.value for each in item.evaluations)) for item in items]
+    evaluators = [noise_sensitivity(**options)]
+    run = client.run_experiment(name="demo", data=data, task=application, evaluators=evaluators)
+    for item in run.item_results:
+        yield _pair(each.value for each in item.evaluations)
 
 
-def _pydantic_evals(group: Group, recording: Path, definition: DefinitionName) -> Iterable[Pair]:
+def _pydantic_evals(samples: Samples, **options: Any) -> Figures:
     """``Dataset.evaluate_sync``."""
     evals: Any = import_module("pydantic_evals")
     from noisesense_adapters.pydantic_evals import NoiseSensitivity
 
-    cases = [
-        evals.Case(
-            inputs={"question": run.example.sample.user_input, "number": number},
-            expected_output=run.example.sample.reference,
-        )
-        for number, run in enumerate(group)
-    ]
+    def application(inputs: dict[str, Any]) -> Any:
+        return inputs["output"]
 
-    def application(inputs: dict[str, Any]) -> dict[str, Any]:
-        number: int = inputs["number"]
-        return _output(group[number])
-
-    evaluator = NoiseSensitivity(recording=str(recording), definition=definition)
-    dataset = evals.Dataset(name="demo", cases=cases, evaluators=[evaluator])
-    report = dataset.evaluate_sync(application, progress=False)
-    return [Pair(*(score.value for score in case.scores.values())) for case in report.cases]
+    rows = [({"question": each.user_input, "output": _output(each)}, each) for each in samples]
+    cases = [evals.Case(inputs=row, expected_output=each.reference) for row, each in rows]
+    evaluators = [NoiseSensitivity(**options)]
+    dataset = evals.Dataset(name="demo", cases=cases, evaluators=evaluators)
+    for case in dataset.evaluate_sync(application, progress=False).cases:
+        yield _pair(each.value for each in case.scores.values())
 
 
-def _mlflow(group: Group, recording: Path, definition: DefinitionName) -> Iterable[Pair]:
+def _mlflow(samples: Samples, **options: Any) -> Figures:
     """The scorer's ``run``, which ``mlflow.genai.evaluate`` calls, on each row.
 
     ``evaluate`` itself writes every row to a database, for many seconds; the tests do that.
     """
     from noisesense_adapters.mlflow import NoiseSensitivity
 
-    scorer: Any = NoiseSensitivity(judge=recording, definition=definition)
-    for run in group:
+    scorer: Any = NoiseSensitivity(**options)
+    for sample in samples:
         feedback = scorer.run(
-            inputs={"question": run.example.sample.user_input},
-            outputs=_output(run),
-            expectations={"expected_response": run.example.sample.reference},
+            inputs={"question": sample.user_input},
+            outputs=_output(sample),
+            expectations={"expected_response": sample.reference},
         )
-        yield Pair(*(each.value for each in feedback))
+        yield _pair(each.value for each in feedback)
+
+
+class Host(NamedTuple):
+    """An entry of a framework; ``package`` is also the name of its extra."""
+
+    name: str
+    package: str
+    evaluate: Callable[..., Figures]
 
 
 HOSTS = (
-    Host("", "core", _core),
-    Host("ragas", "ragas evaluate", _ragas_evaluate),
-    Host("ragas", "ragas ascore", _ragas_ascore),
-    Host("deepeval", "DeepEval evaluate", _deepeval),
-    Host("langsmith", "LangSmith", _langsmith),
-    Host("langfuse", "Langfuse", _langfuse),
+    Host("core", "noisesense", _core),
+    Host("ragas", "ragas", _ragas),
+    Host("DeepEval", "deepeval", _deepeval),
+    Host("LangSmith", "langsmith", _langsmith),
+    Host("Langfuse", "langfuse", _langfuse),
     Host("pydantic-evals", "pydantic-evals", _pydantic_evals),
-    Host("mlflow", "MLflow", _mlflow),
+    Host("MLflow", "mlflow", _mlflow),
 )

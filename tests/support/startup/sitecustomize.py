@@ -1,11 +1,9 @@
-"""Runs when a Python of `support.command` starts: no network, hidden packages, Ctrl-C."""
+"""Runs when a Python of `support.command` starts: no network, hidden packages."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import time
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
@@ -19,18 +17,6 @@ class _Hidden(MetaPathFinder):
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
         if fullname.partition(".")[0] in self._names:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-
-
-class _Interrupting(MetaPathFinder):
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
-        if fullname == self._name:
-            awaited = Path(os.environ["TEST_INTERRUPTED_AFTER"])
-            while not awaited.exists():
-                time.sleep(0.01)
-            signal.raise_signal(signal.SIGINT)
 
 
 def _forbid_network(log: str) -> None:
@@ -47,5 +33,3 @@ if log := os.environ.get("TEST_NETWORK_LOG"):
     _forbid_network(log)
 if hidden := os.environ.get("TEST_HIDDEN_PACKAGES"):
     sys.meta_path.insert(0, _Hidden(hidden.split(",")))
-if name := os.environ.get("TEST_INTERRUPTED_AT"):
-    sys.meta_path.insert(0, _Interrupting(name))
