@@ -68,49 +68,40 @@ def model_judge(
         JudgeError: the key's variable is not set, or the provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed.
     """
-    local = model.removeprefix("local:") if model.startswith("local:") else None
-    asked = model if local is None else claims
-    of_local = {"claims": claims, "device": device, "batch_size": batch_size}
-    of_model = {"base_url": base_url, "api_key_env": api_key_env, "temperature": temperature}
-    of_model |= {"max_tokens": max_tokens, "timeout": timeout}
-    _check_use("a local judge (local:MODEL)", {} if local is not None else of_local)
-    _check_use("a model that is asked", {} if asked is not None else of_model)
-    if votes > 1 and local is not None:
-        _check_use("a model that is asked", {"votes": votes})
-    if local is not None:
-        _check_use("a model that is asked", {"check": check})
+    is_local = model.startswith("local:")
+    asked = claims if is_local else model
+    of_llm: dict[str, Any] = {"base_url": base_url, "temperature": temperature}
+    of_llm |= {"max_tokens": max_tokens, "timeout": timeout}
+    of_classifier = {"device": device, "batch_size": batch_size}
+    of_judge = {"check": check, "votes": None if votes == 1 else votes}
+    _check(is_local, "a local judge (local:MODEL)", claims=claims, **of_classifier)
+    _check(asked is not None, "a model that is asked", api_key_env=api_key_env, **of_llm)
+    _check(not is_local, "a model that is asked", **of_judge)
     key = None if api_key_env is None else os.environ.get(api_key_env, "")
     if key == "":
         # Do not show the name: somebody may have put the key itself there.
         raise JudgeError("the environment variable that api_key_env names is not set")
-    llm = None
-    if asked is not None:
-        settings = {**of_model, "api_key": key}
-        llm = structured_llm(asked, **{k: v for k, v in settings.items() if k != "api_key_env"})
-    verdict_store = None
+    llm = None if asked is None else structured_llm(asked, api_key=key, **of_llm)
+    options = _given(threshold=threshold, plan=plan, max_concurrency=concurrency)
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
 
-        verdict_store = VerdictStore(store)
-    options: dict[str, Any] = {"plan": plan, "max_concurrency": concurrency}
-    if local is not None:
+        options["store"] = VerdictStore(store)
+    if is_local:
         from noisesense_adapters.local import LocalJudge, NLIModel
 
-        return LocalJudge(
-            NLIModel(local, device=device, batch_size=16 if batch_size is None else batch_size),
-            threshold=0.5 if threshold is None else threshold,
-            claims=llm,
-            store=verdict_store,
-            **options,
-        )
-    assert llm is not None
-    options |= {} if check is None else {"check": check}
-    return LLMJudge(llm, threshold=threshold, votes=votes, store=verdict_store, **options)
+        classifier = NLIModel(model.removeprefix("local:"), **_given(**of_classifier))
+        return LocalJudge(classifier, claims=llm, **options)
+    return LLMJudge(cast("StructuredLLM", llm), **_given(**of_judge), **options)
 
 
-def _check_use(of: str, options: dict[str, Any]) -> None:
-    for name, value in options.items():
-        if value is not None:
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _check(fits: bool, of: str, **options: Any) -> None:
+    for name, value in _given(**options).items():
+        if not fits:
             raise InputError(f"{name} with {of} only", describe(value), where=name)
 
 
@@ -137,10 +128,9 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
     if not (provider and colon and name):
         hint = "for example openai:gpt-4.1-mini"
         raise InputError("provider:model", describe(model), where="judge", hint=hint)
-    settings = {name: value for name, value in settings.items() if value is not None}
-    return (
-        _openai(name, settings) if provider == "openai" else _langchain(provider, name, settings)
-    )
+    if provider == "openai":
+        return _openai(name, _given(**settings))
+    return _langchain(provider, name, _given(**settings))
 
 
 def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
@@ -150,8 +140,8 @@ def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
         settings.setdefault("api_key", "none")  # the client wants one, the server does not
     # OpenAI's newer models know only the longer name, other servers often only the shorter.
     limit = "max_tokens" if "base_url" in settings else "max_completion_tokens"
-    names = {"temperature": "temperature", "max_tokens": limit}
-    params = {name: settings.pop(given) for given, name in names.items() if given in settings}
+    params = _given(temperature=settings.pop("temperature", None))
+    params |= _given(**{limit: settings.pop("max_tokens", None)})
     return OpenAILLM(model, params=params, **settings)
 
 

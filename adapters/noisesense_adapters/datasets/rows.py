@@ -82,9 +82,6 @@ SCHEMAS = (
 )
 """The columns known by name. A table may take each field from another row."""
 
-_SEPARATORS = {"retrieval_context": "|"}
-"""Between the chunks in one cell, as DeepEval writes it."""
-
 
 @dataclass(frozen=True)
 class ColumnReader:
@@ -120,9 +117,7 @@ class ColumnReader:
 
     def _optional(self, row: Mapping[str, Any], field: str) -> Any:
         column = self.columns.get(field, field)
-        return (
-            row.get(column) if isinstance(column, str) and column in FIELDS else pick(row, column)
-        )
+        return row.get(field) if column == field else pick(row, column)
 
 
 def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
@@ -156,20 +151,20 @@ def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnRe
         return [name for name in fields if getattr(schema, name) not in present]
 
     whole = min(SCHEMAS, key=lambda schema: len(missing(schema)))
-    if set(missing(whole)) <= {"user_input"}:
-        columns |= {name: getattr(whole, name) for name in fields if name not in missing(whole)}
+    fits = set(missing(whole)) <= {"user_input"}
     for name in fields:
         known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
         found = [column for column in known if column in present]
-        if name in columns or (name == "user_input" and not found):
-            continue
-        if len(found) != 1:
+        if fits and getattr(whole, name) in found:
+            found = [getattr(whole, name)]
+        if len(found) == 1:
+            columns[name] = found[0]
+        elif found or name != "user_input":
             expected = f"one column with the {name}" if found else f"one of {named(known)}"
             got = named(found) if found else f"only {named(present)}" if present else "no columns"
             hint = f"name the column: --map {name}=COLUMN, in Python columns={{{name!r}: …}}"
             raise InputError(expected, got, where=name, hint=hint)
-        columns[name] = found[0]
-    contexts = columns["retrieved_contexts"]
+    # DeepEval writes this between the chunks in one cell.
     return ColumnReader(
-        columns, _SEPARATORS.get(contexts, "") if isinstance(contexts, str) else ""
+        columns, "|" if columns["retrieved_contexts"] == "retrieval_context" else ""
     )
