@@ -7,9 +7,10 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -94,18 +95,37 @@ def write_whole(path: Path, lines: Iterable[str]) -> None:
     Raises:
         InputError: the file cannot be written. What the lines raise stays as it is.
     """
+    with whole_file(path) as add:
+        for line in lines:
+            add(line)
+
+
+@contextmanager
+def whole_file(path: Path, *, alone: bool = False) -> Generator[Callable[[str], None], None, None]:
+    """As `write_whole`, but takes lines one by one.
+
+    Args:
+        path: the file.
+        alone: nobody else writes it: what a killed process left of its own is removed.
+    """
     target = Path(os.path.realpath(path))
     # A name of its own beside the file, made with the user's usual permissions.
-    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}")
+    name = f".{target.name[:40]}."
+    temporary = target.with_name(name + secrets.token_hex(6))
     written = partial(_usable, path, "a file that can be written", InputError)
     with written():
         if target.is_dir():  # found out only after the lines were made, otherwise
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        for left in target.parent.glob(escape(name) + "[0-9a-f]" * 12) if alone else ():
+            left.unlink(missing_ok=True)
         file = temporary.open("x", encoding="utf-8", newline="\n")
+
+    def add(line: str) -> None:
+        with written():
+            file.write(f"{line}\n")
+
     try:
-        for line in lines:
-            with written():
-                file.write(f"{line}\n")
+        yield add
         with written():
             file.close()
             if target.exists():

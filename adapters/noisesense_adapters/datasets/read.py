@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice, tee
@@ -80,6 +80,10 @@ def read_rows(
     if not first:
         raise InputError("at least one row", "an empty file", where=str(path))
     read, rows = _reader(path, first, columns, verdicts=verdicts), chain(first, rows)
+    if columns:  # one error is enough for a column that no row has
+        tried = [_row(raw, read, columns, verdicts=verdicts) for raw in first]
+        if isinstance(tried[0], BadRow) and all(isinstance(row, BadRow) for row in tried):
+            raise tried[0].error.within(str(path.parent))
     if (
         read is read_line
         and path.suffix.lower() in files.LINES
@@ -116,8 +120,6 @@ def _reader(
     if not objects:
         with located(str(path.parent / first[0].place)):
             _object(first[0])
-    for column in columns.values():
-        _check_column(path, objects, column)
     mapped = {name: column for name, column in columns.items() if name not in _NAMES}
     if not mapped:
         if any(map(_is_line, objects)):
@@ -138,19 +140,6 @@ def _object(raw: Raw) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise InputError("an object", describe(data))
     return cast("dict[str, Any]", data)
-
-
-def _check_column(path: Path, objects: Iterable[Mapping[str, Any]], column: Column) -> None:
-    """One error is enough for a column that no row has."""
-    errors: list[InputError] = []
-    for row in objects:
-        try:
-            pick(row, column)
-        except InputError as error:
-            errors.append(error)
-        else:
-            return
-    raise errors[0].within(str(path))
 
 
 def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from noisesense.scoring.results import Choices, Result
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import choices, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import NO_LINE, BadRow, Row
-from noisesense_adapters.datasets.write import check_output, only_writer, results_file
+from noisesense_adapters.datasets.write import check_output, results_file
 from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.judges import unasked
 
@@ -35,6 +35,9 @@ _AHEAD = 64
 OnDone = Callable[[Result], object]
 
 
+def _nothing(_: object) -> None: ...
+
+
 def score_dataset(
     path: str | os.PathLike[str],
     *,
@@ -43,7 +46,7 @@ def score_dataset(
     judge: Judge | None = None,
     out: str | os.PathLike[str] | None = None,
     concurrency: int = 16,
-    on_done: OnDone = lambda _: None,
+    on_done: OnDone = _nothing,
     split_contexts: str | None = None,
     confidence: float = 0.95,
     **chosen: Unpack[Choices],
@@ -82,12 +85,8 @@ def score_dataset(
         raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
     errors.check_whole(concurrency, 1, "concurrency")
     chosen, tally = choices(**chosen), Tally()
-    with ExitStack() as stack:
-        write: OnDone = lambda _: None  # noqa: E731
-        if out is not None:
-            target = check_output(as_path(out), as_path(path))
-            stack.enter_context(only_writer(target))
-            write = stack.enter_context(results_file(target))
+    target = None if out is None else check_output(as_path(out), as_path(path))
+    with nullcontext(_nothing) if target is None else results_file(target) as write:
 
         def keep(result: Result) -> None:
             tally.add(result)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-import secrets
-import shutil
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from noisesense.errors import InputError
+from noisesense.jsonl import whole_file
 from noisesense.scoring.results import Result
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import Row
@@ -20,15 +18,24 @@ from noisesense_adapters.toolbox.extras import needs_extra
 
 
 @contextmanager
-def only_writer(target: Path) -> Generator[None, None, None]:
-    """Hold the lock of a results file: ``TARGET.lock``, an empty file.
+def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
+    """Takes results one by one; the file appears whole at the end, or not at all.
 
-    The system lets go of it when a process dies: a lock file that is left over stops nobody.
+    One writer at a time: it holds the lock ``PATH.lock``, an empty file, and removes what killed
+    ones left of theirs.
 
     Raises:
-        InputError: another run holds it, or it cannot be written, or holds something else.
+        InputError: another run holds the lock, or a file cannot be written, or holds something
+            else. What is raised inside stays as it is.
         MissingExtraError: filelock is not installed.
     """
+    with _only_writer(path), whole_file(path, alone=True) as add:
+        yield lambda result: add(result.to_json())
+
+
+@contextmanager
+def _only_writer(target: Path) -> Generator[None, None, None]:
+    """The system lets go of the lock when a process dies: a file left over stops nobody."""
     with needs_extra("cli", "filelock"):
         from filelock import FileLock, Timeout
 
@@ -45,7 +52,8 @@ def only_writer(target: Path) -> Generator[None, None, None]:
         hint = "wait until it ends, or choose another file for the results"
         raise InputError(expected, "another run", where=str(target), hint=hint) from None
     except OSError as error:
-        raise refused(path, error) from error
+        got = error.strerror or type(error).__name__
+        raise InputError("a file that can be written", got, where=str(path)) from error
     try:
         yield
     finally:
@@ -53,63 +61,6 @@ def only_writer(target: Path) -> Generator[None, None, None]:
         with suppress(OSError):
             path.unlink(missing_ok=True)
         lock.release()
-
-
-def refused(path: Path, error: OSError) -> InputError:
-    got = error.strerror or type(error).__name__
-    return InputError("a file that can be written", got, where=str(path))
-
-
-Add = Callable[[Result], object]
-
-
-@contextmanager
-def results_file(path: Path) -> Generator[Add, None, None]:
-    """Takes results one by one; the file appears whole at the end, or not at all.
-
-    For whoever holds the file's lock: what a killed run left of its own is removed.
-
-    Raises:
-        InputError: the file cannot be written. What is raised inside stays as it is.
-    """
-    real = Path(os.path.realpath(path))
-    ours = re.compile(rf"\.{re.escape(real.name[:40])}\.[0-9a-f]{{12}}")
-    temporary = real.with_name(f".{real.name[:40]}.{secrets.token_hex(6)}")
-    stack = ExitStack()
-    try:
-        with _refusals(path):
-            for left in filter(lambda file: ours.fullmatch(file.name), real.parent.iterdir()):
-                left.unlink(missing_ok=True)
-            add = stack.enter_context(_jsonl(temporary))
-
-        def guarded(result: Result) -> None:
-            with _refusals(path):
-                add(result)
-
-        yield guarded
-        with _refusals(path):
-            stack.close()
-            if real.exists():
-                shutil.copymode(real, temporary)
-            temporary.replace(real)
-    finally:
-        with suppress(OSError):
-            stack.close()
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _refusals(path: Path) -> Generator[None, None, None]:
-    try:
-        yield
-    except OSError as error:
-        raise refused(path, error) from error
-
-
-@contextmanager
-def _jsonl(path: Path) -> Generator[Add, None, None]:
-    with path.open("x", encoding="utf-8", newline="\n") as file:
-        yield lambda result: file.write(f"{result.to_json()}\n")
 
 
 @contextmanager
