@@ -278,8 +278,8 @@ def test_bad_results(changes: dict[str, Any], message: str, tmp_path: Path) -> N
     ("content", "message"),
     [
         (None, "expected a readable file, got No such file"),
-        (b'{"results": [', "expected a JSON document, got Expecting value at line 1"),
-        (b'{"results": "\xe9"}', "expected UTF-8 text, got the byte 0xe9 at position 13"),
+        (b'{"results": [', "expected a JSON document, got Expecting value: line 1"),
+        (b'{"results": "\xe9"}', "expected a JSON document, got 'utf-8' codec"),
         (b'{"results": 3}', "expected an object with 'results', got 3"),
         (b"17", "expected an object with 'results', got 17"),
         (b"[" * 200_000, "expected a JSON document"),

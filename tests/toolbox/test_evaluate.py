@@ -87,7 +87,7 @@ def test_where_nothing_was_retrieved_nothing_is_measured_and_nobody_is_asked(
 ) -> None:
     rows = RowEvaluator(USUAL, ScriptedLLM, judge=Unasked())
     item = {"outputs": {"answer": "a", "contexts": contexts}, "expected": "r"}
-    for figure in asyncio.run(rows.evaluate(item, "row")).figures():
+    for figure in rows.figures(asyncio.run(rows.evaluate(item, "row"))):
         assert (figure.value, figure.metadata["status"]) == (None, "undefined")
         assert "nothing was retrieved" in figure.reason
 
@@ -95,7 +95,7 @@ def test_where_nothing_was_retrieved_nothing_is_measured_and_nobody_is_asked(
 def test_where_every_incorrect_claim_counts_the_judge_is_asked_all_the_same() -> None:
     rows = RowEvaluator(USUAL, ScriptedLLM, judge=Unretrieved(), definition="validmind")
     item = {"outputs": {"answer": "a", "contexts": []}, "expected": "r"}
-    (figure,) = asyncio.run(rows.evaluate(item, "row")).figures()
+    (figure,) = rows.figures(asyncio.run(rows.evaluate(item, "row")))
     assert figure.value == 1.0
 
 
@@ -119,7 +119,7 @@ def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     }
     evaluated = asyncio.run(rows.evaluate(item, "row"))
     assert evaluated.judge == "given verdicts"
-    assert [claim.correct for claim in evaluated.judgement.verdicts.response_claims] == [False]
+    assert [claim.correct for claim in evaluated.score.verdicts.response_claims] == [False]
 
 
 def test_the_error_of_a_missing_text_names_all_that_there_is() -> None:

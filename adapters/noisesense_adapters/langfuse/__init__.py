@@ -9,14 +9,7 @@ from typing_extensions import Unpack
 
 from noisesense.errors import NoiseSenseError, describe
 from noisesense_adapters.datasets.model import structured_llm
-from noisesense_adapters.toolbox.evaluate import (
-    Arguments,
-    Figure,
-    Mean,
-    RowEvaluator,
-    mean_of,
-    rows_of,
-)
+from noisesense_adapters.toolbox.evaluate import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import plain
 
@@ -82,31 +75,17 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
         metadata: Any = None,
         **_: Any,
     ) -> list[Evaluation]:
-        row = {"output": output, "expected_output": expected_output}
+        row = {"output": output, "expected_output": expected_output, "metadata": metadata}
         try:
-            row |= {"metadata": metadata, "input": input}
-            evaluated = await rows.evaluate(row, f"item with the input {describe(input)}")
+            place = f"item with the input {describe(input)}"
+            result = await rows.evaluate({**row, "input": input}, place)
         except NoiseSenseError as error:
             name = rows.name("error")
             return [Evaluation(name=name, value=str(error), data_type="CATEGORICAL")]
-        return [_evaluation(figure, rows.name(figure.mode)) for figure in evaluated.figures()]
+        return [_shown(rows.name(figure.mode), figure) for figure in rows.figures(result)]
 
     vars(noise_sensitivity)["rows"] = rows
     return noise_sensitivity
-
-
-def _evaluation(figure: Figure, name: str) -> Evaluation:
-    if figure.value is None:
-        return Evaluation(
-            name=f"{name}_status",
-            value=figure.metadata["status"],
-            comment=figure.reason,
-            metadata=figure.metadata,
-            data_type="CATEGORICAL",
-        )
-    return Evaluation(
-        name=name, value=figure.value, comment=figure.reason, metadata=figure.metadata
-    )
 
 
 def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
@@ -128,24 +107,32 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
         *, item_results: Sequence[ExperimentItemResult], **_: Any
     ) -> list[Evaluation]:
         summary = rows.summary(map(_row, item_results))
-        return [_mean(mean_of(summary, mode), rows) for mode in rows.modes]
+        means = [mean_of(summary, mode) for mode in rows.modes]
+        return [_shown(rows.name(f"{mean.mode}_mean"), mean) for mean in means]
 
     return noise_sensitivity_run
 
 
-def _mean(mean: Mean, rows: RowEvaluator) -> Evaluation:
-    name = rows.name(f"{mean.mode}_mean")
-    if mean.value is None:
-        return Evaluation(
-            name=f"{name}_status",
-            value=mean.status,
-            comment=mean.sentence,
-            data_type="CATEGORICAL",
-        )
-    return Evaluation(name=name, value=mean.value, comment=mean.sentence)
+def _shown(name: str, figure: Figure) -> Evaluation:
+    """As a number, or else its status as text."""
+    _, value, reason, metadata = figure
+    if value is not None:
+        return Evaluation(name=name, value=value, comment=reason, metadata=metadata)
+    return Evaluation(
+        name=f"{name}_status",
+        value=metadata["status"],
+        comment=reason,
+        metadata=metadata,
+        data_type="CATEGORICAL",
+    )
 
 
 def _row(result: ExperimentItemResult) -> dict[str, Any]:
     item: dict[str, Any] = plain(result.item)
-    names = ("expected_output", "metadata", "input")
-    return {"output": result.output, **{name: item.get(name) for name in names}}
+    return {
+        "input": None,
+        "expected_output": None,
+        "metadata": None,
+        **item,
+        "output": result.output,
+    }

@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from noisesense.errors import describe
 from noisesense_adapters.datasets.model import structured_llm
-from noisesense_adapters.toolbox.evaluate import Arguments, RowEvaluator, mean_of, rows_of
+from noisesense_adapters.toolbox.evaluate import Arguments, Figure, RowEvaluator, mean_of, rows_of
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
 
@@ -79,16 +79,8 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
         row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
         name = getattr(example, "id", None)
         place = f"inputs {describe(inputs)}" if name is None else f"example {name}"
-        evaluated = await rows.evaluate({**row, **kwargs}, place)
-        return [
-            {
-                "key": rows.name(figure.mode),
-                "score": figure.value,
-                "comment": figure.reason,
-                "metadata": figure.metadata,
-            }
-            for figure in evaluated.figures()
-        ]
+        result = await rows.evaluate({**row, **kwargs}, place)
+        return [_shown(rows.name(figure.mode), figure) for figure in rows.figures(result)]
 
     vars(noise_sensitivity)["rows"] = rows
     return noise_sensitivity
@@ -116,9 +108,11 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
         columns = zip(inputs, outputs, reference_outputs, strict=True)
         summary = rows.summary([dict(zip(names, values, strict=True)) for values in columns])
         means = [mean_of(summary, mode) for mode in rows.modes]
-        return [
-            {"key": rows.name(f"{mean.mode}_mean"), "score": mean.value, "comment": mean.sentence}
-            for mean in means
-        ]
+        return [_shown(rows.name(f"{mean.mode}_mean"), mean) for mean in means]
 
     return noise_sensitivity_summary
+
+
+def _shown(key: str, figure: Figure) -> dict[str, Any]:
+    _, value, reason, metadata = figure
+    return {"key": key, "score": value, "comment": reason, "metadata": metadata}

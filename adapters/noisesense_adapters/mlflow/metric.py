@@ -29,7 +29,6 @@ from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.toolbox.bridge import Bridge, Reply
 from noisesense_adapters.toolbox.evaluate import (
     Arguments,
-    Evaluated,
     Figure,
     Modes,
     RowEvaluator,
@@ -233,9 +232,9 @@ class NoiseSensitivity(Scorer):
         row = row_of(inputs, outputs, expectations, trace)
         name = getattr(getattr(trace, "info", None), "trace_id", None)
         place = f"inputs {describe(inputs)}" if name is None else f"trace {name}"
-        evaluated = run_blocking(self._rows.evaluate(row, place))
-        figures = evaluated.figures()
-        figures[0].metadata["scored"] = _as_scored(evaluated)
+        result = run_blocking(self._rows.evaluate(row, place))
+        figures = self._rows.figures(result)
+        figures[0].metadata["scored"] = _as_scored(result)
         return [self._feedback(figure) for figure in figures]
 
     def _feedback(self, figure: Figure) -> Feedback:
@@ -255,15 +254,11 @@ class NoiseSensitivity(Scorer):
         )
 
 
-def _as_scored(evaluated: Evaluated) -> dict[str, Any]:
+def _as_scored(result: Result) -> dict[str, Any]:
     """What `run_summary` scores again: the verdicts without their texts."""
-    score = evaluated.score
-    return {
-        "definition": score.definition,
-        "empty": score.empty,
-        "undetermined": score.undetermined,
-        "verdicts": score.verdicts.to_matrices(),
-    }
+    score: Any = result.score
+    choices = {name: getattr(score, name) for name in ("definition", "empty", "undetermined")}
+    return {**choices, "verdicts": score.verdicts.to_matrices()}
 
 
 def run_summary(run_id: str, *, name: str = _NAME) -> Summary:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,11 +14,12 @@ from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summa
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.toolbox.bridge import Bridge, Reply
 from noisesense_adapters.toolbox.evaluate import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import made
-from noisesense_adapters.toolbox.given import Column
+from noisesense_adapters.toolbox.given import Column, as_object
 from noisesense_adapters.toolbox.judges import identity
 from noisesense_adapters.toolbox.replies import json_form, usage_of
 
@@ -52,7 +54,8 @@ class PydanticAILLM(Bridge):
         self._model = made(lambda: infer_model(model), str(model))
         self.name = f"{self._model.system}:{self._model.model_name}"
         self.identity = identity(model=self._model)
-        self.takes_forms = _takes_forms(self._model.profile)
+        profile = as_object(self._model.profile)
+        self.takes_forms = bool(profile.get("supports_json_schema_output"))
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge.ask`."""
@@ -68,14 +71,6 @@ class PydanticAILLM(Bridge):
         return Reply(response.text or "", usage_of(response), response.finish_reason)
 
 
-def _takes_forms(profile: Any) -> bool:
-    """Does the model reply in a JSON Schema by itself? Profiles became dicts in pydantic-ai 2."""
-    name = "supports_json_schema_output"
-    if isinstance(profile, dict):
-        return bool(cast("dict[str, Any]", profile).get(name))
-    return bool(getattr(profile, name, False))
-
-
 with needs_extra("pydantic-evals", "pydantic_evals"):
     # Not for types only: pydantic-evals reads them to write a dataset's JSON schema.
     from pydantic_ai.models import Model
@@ -89,7 +84,6 @@ with needs_extra("pydantic-evals", "pydantic_evals"):
     from pydantic_evals.reporting.analyses import ReportAnalysis, TableResult
 
 _ATTRIBUTE = "noise_sensitivity"
-_OBJECT = "<an object that no file can hold: "
 _USUAL = {
     "response": ("output.answer", "output.response", "output.output", "output"),
     "reference": (
@@ -112,6 +106,8 @@ _USUAL = {
     "verdicts": ("metadata.verdicts",),
 }
 _TELLING = ("judge", "recording", "model", "contexts", "reference", "response")
+_SAME = ("mode", "definition", "empty", "undetermined", "store", "contexts", "reference",
+         "response", "user_input")  # fmt: skip
 _NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
 
 
@@ -167,11 +163,10 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     user_input: Column | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, str) and value.startswith(_OBJECT):
-                hint = "write recording=PATH or model=NAME for a judge, a path for a function"
-                raise InputError("text or a number", value, where=field.name, hint=hint)
+        if self.judge is not None and not isinstance(self.judge, Judge):
+            # A dataset's file holds the repr of an object.
+            hint = "in a file write recording=PATH or model=NAME for it"
+            raise InputError("a judge", describe(self.judge), where="judge", hint=hint)
         check_modes(self.mode, self.definition)
         given = {"judge": self.judge, "recording": self.recording, "model": self.model}
         sources = [name for name, value in given.items() if value is not None]
@@ -186,19 +181,19 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         """
         place = f"case {describe(ctx.name or ctx.inputs)}"
         row = {name: getattr(ctx, name) for name in _NAMES}
-        rows = self._rows()
-        evaluated = await rows.evaluate(row, place)
+        rows = self._rows
+        result = await rows.evaluate(row, place)
         lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
-        lines[self._title()] = evaluated.result(ctx.name or "").to_dict()
+        lines[self._title()] = replace(result, id=ctx.name or "", sample=None).to_dict()
         results: dict[str, EvaluationReason] = {}
-        for mode, value, reason, metadata in evaluated.figures():
+        for mode, value, reason, metadata in rows.figures(result):
             name = rows.name(mode)
             if value is None:
                 results[f"{name}_status"] = EvaluationReason(metadata["status"], reason)
             else:
                 results[name] = EvaluationReason(value, reason)
-            if self.max_noise is not None:
-                outcome = evaluated.score.gate(mode, self.max_noise)
+            if self.max_noise is not None and result.score is not None:
+                outcome = result.score.gate(mode, self.max_noise)
                 if outcome != "undefined":
                     results[f"{name}_ok"] = EvaluationReason(outcome == "pass", reason)
         return results
@@ -213,41 +208,16 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         """The definition and the version of the prompts."""
         return f"{self.definition}, prompts {DEFAULT_PROMPTS.version}"
 
-    def build_serialization_arguments(self) -> dict[str, Any]:
-        """What a dataset's file holds. An object in it says that it has to be replaced."""
-        arguments = super().build_serialization_arguments()
-        return {
-            name: value if isinstance(value, (str, float, int)) else f"{_OBJECT}{value!r}>"
-            for name, value in arguments.items()
-        }
-
+    @cached_property
     def _rows(self) -> RowEvaluator:
-        settings = tuple(getattr(self, field.name) for field in fields(self))
-        made = cast("tuple[Any, RowEvaluator] | None", vars(self).get("_made"))
-        if made is None or made[0] != settings:
-            made = vars(self)["_made"] = (settings, self._new_rows())
-        return made[1]
-
-    def _new_rows(self) -> RowEvaluator:
+        """Made when the first case is evaluated: models may be configured until then."""
         model = self.model
         if self.judge is None and self.recording is None and model is None:
             judging: Any = import_module("pydantic_evals.evaluators.llm_as_a_judge")
             model = judging._default_model
-        return RowEvaluator(
-            _USUAL,
-            PydanticAILLM,
-            judge=self.judge if self.recording is None else self.recording,
-            model=model,
-            mode=self.mode,
-            definition=self.definition,
-            empty=self.empty,
-            undetermined=self.undetermined,
-            store=self.store,
-            contexts=self.contexts,
-            reference=self.reference,
-            response=self.response,
-            user_input=self.user_input,
-        )
+        same: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
+        judge = self.judge if self.recording is None else self.recording
+        return RowEvaluator(_USUAL, PydanticAILLM, judge=judge, model=model, **same)
 
 
 @dataclass(repr=False)
@@ -281,33 +251,28 @@ def _result(line: dict[str, Any] | None) -> Result:
 
 def _table(title: str, results: list[Result]) -> ReportAnalysis:
     summary = summarize(results)
-    rows: list[list[str | int | float | bool | None]] = []
-    sentences: list[str] = []
-    for figures in (summary.relevant, summary.irrelevant):
-        if figures is None:
-            continue
-        mean = mean_of(summary, figures.mode)
-        low, high = figures.mean or (None, None)
-        interval = figures.interval
-        ends = (None, None) if interval is None else (interval.low, interval.high)
-        counts = (figures.determined, figures.undetermined, figures.undefined, summary.failed)
-        rows.append([figures.mode, mean.value, low, high, *ends, *counts])
-        sentences.append(mean.sentence)
-    percent = f"{summary.confidence:.0%}"
+    means = [mean_of(summary, mode) for mode in MODES if summary.mode(mode) is not None]
+    rows: list[dict[str, str | int | float | bool | None]] = []
+    for mode, mean, *_ in means:
+        figures: Any = summary.mode(mode)
+        interval, percent = figures.interval, f"{summary.confidence:.0%}"
+        rows.append(
+            {
+                "mode": mode,
+                "mean": mean,
+                "mean low": figures.mean and figures.mean.low,
+                "mean high": figures.mean and figures.mean.high,
+                f"{percent} low": interval and interval.low,
+                f"{percent} high": interval and interval.high,
+                "determined": figures.determined,
+                "undetermined": figures.undetermined,
+                "undefined": figures.undefined,
+                "failed": summary.failed,
+            }
+        )
     return TableResult(
         title=f"Noise sensitivity ({title})",
-        description=" ".join(sentences),
-        columns=[
-            "mode",
-            "mean",
-            "mean low",
-            "mean high",
-            f"{percent} low",
-            f"{percent} high",
-            "determined",
-            "undetermined",
-            "undefined",
-            "failed",
-        ],
-        rows=rows,
+        description=" ".join(mean.reason for mean in means),
+        columns=list(rows[0]),
+        rows=[list(row.values()) for row in rows],
     )

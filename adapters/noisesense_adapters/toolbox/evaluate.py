@@ -6,22 +6,17 @@ A host is a map of names (where its users keep the texts) and a result made of e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import TypedDict
 
 from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Verdicts, score, summarize
-from noisesense.errors import InputError, NoiseSenseError, describe, located
-from noisesense.judging.protocol import Judgement, Usage
+from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, located
+from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import judge_once, sharing_key
-from noisesense.scoring.definitions import (
-    MODES,
-    DefinitionName,
-    Mode,
-    check_definition,
-)
-from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
+from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
+from noisesense.scoring.outcomes import extent
+from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.toolbox.given import Column, Places, Usual
 from noisesense_adapters.toolbox.judges import given_judge, judge_over, unasked
 
@@ -71,14 +66,14 @@ def suffix(definition: DefinitionName) -> str:
 
 
 class Figure(NamedTuple):
-    """One mode of one row, as hosts show it.
+    """One mode of one row, or its mean over a run, as hosts show it.
 
     Attributes:
         mode: of the score.
         value: from 0 to 1, lower is better; None where it is undefined or undetermined.
         reason: the sentence for people; it says that lower is better.
-        metadata: status, bounds, definition and judge; in a row's first figure also what judging
-            cost, so that a sum over figures counts it once.
+        metadata: the status; of a row also bounds, definition and judge, and in its first figure
+            what judging cost, so that a sum over figures counts it once.
     """
 
     mode: Mode
@@ -87,61 +82,13 @@ class Figure(NamedTuple):
     metadata: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Evaluated:
-    """A row's score with the verdicts behind it."""
-
-    score: Score
-    judgement: Judgement
-    judge: str
-    modes: tuple[Mode, ...]
-
-    def figures(self) -> list[Figure]:
-        """One for each mode that was asked for."""
-        figures = [self._figure(mode) for mode in self.modes]
-        figures[0].metadata.update(_cost(self.judgement.usage))
-        return figures
-
-    def result(self, id: str, sample: Sample | None = None) -> Result:  # noqa: A002 - its field
-        """The row as results files hold it."""
-        return Result(
-            id,
-            self.score,
-            sample=sample,
-            unanswered=self.judgement.unanswered,
-            usage=self.judgement.usage,
-            judge=self.judge,
-        )
-
-    def _figure(self, mode: Mode) -> Figure:
-        reason = self.score.reason(mode)
-        if "lower is better" not in reason:
-            reason = f"{reason} Lower is better."
-        bounds = self.score.bounds(mode)
-        metadata: dict[str, Any] = {
-            "status": self.score.status(mode),
-            "bounds": None if bounds is None else list(bounds),
-            "definition": self.score.definition,
-            "judge": self.judge,
-        }
-        if self.judgement.unanswered:
-            metadata["unanswered"] = self.judgement.unanswered
-        return Figure(mode, self.score.value(mode), reason, metadata)
-
-
-def _cost(usage: Usage) -> dict[str, Any]:
-    names = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
-    costs = {name: getattr(usage, name) for name in names}
-    return {name: value for name, value in costs.items() if value}
-
-
 class RowEvaluator:
     """Evaluates a host's rows: each is judged once, for both modes.
 
     Args:
         usual: where the host's users keep the texts.
         bridge: makes a `noisesense.StructuredLLM` over the model.
-        arguments: see `Arguments`.
+        judge: this and what follows: see `Arguments`.
 
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or something
@@ -152,31 +99,26 @@ class RowEvaluator:
         self,
         usual: Usual,
         bridge: Callable[[Any], StructuredLLM],
-        **arguments: Unpack[Arguments],
+        *,
+        judge: Any = None,
+        model: Any = None,
+        mode: Modes = "both",
+        definition: DefinitionName = "ragas",
+        empty: Empty = "undefined",
+        undetermined: Undetermined = "none",
+        store: Any = None,
+        judge_options: Mapping[str, Any] | None = None,
+        **places: Any,
     ) -> None:
-        for name in arguments:
-            if name not in Arguments.__annotations__:
-                raise TypeError(f"noise sensitivity has no argument {name!r}")
-        judge, model = arguments.get("judge"), arguments.get("model")
         if judge is None and model is None:
             hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
             raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
-        self.definition: DefinitionName = arguments.get("definition", "ragas")
-        self.modes = check_modes(arguments.get("mode", "both"), self.definition)
-        self.empty: Empty = check_empty(arguments.get("empty", "undefined"))
-        self.undetermined: Undetermined = check_undetermined(arguments.get("undetermined", "none"))
-        self.places = Places(
-            usual,
-            {
-                "response": arguments.get("response"),
-                "reference": arguments.get("reference"),
-                "contexts": arguments.get("contexts"),
-                "user_input": arguments.get("user_input"),
-            },
-        )
-        store, options = arguments.get("store"), arguments.get("judge_options")
-        self._judge = given_judge(judge, model=model, store=store, judge_options=options)
-        self._model = (model, bridge, store, options)
+        self.definition: DefinitionName = definition
+        self.modes = check_modes(mode, definition)
+        self.places = Places(usual, **places)
+        self._choices = check_empty(empty), check_undetermined(undetermined)
+        self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
+        self._model = (model, bridge, store, judge_options)
         self._results: dict[object, list[Result]] | None = None
 
     def name(self, mode: str) -> str:
@@ -185,12 +127,12 @@ class RowEvaluator:
 
     def judge(self) -> Judge:
         """The judge; one over a model is made when the first row needs it."""
-        if self._judge is not None:
-            return self._judge
         model, bridge, store, options = self._model
-        return judge_over(model, lambda: bridge(model), bridge, store=store, options=options)
+        return self._judge or judge_over(
+            model, lambda: bridge(model), bridge, store=store, options=options
+        )
 
-    async def evaluate(self, row: Mapping[str, Any], place: str) -> Evaluated:
+    async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
         """Judge and score one row. A row that comes again is judged again.
 
         Args:
@@ -206,14 +148,14 @@ class RowEvaluator:
             sample, verdicts = self.places.read(row)
         try:
             with located(place):
-                evaluated = await self._evaluated(sample, verdicts)
+                result = await self._evaluated(sample, verdicts)
         except NoiseSenseError as error:
-            self._collect(sample, Result(sample.key, error=str(error), sample=sample))
+            self._keep(Result(sample.key, error=str(error), sample=sample))
             raise
-        self._collect(sample, evaluated.result(sample.key, sample))
-        return evaluated
+        self._keep(result)
+        return result
 
-    async def _evaluated(self, sample: Sample, verdicts: Verdicts | None) -> Evaluated:
+    async def _evaluated(self, sample: Sample, verdicts: Verdicts | None) -> Result:
         if verdicts is not None:
             judgement, name = Judgement(verdicts), "given verdicts"
         elif nothing := unasked(sample, self.definition):
@@ -222,21 +164,50 @@ class RowEvaluator:
             judge = self.judge()
             judgement = await judge_once(judge, sample, metric=None, share=False)
             name = str(getattr(judge, "name", type(judge).__name__))
-        scored = score(
-            judgement.verdicts,
-            definition=self.definition,
-            empty=self.empty,
-            undetermined=self.undetermined,
+        empty, undetermined = self._choices
+        return Result(
+            sample.key,
+            score(
+                judgement.verdicts,
+                definition=self.definition,
+                empty=empty,
+                undetermined=undetermined,
+            ),
+            sample=sample,
+            unanswered=judgement.unanswered,
+            usage=judgement.usage,
+            judge=name,
         )
-        return Evaluated(scored, judgement, name, self.modes)
+
+    def figures(self, result: Result) -> list[Figure]:
+        """Of a result with a score: one for each mode that was asked for."""
+        score, figures = result.score, list[Figure]()
+        if score is None:
+            return figures
+        for mode in self.modes:
+            reason, bounds = score.reason(mode), score.bounds(mode)
+            if "lower is better" not in reason:
+                reason = f"{reason} Lower is better."
+            metadata: dict[str, Any] = {
+                "status": score.status(mode),
+                "bounds": None if bounds is None else list(bounds),
+                "definition": score.definition,
+                "judge": result.judge,
+            }
+            costs = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
+            once = {} if figures else {name: getattr(result.usage, name) for name in costs}
+            known = {**once, "unanswered": result.unanswered}
+            metadata |= {name: value for name, value in known.items() if value}
+            figures.append(Figure(mode, score.value(mode), reason, metadata))
+        return figures
 
     def collect(self) -> None:
         """From now on, keep each result until `summary` asks for it."""
         self._results = {} if self._results is None else self._results
 
-    def _collect(self, sample: Sample, result: Result) -> None:
-        if self._results is not None:
-            self._results.setdefault(sharing_key(sample), []).append(result)
+    def _keep(self, result: Result) -> None:
+        if self._results is not None and result.sample is not None:
+            self._results.setdefault(sharing_key(result.sample), []).append(result)
 
     def summary(self, rows: Iterable[Mapping[str, Any]]) -> Summary:
         """The figures of a run's rows: of each its latest result, which is then forgotten.
@@ -244,15 +215,15 @@ class RowEvaluator:
         A row without a result counts as failed. What a run that broke off left behind is not
         used for rows that were evaluated since.
         """
-        return summarize([self._result(number, row) for number, row in enumerate(rows)])
+        return summarize([self._latest(str(number), row) for number, row in enumerate(rows)])
 
-    def _result(self, number: int, row: Mapping[str, Any]) -> Result:
+    def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
         try:
             sample, _ = self.places.texts(row)
         except InputError as error:
-            return Result(str(number), error=str(error))
+            return Result(number, error=str(error))
         results = (self._results or {}).get(sharing_key(sample))
-        return results.pop() if results else Result(str(number), error="it was not evaluated")
+        return results.pop() if results else Result(number, error="it was not evaluated")
 
 
 def rows_of(evaluator: object) -> RowEvaluator:
@@ -274,55 +245,30 @@ def rows_of(evaluator: object) -> RowEvaluator:
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
     """The modes asked for; of both, those that the definition has. Raises `InputError`."""
-    has_irrelevant = check_definition(definition).irrelevant is not None
-    if mode not in get_args(Modes):
-        expected = f"one of {', '.join(map(repr, get_args(Modes)))}"
-        raise InputError(expected, describe(mode), where="mode")
-    if mode == "both":
-        return MODES if has_irrelevant else ("relevant",)
-    return (mode,)
+    known = modes_of(check_definition(definition).name)
+    check_choice(mode, get_args(Modes), "mode")
+    return known if mode == "both" else (mode,)
 
 
-class Mean(NamedTuple):
-    """A run's mean of one mode, as hosts show it.
-
-    Attributes:
-        mode: of the score.
-        value: None where open verdicts do not decide it, or there is nothing to measure.
-        status: ``"determined"``, ``"undetermined"`` or ``"undefined"``.
-        sentence: with its range, its interval and what is not in it.
-    """
-
-    mode: Mode
-    value: float | None
-    status: str
-    sentence: str
-
-
-def mean_of(summary: Summary, mode: Mode) -> Mean:
-    """A run's mean of one mode."""
+def mean_of(summary: Summary, mode: Mode) -> Figure:
+    """A run's mean of one mode, with its range, its interval and what is not in it."""
     figures = summary.mode(mode)
     if figures is None:
-        sentence = f"The definition {summary.definition} has no {mode} mode."
-        return Mean(mode, None, "undefined", sentence)
-    parts = [f"{figures.determined} of {summary.samples} samples have a value"]
-    for count, what in (
-        (figures.undetermined, "undetermined"),
-        (figures.undefined, "undefined"),
-        (summary.failed, "failed"),
-    ):
-        if count:
-            parts.append(f"{count} {what}")
-    status, mean = "undefined", "undefined"
-    value = figures.mean.value if figures.mean else None
-    if value is not None:
-        status, mean = "determined", f"{value:.4g}"
-    elif figures.mean is not None:
-        status, mean = "undetermined", "between {:.4g} and {:.4g}".format(*figures.mean)
-    interval = ""
+        reason = f"The definition {summary.definition} has no {mode} mode."
+        return Figure(mode, None, reason, {"status": "undefined"})
+    status, text, value = "undefined", "undefined", None
+    if figures.mean is not None:
+        value, text = figures.mean.value, extent(figures.mean, ".4g")
+        status = "undetermined" if value is None else "determined"
     if figures.interval is not None:
-        low, high = figures.interval.low, figures.interval.high
-        interval = f" ({summary.confidence:.0%} interval {low:.4g} to {high:.4g})"
-    counts = ", ".join(parts)
-    sentence = f"Mean noise sensitivity ({mode}): {mean}{interval}; {counts}. Lower is better."
-    return Mean(mode, value, status, sentence)
+        ends = figures.interval.low, figures.interval.high
+        text += f" ({summary.confidence:.0%} interval {extent(ends, '.4g')})"
+    counts = {
+        "undetermined": figures.undetermined,
+        "undefined": figures.undefined,
+        "failed": summary.failed,
+    }
+    rest = "".join(f", {count} {what}" for what, count in counts.items() if count)
+    known = f"{figures.determined} of {summary.samples} samples have a value{rest}"
+    reason = f"Mean noise sensitivity ({mode}): {text}; {known}. Lower is better."
+    return Figure(mode, value, reason, {"status": status})

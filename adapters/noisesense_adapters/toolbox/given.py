@@ -8,13 +8,14 @@ nothing was retrieved.
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import json
 import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from itertools import islice, pairwise
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,22 +40,20 @@ def parsed(text: str) -> Any:
     Raises:
         InputError: it is neither.
     """
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
     if len(text) > _LONGEST_LITERAL:
         expected = f"JSON, in a cell of more than {_LONGEST_LITERAL:,} characters"
         raise InputError(expected, describe(text))
     try:
-        if _joins_texts(text):
-            hint = "numpy prints arrays without them; write lists, or JSON"
-            raise InputError("commas between the texts of a list", describe(text), hint=hint)
-        return ast.literal_eval(text)
-    except InputError:
-        raise
+        joins = _joins_texts(text)
+        value = None if joins else ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, tokenize.TokenError):
         raise InputError("JSON", describe(text)) from None
+    if joins:
+        hint = "numpy prints arrays without them; write lists, or JSON"
+        raise InputError("commas between the texts of a list", describe(text), hint=hint)
+    return value
 
 
 def _joins_texts(text: str) -> bool:
@@ -96,11 +95,14 @@ def chunks_of(value: Any, separator: str = "", *, labels: Any = None) -> list[An
     Raises:
         InputError: not a list of texts, or not as many labels.
     """
-    if isinstance(value, str):
-        if separator and not value.lstrip().startswith("["):
-            value = value.split(separator)
-        else:
-            value = _listed(value)
+    if isinstance(value, str) and separator and not value.lstrip().startswith("["):
+        value = value.split(separator)
+    elif isinstance(value, str):
+        try:
+            value = parsed(value)
+        except InputError as error:
+            hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
+            raise InputError(error.expected, error.got, hint=hint) from None
     elif hasattr(value, "tolist"):  # an array of numpy's
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
@@ -115,37 +117,27 @@ def chunks_of(value: Any, separator: str = "", *, labels: Any = None) -> list[An
     return chunks if labels is None else _labeled(chunks, labels)
 
 
-def _listed(text: str) -> Any:
-    try:
-        return parsed(text)
-    except InputError as error:
-        hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
-        raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
-
-
 def _chunk(item: Any) -> Any:
     """A chunk's text, id and label. Other fields of an object (a rank, say) are left out."""
     if isinstance(item, str):
         marked = _MARKED.fullmatch(item)
         return marked.groupdict() if marked else item
-    if not isinstance(item, Mapping):
+    if not isinstance(item, dict):
         raise InputError("a text, or an object that holds one", describe(item))
-    chunk = cast("Mapping[str, Any]", item)
+    chunk = as_object(cast("object", item))
     texts = [chunk[name] for name in _TEXTS if chunk.get(name) is not None]
     if not texts:
         known = ", ".join(map(repr, _TEXTS))
-        names = ", ".join(islice(chunk, _MOST_NAMES)) or "an empty object"
+        names = ", ".join(list(chunk)[:_MOST_NAMES]) or "an empty object"
         raise InputError(f"a chunk's text as one of {known}", f"only {names}")
-    said = (text for text in texts if not isinstance(text, str) or text.strip())
-    metadata = chunk.get("metadata")
-    homes = [chunk, cast("Mapping[str, Any]", metadata if isinstance(metadata, Mapping) else {})]
-    ids = (home[name] for home in homes for name in _IDS if home.get(name) is not None)
-    labels = (home["relevant"] for home in homes if home.get("relevant") is not None)
-    name = next(ids, None)
+    said = [text for text in texts if not isinstance(text, str) or text.strip()]
+    homes = [chunk, as_object(chunk.get("metadata"))]
+    ids = [home[name] for home in homes for name in _IDS if home.get(name) is not None]
+    labels = [home["relevant"] for home in homes if home.get("relevant") is not None]
     return {
-        "text": next(said, texts[0]),
-        "id": None if name is None else str(name),
-        "relevant": next(labels, None),
+        "text": (said or texts)[0],
+        "id": str(ids[0]) if ids else None,
+        "relevant": labels[0] if labels else None,
     }
 
 
@@ -154,24 +146,19 @@ def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
     if not isinstance(given, (list, tuple)) or len(cast("list[Any]", given)) != len(chunks):
         expected = f"true, false or null for each of {len(chunks)} chunks"
         raise InputError(expected, describe(labels), where="chunk_labels")
+    objects = (as_object(chunk) or {"text": chunk} for chunk in chunks)
     return [
-        {
-            **(chunk if isinstance(chunk, dict) else {"text": chunk}),
-            **({} if label is None else {"relevant": label}),
-        }
-        for chunk, label in zip(chunks, cast("list[Any]", given), strict=True)
+        chunk if label is None else {**chunk, "relevant": label}
+        for chunk, label in zip(objects, cast("list[Any]", given), strict=True)
     ]
-
-
-_NULLABLE = "correct"
-"""The one required field of verdicts that may be null."""
 
 
 def without_nulls(value: Any) -> Any:
     """Data in the published form, without the nulls with which a table fills absent fields."""
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value).items()
-        return {k: without_nulls(v) for k, v in fields if v is not None or k == _NULLABLE}
+        # The one required field of verdicts that may be null.
+        return {k: without_nulls(v) for k, v in fields if v is not None or k == "correct"}
     if isinstance(value, list):
         return [without_nulls(item) for item in cast("list[object]", value)]
     return value
@@ -209,74 +196,65 @@ def pick(row: Mapping[str, Any], column: Column) -> Any:
         InputError: the row has no such column, or the path leads nowhere.
     """
     if callable(column):
-        return _computed(row, column)
+        try:
+            return column(row)
+        except Exception as error:  # whatever it is, only this row is lost
+            got = f"{type(error).__name__}: {error}"
+            raise InputError("a row that the given function can read", got) from error
     if column in row:
         return row[column]
     value: Any = row
-    walked: list[str] = []
-    for part in column.split("."):
-        inner = _step(value, part)
-        if inner is None:
-            raise InputError(f"a column {column!r}", _contents(value, ".".join(walked)))
-        (value,) = inner
-        walked.append(part)
+    parts = column.split(".")
+    for depth, part in enumerate(parts):
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+            value = parsed(value)
+        if depth:  # a row may hold more than the texts, such as a whole trace
+            value = plain(value)
+        items: Mapping[str, Any] = {str(n): item for n, item in enumerate(as_list(value))}
+        got = describe(value)
+        if isinstance(value, Mapping):
+            items = cast("Mapping[str, Any]", value)
+            got = f"only {named(items)}" if items else "nothing"
+        if part not in items:
+            home = f" in {'.'.join(parts[:depth])!r}" if depth else ""
+            raise InputError(f"a column {column!r}", got + home)
+        value = items[part]
     return value
-
-
-def _contents(value: Any, column: str) -> str:
-    """What is at the end of the path, as far as it can be followed."""
-    contents = describe(value)
-    if isinstance(value, Mapping):
-        names = cast("Mapping[str, Any]", value)
-        contents = f"only {named(names)}" if names else "nothing"
-    return f"{contents} in {column!r}" if column else contents
-
-
-def _computed(row: Mapping[str, Any], column: Callable[[Mapping[str, Any]], Any]) -> Any:
-    try:
-        return column(row)
-    except Exception as error:  # whatever it is, only this row is lost
-        got = f"{type(error).__name__}: {error}"
-        raise InputError("a row that the given function can read", got) from error
-
-
-def _step(value: Any, part: str) -> tuple[Any] | None:
-    """One step of a dotted path: into an object (or the text of one), or to a list's item."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        value = parsed(value)
-    if isinstance(value, Mapping):
-        inner = cast("Mapping[str, Any]", value)
-        return (inner[part],) if part in inner else None
-    if isinstance(value, list) and part.isdecimal() and len(part) < 10:
-        items = cast("list[object]", value)
-        return (items[int(part)],) if int(part) < len(items) else None
-    return None
 
 
 Usual = Mapping[str, tuple[str, ...]]
 """Of each text, the paths at which the host's users keep it, the commonest first."""
 
-_PLACED = ("response", "reference", "contexts", "user_input")
-_DATA = ("chunk_labels", "verdicts")
-_KINDS: dict[str, Any] = {"chunk_labels": (list, tuple, str), "verdicts": (Mapping, str)}
-_OPTIONAL = ("user_input", *_DATA)
+_KINDS: dict[str, Any] = {
+    "response": str,
+    "reference": str,
+    "contexts": object,  # what is no list of texts is an error, never nothing
+    "user_input": str,
+    "chunk_labels": (list, tuple, str),
+    "verdicts": (Mapping, str),
+}
+_PLACED, _OPTIONAL = tuple(_KINDS)[:4], tuple(_KINDS)[3:]
 
 
-@dataclass(frozen=True)
 class Places:
     """Where a row holds the texts of its sample.
 
-    Attributes:
-        usual: by default; the first path that leads to a text counts, of contexts the first that
-            leads to anything: what is no list of texts is an error, never nothing.
-        chosen: what the user named instead: a name, a dotted path, or a function of the row.
+    Args:
+        usual: by default: the first path that leads to a text counts, of contexts the first that
+            leads to anything.
+        chosen: what the user named instead: a name, a dotted path, or a function of the row. A
+            name stands for itself, or for a field of whatever usually holds such texts.
+
+    Raises:
+        InputError: something else.
+        TypeError: an unknown argument.
     """
 
-    usual: Usual
-    chosen: Mapping[str, Column | None]
-
-    def __post_init__(self) -> None:
-        for field, column in self.chosen.items():
+    def __init__(self, usual: Usual, **chosen: Column | None) -> None:
+        self._usual, self._chosen = usual, chosen
+        for field, column in chosen.items():
+            if field not in _PLACED:
+                raise TypeError(f"noise sensitivity has no argument {field!r}")
             if column is not None and not isinstance(column, str) and not callable(column):
                 expected = "a name, a dotted path or a function of the row"
                 raise InputError(expected, describe(column), where=field)
@@ -289,105 +267,69 @@ class Places:
                 looked for.
         """
         sample, verdicts = self.texts(row)
-        if verdicts is None:
-            return sample, None
-        return sample, read_verdicts(without_nulls(verdicts), sample, "verdicts")
+        if verdicts is not None:
+            verdicts = read_verdicts(without_nulls(verdicts), sample, "verdicts")
+        return sample, verdicts
 
     def texts(self, row: Mapping[str, Any]) -> tuple[Sample, Any]:
         """The sample and the row's verdicts, not yet read. Raises `InputError` as `read`."""
-        # A host's row may hold more than the texts, such as a whole trace.
-        data = {name: plain(row[name]) for name in self._names() if name in row}
-        found = {field: self._value(field, data, row) for field in (*_PLACED, *_DATA)}
-        with located("contexts"):
-            chunks = chunks_of(found["contexts"], labels=found["chunk_labels"])
         from noisesense import Sample
 
-        sample = Sample.model_validate(
-            {
-                "user_input": found["user_input"] or "",
-                "response": found["response"],
-                "reference": found["reference"],
-                "retrieved_contexts": chunks,
-            }
-        )
-        return sample, found["verdicts"]
+        values = {field: self._value(field, row) for field in _KINDS}
+        chunks, path = values["contexts"]
+        with located("contexts"), located(path) if path else contextlib.nullcontext():
+            chunks = chunks_of(chunks, labels=values["chunk_labels"][0])
+        data = {name: values[name][0] for name in ("response", "reference")}
+        data |= {"user_input": values["user_input"][0] or "", "retrieved_contexts": chunks}
+        return Sample.model_validate(data), values["verdicts"][0]
 
-    def _names(self) -> set[str]:
-        """What a path may begin with. A name may itself have dots."""
-        columns = (column for column in self.chosen.values() if isinstance(column, str))
-        paths = {*columns, *(path for usual in self.usual.values() for path in usual)}
-        return paths | {path.partition(".")[0] for path in paths}
-
-    def _value(self, field: str, data: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
-        column, usual = self.chosen.get(field), self.usual.get(field, ())
-        if callable(column):
-            return plain(pick(row, column))
-        if column is None:
-            for path in usual:
-                value = _at(data, path)
-                if isinstance(value, InputError):
-                    raise value
-                if field == "contexts" and value is not None:
-                    return self._contexts(value, path)
-                if isinstance(value, _KINDS.get(field, str)):
-                    return value
-            if field in _OPTIONAL:
-                return None
-            raise self._missing(field, " or ".join(map(repr, usual)), row)
-        # A name stands for itself, or for a field of whatever usually holds such texts.
-        homes = dict.fromkeys(path.partition(".")[0] for path in usual)
-        for path in (column, *(f"{home}.{column}" for home in homes)):
-            value = _at(data, path)
-            if value is not None:
-                return value
-        raise self._missing(field, repr(column), row)
-
-    def _contexts(self, value: Any, path: str) -> list[Any]:
-        with located(repr(path)):
-            return chunks_of(value)
-
-    def _missing(self, field: str, expected: str, row: Mapping[str, Any]) -> InputError:
+    def _value(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str]:
+        """What a field holds, and at which path; None if there is nothing."""
+        chosen, paths, kind = self._chosen.get(field), self._usual.get(field, ()), _KINDS[field]
+        if callable(chosen):
+            return plain(pick(row, chosen)), ""
+        if chosen is not None:
+            homes = dict.fromkeys(path.partition(".")[0] for path in paths)
+            paths, kind = (chosen, *(f"{home}.{chosen}" for home in homes)), object
+        for path in paths:
+            try:
+                value = plain(pick(row, path))
+            except InputError:
+                continue
+            if isinstance(value, InputError):
+                raise value
+            if value is not None and isinstance(value, kind):
+                return value, repr(path)
+        if chosen is None and field in _OPTIONAL:
+            return None, ""
+        expected = repr(chosen) if chosen else " or ".join(map(repr, paths))
         names = ", ".join(map(repr, _paths(row)))
         hint = f"{field}= takes a name, a dotted path or a function of the row"
         got = f"only {names}" if names else "an empty row"
-        return InputError(f"the {field} at {expected}", got, where=field, hint=hint)
-
-
-def _at(data: Any, path: str) -> Any:
-    try:
-        return pick(data, path)
-    except InputError:
-        return None
+        raise InputError(f"the {field} at {expected}", got, where=field, hint=hint)
 
 
 def _paths(row: Mapping[str, Any]) -> list[str]:
     """The names two levels deep, for messages."""
     names: list[str] = []
-    for name, value in ((name, plain(value)) for name, value in row.items()):
-        if isinstance(value, Mapping):
-            names += [f"{name}.{inner}" for inner in cast("Mapping[str, Any]", value)]
-        elif value is not None:
+    for name, value in row.items():
+        inner = as_object(plain(value))
+        names += [f"{name}.{each}" for each in inner]
+        if value is not None and not inner:
             names.append(name)
     return names
 
 
 def read_json(path: Path) -> Any:
     """The document in a UTF-8 file. Raises `InputError`."""
-    where = str(path)
     try:
         return json.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         got = error.strerror or type(error).__name__
-        raise InputError("a readable file", got, where=where) from error
-    except UnicodeDecodeError as error:
-        got = f"the byte {error.object[error.start]:#04x} at position {error.start}"
-        raise InputError("UTF-8 text", got, where=where, hint="save it as UTF-8") from None
-    except json.JSONDecodeError as error:
-        got = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        hint = "the file may be cut off; JSON lines need the ending .jsonl"
-        raise InputError("a JSON document", got, where=where, hint=hint) from None
-    except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits
-        raise InputError("a JSON document", str(error), where=where) from None
+        raise InputError("a readable file", got, where=str(path)) from error
+    except (ValueError, RecursionError) as error:  # absurdly deep, or a number of 5,000 digits
+        hint = "save it as UTF-8; it may be cut off; JSON lines need the ending .jsonl"
+        raise InputError("a JSON document", str(error), where=str(path), hint=hint) from None
 
 
 def as_object(value: object) -> dict[str, Any]:
