@@ -211,11 +211,11 @@ def pick(row: Mapping[str, Any], column: Column) -> Any:
         if depth:  # a row may hold more than the texts, such as a whole trace
             value = plain(value)
         items: Mapping[str, Any] = {str(n): item for n, item in enumerate(as_list(value))}
-        got = describe(value)
         if isinstance(value, Mapping):
             items = cast("Mapping[str, Any]", value)
-            got = f"only {named(items)}" if items else "nothing"
         if part not in items:
+            names = f"only {named(items)}" if items else "nothing"
+            got = names if isinstance(value, Mapping) else describe(cast("object", value))
             home = f" in {'.'.join(parts[:depth])!r}" if depth else ""
             raise InputError(f"a column {column!r}", got + home)
         value = items[part]
