@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
 from noisesense.scoring.definitions import DEFINITIONS, MODES
@@ -19,39 +18,14 @@ from support.plain_definitions import (
 )
 from support.tables import matrices
 
-MOST = 10
-
-
-@st.composite
-def _partly_open(draw: st.DrawFn) -> Matrices:
-    """A determined table with up to ten verdicts taken out, labels among them."""
-    table: Any = draw(
-        matrices(
-            response_claims=(0, 4), reference_claims=(0, 3), chunks=(0, 4), undetermined=False
-        )
-    )
-    cells: list[tuple[Any, ...]] = [
-        ("reference_to_response", i) for i in range(len(table["reference_to_response"]))
-    ]
-    cells += [
-        (name, i, j)
-        for name in ("chunks_to_response", "chunks_to_reference")
-        for i, row in enumerate(table[name])
-        for j in range(len(row))
-    ]
-    if not cells:
-        return table
-    most = min(MOST - len(open_cells(table)), len(cells))
-    count = draw(st.integers(0, most))
-    taken = st.lists(st.sampled_from(cells), unique=True, min_size=count, max_size=count)
-    for name, *where in draw(taken):
-        target = table[name] if len(where) == 1 else table[name][where[0]]
-        target[where[-1]] = None
-    return table
+# Up to ten open cells, labels among them: each table has up to 1,024 completions.
+PARTLY_OPEN = matrices(response_claims=(0, 3), reference_claims=(0, 2), chunks=(0, 3)).filter(
+    lambda table: len(open_cells(table)) <= 10
+)
 
 
 @settings(max_examples=100)
-@given(_partly_open())
+@given(PARTLY_OPEN)
 def test_bounds_are_the_lowest_and_the_highest_completion(table: Matrices) -> None:
     results = {
         name: score(Verdicts.from_matrices(**table), definition=name) for name in DEFINITIONS
@@ -94,7 +68,7 @@ def _check_value(table: Matrices, definition: Any, mode: Mode, totals: set[Fract
 
 
 @settings(max_examples=100)
-@given(_partly_open())
+@given(PARTLY_OPEN)
 def test_a_category_is_given_iff_no_other_is_possible(table: Matrices) -> None:
     result = score(Verdicts.from_matrices(**table))
     every = completions(table)
@@ -107,33 +81,31 @@ def test_a_category_is_given_iff_no_other_is_possible(table: Matrices) -> None:
     )
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS)
-def test_everything_open(definition: Any) -> None:
-    verdicts = Verdicts.from_matrices([None, None], [[None], [None]], [[None]])
-    result = score(verdicts, definition=definition)
-    for mode in MODES:
-        if definition == "validmind" and mode == "irrelevant":
-            assert result.bounds(mode) is None
-        else:
-            assert result.bounds(mode) == (0.0, 1.0)
-        assert result.value(mode) is None
-    assert result.partition == (0, 0, 0, 0, 2)
-
-
 @pytest.mark.parametrize(
-    ("bounds", "limit", "outcome"),
+    ("bounds", "interval", "outcome"),
     [
-        ((0.0, 0.2), 0.2, "pass"),  # at most the limit passes
-        ((0.1, 0.3), 0.2, "undecided"),
-        ((0.2, 0.3), 0.2, "undecided"),  # 0.2 itself would pass
-        ((0.25, 1.0), 0.2, "fail"),
-        ((1.0, 1.0), 1, "pass"),
-        ((0.0, 0.0), 0, "pass"),
-        (None, 0.2, "undefined"),
+        ((0.0, 0.2), None, "pass"),  # at most the limit passes
+        ((0.1, 0.3), None, "undecided"),
+        ((0.2, 0.3), None, "undecided"),  # 0.2 itself would pass
+        ((0.25, 1.0), None, "fail"),
+        (None, None, "undefined"),
+        # With an interval, only what the interval decides.
+        ((0.1, 0.1), (0.05, 0.2), "pass"),
+        ((0.1, 0.1), (0.05, 0.21), "warn"),
+        ((0.3, 0.3), (0.2, 0.4), "warn"),
+        ((0.3, 0.3), (0.21, 0.4), "fail"),
+        ((0.1, 0.25), (0.05, 0.3), "undecided"),
+        ((0.1, 0.15), (0.05, 0.3), "warn"),
     ],
 )
-def test_gate(bounds: tuple[float, float] | None, limit: float, outcome: str) -> None:
-    assert gate(bounds, limit) == outcome
+def test_gate(
+    bounds: tuple[float, float] | None, interval: tuple[float, float] | None, outcome: str
+) -> None:
+    assert gate(bounds, 0.2, interval=interval) == outcome
+
+
+def test_the_ends_of_the_scale_are_limits() -> None:
+    assert gate((1.0, 1.0), 1) == gate((0.0, 0.0), 0) == "pass"
 
 
 @pytest.mark.parametrize("limit", [-0.1, 1.1, float("nan"), True, "0.2", None])

@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from noisesense import Verdicts, score
 
-CASES: dict[str, tuple[dict[str, Any], bool | None]] = {
-    "correct": ({"correct": True, "entailed_by": [0, 1, 2]}, False),
-    "correct, and a chunk is open": ({"correct": True, "undetermined": [0]}, False),
-    "from a relevant chunk": ({"correct": False, "entailed_by": [0]}, True),
-    "from an irrelevant chunk": ({"correct": False, "entailed_by": [1]}, True),
-    "from a chunk of open relevance": ({"correct": False, "entailed_by": [2]}, True),
-    "from a chunk, and another is open": (
-        {"correct": False, "entailed_by": [1], "undetermined": [0]},
-        True,
-    ),
-    "from no chunk": ({"correct": False}, False),
-    "from a chunk or from none": ({"correct": False, "undetermined": [1]}, None),
-    "from a chunk, correct or not": ({"correct": None, "entailed_by": [0]}, None),
-    "correct or not, from a chunk or not": ({"correct": None, "undetermined": [0]}, None),
-    "correct or not, from no chunk": ({"correct": None}, False),
-}
+# Chunk 0 is relevant, 1 is not; of 2 it is open, as there are no claims of the reference.
+LABELS = [True, False, None]
+T, F, U = True, False, None
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_claim_of_each_kind(name: str) -> None:
-    fields, expected = CASES[name]
-    # Without claims of the reference, the relevance of an unlabelled chunk is open.
-    verdicts = Verdicts.model_validate(
-        {
-            "response_claims": [{"text": "It is so.", "entailed_by": [], **fields}],
-            "chunks": [
-                {"text": "a", "relevant": True},
-                {"text": "b", "relevant": False},
-                {"text": "c"},
-            ],
-        }
-    )
-    (claim,) = score(verdicts).claims
-    assert claim.from_a_chunk is expected
+@pytest.mark.parametrize(
+    ("correct", "entails", "expected"),
+    [
+        (T, [T, T, T], False),
+        (T, [U, F, F], False),
+        (F, [T, F, F], True),
+        (F, [F, T, F], True),
+        (F, [F, F, T], True),
+        (F, [U, T, F], True),
+        (F, [F, F, F], False),
+        (F, [F, U, F], None),  # from a chunk or from none
+        (U, [T, F, F], None),  # from a chunk, correct or not
+        (U, [U, F, F], None),
+        (U, [F, F, F], False),  # correct or not, from no chunk
+    ],
+)
+def test_a_claim_of_each_kind(
+    correct: bool | None, entails: list[bool | None], expected: bool | None
+) -> None:
+    found = score(Verdicts.from_matrices([correct], [entails], None, LABELS))
+    assert found.claims[0].from_a_chunk is expected
+    assert found.from_chunks == (expected is True, 1 - (expected is None), 1)

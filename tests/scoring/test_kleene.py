@@ -10,27 +10,14 @@ from noisesense.scoring.definitions import all_of, negate
 T, F, U = True, False, None
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "both"),
-    [
-        (T, T, T),
-        (T, F, F),
-        (T, U, U),
-        (F, T, F),
-        (F, F, F),
-        (F, U, F),  # false wins over undetermined
-        (U, T, U),
-        (U, F, F),
-        (U, U, U),
-    ],
-)
-def test_and(left: bool | None, right: bool | None, both: bool | None) -> None:
-    assert all_of(left, right) is both
+# false wins over undetermined
+AND = {(T, T): T, (T, F): F, (T, U): U, (F, F): F, (F, U): F, (U, U): U}
 
 
-@pytest.mark.parametrize(("value", "expected"), [(T, F), (F, T), (U, U)])
-def test_not(value: bool | None, expected: bool | None) -> None:
-    assert negate(value) is expected
+def test_and_and_not() -> None:
+    for (left, right), both in AND.items():
+        assert all_of(left, right) is all_of(right, left) is both
+    assert [negate(value) for value in (T, F, U)] == [F, T, U]
 
 
 # One claim and one chunk. Is the chunk relevant, does it entail the claim, is the claim correct?
@@ -136,17 +123,7 @@ def test_a_label_wins_over_the_reference_claims() -> None:
 def test_chunks_left_out_are_those_that_are_named(
     entailed_by: tuple[int, ...], undetermined: tuple[int, ...], count: int
 ) -> None:
-    verdicts = Verdicts.model_validate(
-        {
-            "response_claims": [
-                {
-                    "text": "a",
-                    "correct": False,
-                    "entailed_by": entailed_by,
-                    "undetermined": undetermined,
-                }
-            ]
-        }
-    )
+    claim = {"text": "a", "entailed_by": entailed_by, "undetermined": undetermined}
+    verdicts = Verdicts(response_claims=[{**claim, "correct": False}])
     assert verdicts.chunk_count == count
     assert score(verdicts).chunk_relevance == (None,) * count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -79,13 +80,6 @@ def test_a_chunk_retrieved_twice_changes_nothing(table: Matrices, data: st.DataO
         assert _figures(twice, definition) == _figures(table, definition)
 
 
-@given(verdicts())
-def test_the_partition_adds_up(judged: Verdicts) -> None:
-    partition = score(judged).partition
-    assert partition.total == sum(partition) == len(judged.response_claims)
-    assert all(count >= 0 for count in partition)
-
-
 @given(verdicts(undetermined=False, reference_claims=(1, 4)))
 def test_determined_shares_add_up_to_one(judged: Verdicts) -> None:
     result = score(judged)
@@ -103,9 +97,23 @@ def test_determined_shares_add_up_to_one(judged: Verdicts) -> None:
 
 
 @given(verdicts())
-def test_the_partition_is_the_same_for_every_definition(judged: Verdicts) -> None:
-    partitions = {score(judged, definition=name).partition for name in DEFINITIONS}
-    assert len(partitions) == 1
+def test_the_partition_adds_up_and_is_the_same_for_every_definition(judged: Verdicts) -> None:
+    (partition,) = {score(judged, definition=name).partition for name in DEFINITIONS}
+    assert partition.total == sum(partition) == len(judged.response_claims)
+
+
+@given(verdicts())
+def test_robustness_is_the_nearest_float_to_one_minus_the_exact_value(judged: Verdicts) -> None:
+    """Counted, not subtracted: 1 - 0.9 is less than 0.1."""
+    for definition in DEFINITIONS:
+        found = score(judged, definition=definition)
+        for mode in MODES:
+            counts = found.counts(mode)
+            if found.value(mode) is None or counts is None:
+                assert found.robustness(mode) is None
+            else:
+                exact = 1 - Fraction(counts.noisy, counts.total)
+                assert found.robustness(mode) == float(exact)
 
 
 @given(matrices())

@@ -53,12 +53,7 @@ def test_both_modes_and_their_json() -> None:
     assert as_data({"a": (both,)}) == {"a": (both.to_dict(),)}
 
 
-def test_claims_from_chunks_and_a_mode_that_is_none() -> None:
-    # Correct; incorrect from the chunk; incorrect from nowhere; open, and from the chunk.
-    verdicts = Verdicts.from_matrices(
-        [True, False, False, None], [[True], [True], [False], [True]], [[True]]
-    )
-    found = score(verdicts)
-    assert found.from_chunks == (1, 3, 4)
+def test_a_mode_that_is_none() -> None:
+    found = score(Verdicts.from_matrices([True], [[True]], [[True]]))
     with pytest.raises(InputError, match="expected 'relevant' or 'irrelevant', got 'both'"):
         found.counts("both")  # type: ignore[arg-type]

@@ -75,21 +75,21 @@ def test_half_a_surrogate_pair_survives(tmp_path: Path) -> None:
     sample = Sample(response="a\ud800", reference="b", retrieved_contexts=("c",))
     write_recording(tmp_path / "r.jsonl", [(sample, Verdicts(response_claims=()))])
     assert RecordedJudge(tmp_path / "r.jsonl").samples == (sample,)
+    assert len(sample.key) == 64
 
 
 def test_labels_do_not_hide_a_sample_and_its_own_win(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
-    texts = GOOD_SAMPLE["retrieved_contexts"]
-    recorded = [{"text": texts[0], "relevant": True}, {"text": texts[1], "relevant": True}]
-    write_recording(path, [(_relabelled(recorded), VERDICTS)])
-    asked = _relabelled([texts[0], {"text": texts[1], "relevant": False}])
+    first, second = GOOD_SAMPLE["retrieved_contexts"]
+
+    def labeled(*contexts: Any) -> Sample:
+        return Sample.model_validate({**GOOD_SAMPLE, "retrieved_contexts": contexts})
+
+    recorded = labeled({"text": first, "relevant": True}, {"text": second, "relevant": True})
+    write_recording(path, [(recorded, VERDICTS)])
+    asked = labeled(first, {"text": second, "relevant": False})
     chunks = RecordedJudge(path).lookup(asked).chunks
-    assert chunks is not None
-    assert [chunk.relevant for chunk in chunks] == [True, False]
-
-
-def _relabelled(contexts: list[Any]) -> Sample:
-    return Sample.model_validate({**GOOD_SAMPLE, "retrieved_contexts": contexts})
+    assert [chunk.relevant for chunk in chunks or ()] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -111,54 +111,40 @@ def test_forms_of_a_good_recording(content: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "hint"),
     [
-        ({"user_input": ""}, "line 1 differs only in user_input"),
-        (
-            {"response": "Other.", "reference": "Other."},
-            "line 1 differs only in response and reference",
-        ),
+        ({"user_input": ""}, "line 2 differs only in user_input"),
         (
             {"retrieved_contexts": GOOD_SAMPLE["retrieved_contexts"][::-1]},
-            "line 1 differs only in retrieved_contexts",
+            "line 2 differs only in retrieved_contexts",
         ),
         (
-            {
-                "user_input": "?",
-                "response": "Other.",
-                "reference": "Other.",
-                "retrieved_contexts": ["x"],
-            },
+            {"response": "Another.", "reference": "Another."},
+            "line 2 differs only in response and reference",
+        ),
+        (
+            {**dict.fromkeys(("user_input", "response", "reference"), "?"),
+             "retrieved_contexts": ["?"]},
             "samples are found by their exact texts; record this one",
         ),
     ],
-)
-def test_a_miss_says_what_differs(change: dict[str, Any], hint: str, tmp_path: Path) -> None:
+)  # fmt: skip
+def test_a_miss_says_what_the_nearest_differs_in(
+    change: dict[str, Any], hint: str, tmp_path: Path
+) -> None:
     path = tmp_path / "recording.jsonl"
-    path.write_bytes(good_line())
+    far = {
+        **GOOD_SAMPLE,
+        "user_input": "Far?",
+        "response": "Other.",
+        "retrieved_contexts": ["x", "y"],
+    }
+    path.write_bytes(good_line(far) + b"\n" + good_line())
+    asked = Sample.model_validate({**GOOD_SAMPLE, **change})
     with pytest.raises(SampleNotRecordedError) as caught:
-        RecordedJudge(path).lookup(Sample.model_validate({**GOOD_SAMPLE, **change}))
-    assert caught.value.hint == hint
-    assert caught.value.where == str(path)
+        RecordedJudge(path).lookup(asked)
     assert isinstance(caught.value, LookupError)
-
-
-def test_a_miss_names_the_nearest_and_how_many_there_are(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
-    far = {**GOOD_SAMPLE, "user_input": "", "response": "Other."}
-    near = {**GOOD_SAMPLE, "user_input": ""}
-    for recorded, count in (
-        ([far], "none among 1 recorded"),
-        ([far, near], "none among 2 recorded"),
-    ):
-        path.write_bytes(b"\n".join(map(good_line, recorded)))
-        with pytest.raises(SampleNotRecordedError) as caught:
-            RecordedJudge(path).lookup(SAMPLE)
-        assert caught.value.got == count
-    assert caught.value.hint == "line 2 differs only in user_input"
+    assert (caught.value.hint, caught.value.got) == (hint, "none among 2 recorded")
     # Without a question the response tells which sample it is.
-    with pytest.raises(SampleNotRecordedError, match=r"the sample 'No question.'"):
-        RecordedJudge(path).lookup(
-            Sample.model_validate({**GOOD_SAMPLE, "user_input": "", "response": "No question."})
-        )
+    assert repr(asked.user_input or asked.response)[:80] in caught.value.expected
 
 
 def test_a_missing_file_says_what_its_path_is_relative_to(
@@ -257,25 +243,6 @@ def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
     write_recording(link, [(SAMPLE, VERDICTS)])
     assert link.is_symlink()
     assert len(RecordedJudge(target)) == 1
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="expected a file that can be written, got No such file"):
-        write_recording(tmp_path / "nowhere" / "recording.jsonl", [])
-
-
-@pytest.mark.parametrize("path", [None, 3, [], b"bytes"])
-def test_a_path_that_is_none(path: Any) -> None:
-    for use in (RecordedJudge, lambda path: list(read_recording(path))):
-        with pytest.raises(InputError, match="path: expected a path, got"):
-            use(path)
-    with pytest.raises(InputError, match="path: expected a path, got"):
-        write_recording(path, [])
-
-
-def test_a_folder_is_no_recording(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="expected a readable file, got Is a directory"):
-        RecordedJudge(tmp_path)
 
 
 def test_absurd_lines_are_errors_too(tmp_path: Path) -> None:

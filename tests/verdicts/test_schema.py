@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 
 from noisesense import SCHEMA_VERSION, InputError, Verdicts, json_schema
-from noisesense.fixtures import fixture_folder
 from noisesense.verdicts.recording import SchemaName, recording_fields
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput
 from support.schema_files import generated
@@ -58,10 +57,6 @@ def test_valid_data_is_valid() -> None:
         VALIDATORS["sample"].validate(sample.model_dump(mode="json"))
         VALIDATORS["verdicts"].validate(judged.model_dump(mode="json"))
         VALIDATORS["recording"].validate(recording_fields(sample, judged))
-    examples = json.loads((fixture_folder() / "reference_examples.json").read_text("utf-8"))
-    for example in examples["examples"]:
-        line = {"sample": example["sample"], "verdicts": example["verdicts"]}
-        VALIDATORS["recording"].validate(line)
 
 
 @given(verdicts())
@@ -78,15 +73,9 @@ def test_bad_inputs_are_invalid_where_a_schema_can_say_so(bad: BadInput) -> None
     assert validator.is_valid(data) == (bad.name in INEXPRESSIBLE)
 
 
-def test_every_name_above_exists() -> None:
-    assert {bad.name for bad in BAD_INPUTS} >= INEXPRESSIBLE
-
-
 def test_an_unknown_schema() -> None:
-    expected = "schema: expected 'verdicts', 'sample' or 'recording', got 'claims'"
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match="schema: expected 'verdicts', 'sample' or 'recording'"):
         json_schema("claims")  # type: ignore[arg-type]
-    assert str(caught.value) == expected
 
 
 def test_callers_get_a_copy_of_their_own() -> None:
