@@ -11,36 +11,24 @@ import pytest
 
 import noisesense
 
+STUB = ast.parse(Path(noisesense.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+IMPORTS = [node for node in STUB.body if isinstance(node, ast.ImportFrom)]
+TOLD = {alias.name: str(node.module) for node in IMPORTS for alias in node.names}
+"""Each name that the stub imports, with its module."""
 
-def _told_to_type_checkers() -> dict[str, str]:
-    """Each name that the stub imports, with its module."""
-    stub = Path(noisesense.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    imports = [node for node in ast.parse(stub).body if isinstance(node, ast.ImportFrom)]
+
+def test_every_public_name_is_told_and_is_what_its_module_has() -> None:
     # `import X as X` is what makes a name public to a type checker.
-    assert all(alias.asname == alias.name for node in imports for alias in node.names)
-    return {alias.name: str(node.module) for node in imports for alias in node.names}
+    assert all(alias.asname == alias.name for node in IMPORTS for alias in node.names)
+    assert sorted(noisesense.__all__) == sorted({*TOLD, "__version__"})
+    for name, module in TOLD.items():
+        assert getattr(noisesense, name) is getattr(import_module(module), name)
+        assert name in dir(noisesense)
 
 
-TOLD = _told_to_type_checkers()
-
-
-def test_every_public_name_is_told() -> None:
-    assert {*TOLD, "__version__"} == set(noisesense.__all__)
-    assert sorted(noisesense.__all__) == sorted({*noisesense.__all__})
-
-
-@pytest.mark.parametrize("name", sorted(TOLD))
-def test_each_name_is_what_its_module_has(name: str) -> None:
-    assert getattr(noisesense, name) is getattr(import_module(TOLD[name]), name)
-    assert name in dir(noisesense)
-
-
-def test_modules_are_attributes() -> None:
+def test_modules_are_attributes_and_other_names_are_none() -> None:
     assert noisesense.scoring is import_module("noisesense.scoring")
     assert noisesense.errors is import_module("noisesense.errors")
-
-
-def test_another_name_is_an_attribute_error() -> None:
     package: Any = noisesense
     with pytest.raises(AttributeError, match="no attribute 'Verdict'"):
         _ = package.Verdict

@@ -52,36 +52,21 @@ def test_what_is_no_path(use: Use, kind: type[InputError], path: Any) -> None:
     assert type(caught.value) is kind
 
 
+NO_NAMES = {"a\0b": "null", "half \ud800": "surrogates not allowed", "long" * 100: "name too long"}
+
+
 @pytest.mark.parametrize(("use", "kind"), ALL)
-@pytest.mark.parametrize(
-    ("name", "shown", "why"),
-    [
-        ("a\0b", r"a\x00b", "null"),
-        ("half \ud800", r"half \ud800", "surrogates not allowed"),
-        ("long" * 100, "longlonglong", "name too long"),
-    ],
-    ids=["NUL", "surrogate", "long"],
-)
-@pytest.mark.parametrize("as_text", [True, False])
+@pytest.mark.parametrize("name", NO_NAMES, ids=["NUL", "surrogate", "long"])
 def test_a_name_that_no_file_can_have(
-    use: Use,
-    kind: type[InputError],
-    name: str,
-    shown: str,
-    why: str,
-    as_text: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    use: Use, kind: type[InputError], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError) as caught:
-        use(name if as_text else Path(name))
-    assert type(caught.value) is kind
-    message = str(caught.value)
-    assert message.startswith("path: expected a path, got '")
-    assert shown in message
-    assert why in message
-    assert "\0" not in message
+    for path in (name, Path(name)):
+        with pytest.raises(InputError, match="path: expected a path, got '") as caught:
+            use(path)
+        assert type(caught.value) is kind
+        assert NO_NAMES[name] in str(caught.value)
+        assert repr(name)[:50] in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -120,8 +105,6 @@ def test_an_error_of_the_caller_is_not_taken_for_one_of_the_file(tmp_path: Path)
 
 
 def test_the_longest_name_that_a_file_can_have(tmp_path: Path) -> None:
-    path = tmp_path / ("x" * (os.pathconf(tmp_path, "PC_NAME_MAX") - len(".jsonl")) + ".jsonl")
-    pair = Sample.model_validate(GOOD_SAMPLE), Verdicts.model_validate(GOOD_VERDICTS)
-    write_recording(path, [pair])
-    assert len(RecordedJudge(path)) == 1
+    path = tmp_path / ("x" * os.pathconf(tmp_path, "PC_NAME_MAX"))
+    write_results(path, [])
     assert list(tmp_path.iterdir()) == [path]
