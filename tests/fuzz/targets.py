@@ -104,9 +104,8 @@ def recording(data: bytes) -> None:
 
 def results(data: bytes) -> None:
     path = _file("results.jsonl", data)
-    broken: list[NoiseSenseError] = []
-    _used(list(read_results(path, on_error=broken.append)))
-    list(read_results(path))
+    _used(list(results_of(path)))
+    _used(list(read_results(path)))
 
 
 def _dataset(suffix: str) -> Target:

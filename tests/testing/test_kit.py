@@ -407,7 +407,7 @@ class ClientsErrorThrough(TestSoundBridge):
         (KeysAsChunks, "test_retrieved_documents", "is judged"),
         (LettersAsChunks, "test_retrieved_documents", "is judged"),
         (BrokenRetrieverAsNothing, "test_retrieved_documents", "is no error|is judged"),
-        (ProseAsNothing, "test_what_is_no_answer_is_an_error", "is read as"),
+        (ProseAsNothing, "test_what_is_no_answer_is_an_error", "is read as an answer"),
         (ClientsErrorThrough, "test_a_failing_model_is_a_judge_error_without_its_key", "the key"),
     ],
 )

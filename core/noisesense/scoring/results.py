@@ -8,7 +8,7 @@ asking a judge. A recording is read as well; its samples are named by their cont
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -171,32 +171,22 @@ class Result:
         return line.result(**choices)
 
 
-def read_results(
-    path: str | os.PathLike[str],
-    *,
-    on_error: Callable[[RecordingError], None] | None = None,
-    **choices: Unpack[Choices],
-) -> Iterator[Result]:
+def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> Iterator[Result]:
     """The results in a file, one by one; memory does not grow with the file.
 
     Args:
         path: a results file or a recording: UTF-8, one JSON object a line.
-        on_error: is given the error of a line that cannot be read, and reading goes on.
         choices: as `Choices`.
 
     Raises:
-        RecordingError: names the file and the line.
+        RecordingError: names the file and the line. `noisesense_adapters.datasets.results_of`
+            reads on behind a broken line.
     """
     for number, text in numbered_lines(as_path(path, RecordingError)):
         try:
-            result = Result.from_json(text, **choices)
+            yield Result.from_json(text, **choices)
         except InputError as error:
-            broken = line_error(error, f"{path}, line {number}", ResultLine)
-            if on_error is None:
-                raise broken from None
-            on_error(broken)
-        else:
-            yield result
+            raise line_error(error, f"{path}, line {number}", ResultLine) from None
 
 
 def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> None:
