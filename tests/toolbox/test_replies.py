@@ -15,8 +15,14 @@ from pydantic import BaseModel, Field, StrictBool
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import DEFAULT_PROMPTS, Claims, answers_form
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.toolbox.replies import LONGEST, json_form, read_reply, spelled_out
-from noisesense_adapters.toolbox.words import read_word, share_of_first
+from noisesense_adapters.toolbox.replies import (
+    LONGEST,
+    json_form,
+    read_reply,
+    read_word,
+    share_of_first,
+    spelled_out,
+)
 from support.formats import KNOWN, UNCLEAR
 
 
@@ -86,27 +92,18 @@ def test_a_key_with_two_values_has_none() -> None:
     assert read_reply(same, Reply, USAGE).verdicts == [Item(id=1, entailed=True)]
 
 
-def test_the_form_is_strict_and_short_and_follows_no_reference() -> None:
-    verdict = {"anyOf": [{"type": "boolean"}, {"type": "null"}]}
-    item = {
+def test_the_form_is_strict_and_short() -> None:
+    words = {"type": "string", "enum": ["yes", "no"]}
+    assert json_form(answers_form(2)) == {
         "type": "object",
-        "properties": {"id": {"type": "integer"}, "entailed": verdict},
-        "required": ["id", "entailed"],
+        "properties": {"1": words, "2": words},
+        "required": ["1", "2"],
         "additionalProperties": False,
     }
-    assert json_form(Reply) == {
-        "type": "object",
-        "properties": {
-            "verdicts": {"type": "array", "items": item},
-            "note": {"type": "string"},
-        },
-        "required": ["verdicts", "note"],
-        "additionalProperties": False,
-    }
-    prompt = spelled_out("Urteil über 数学", Reply)
+    prompt = spelled_out("Urteil über 数学", Claims)
     assert prompt.startswith("Urteil über 数学\n")
     # No schema, which a small model would reply, and no object at all that could be copied.
-    assert prompt.endswith('Its keys are "verdicts", "note".')
+    assert prompt.endswith('Its keys are "claims".')
     assert "{" not in prompt
 
 

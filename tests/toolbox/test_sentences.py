@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from noisesense_adapters.toolbox.words import sentence_spans, sentences
+from noisesense_adapters.toolbox.sentences import sentence_spans, sentences
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,15 @@ from noisesense import Judge, JudgeError, ReplyError, Usage
 from noisesense.judging.protocol import Choice
 from noisesense_adapters.toolbox.failures import call_model
 from noisesense_adapters.toolbox.judges import identity, judge_over
-from noisesense_adapters.toolbox.replies import NOT_JSON, fitted, read_reply, spelled_out, usage_of
+from noisesense_adapters.toolbox.replies import (
+    NOT_JSON,
+    fitted,
+    read_reply,
+    read_word,
+    spelled_out,
+    usage_of,
+)
 from noisesense_adapters.toolbox.running import in_thread
-from noisesense_adapters.toolbox.words import read_word
 
 S = TypeVar("S", bound=BaseModel)
 

@@ -19,7 +19,7 @@ from noisesense.judging.llm import LLMJudge
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan, check_threshold
 from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense_adapters.local.model import NLIModel
-from noisesense_adapters.toolbox.words import sentences
+from noisesense_adapters.toolbox.sentences import sentences
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore

@@ -14,7 +14,7 @@ from typing import Any
 
 from noisesense.errors import JudgeError, check_whole
 from noisesense_adapters.local.runtime import column_of, form_of, load
-from noisesense_adapters.toolbox.words import sentence_spans
+from noisesense_adapters.toolbox.sentences import sentence_spans
 
 _NO_LIMIT = 2048
 """Tokens of one input where the model has no limit of its own, as T5: they bound the memory."""

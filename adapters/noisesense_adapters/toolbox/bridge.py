@@ -17,10 +17,11 @@ from noisesense_adapters.toolbox.replies import (
     REFUSED,
     STOPS,
     read_reply,
+    read_word,
+    share_of_first,
     spelled_out,
     usage_of,
 )
-from noisesense_adapters.toolbox.words import read_word, share_of_first
 
 S = TypeVar("S", bound=BaseModel)
 

@@ -222,13 +222,10 @@ def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseExcep
 
 def _status(error: BaseException) -> int | None:
     """The HTTP status behind an exception, if there is one."""
-    for link in _chain(error):
-        for holder in (link, getattr(link, "response", None)):
-            for name in ("status_code", "status", "code"):
-                status = getattr(holder, name, None)
-                if isinstance(status, int) and 300 <= status <= 599:
-                    return status
-    return None
+    holders = [each for link in _chain(error) for each in (link, getattr(link, "response", None))]
+    names = ("status_code", "status", "code")
+    values = [getattr(holder, name, None) for holder in holders for name in names]
+    return next((v for v in values if isinstance(v, int) and 300 <= v <= 599), None)
 
 
 def _codes_of(error: BaseException, *names: str) -> list[str]:

@@ -1,11 +1,12 @@
-"""A model's reply: what it cost, whether it is complete, and the one JSON object in its text."""
+"""A model's reply: what it cost, and the one JSON object, or the one word, that its text is."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
@@ -13,9 +14,9 @@ from pydantic import BaseModel, ValidationError
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import consistent
 from noisesense.judging.protocol import Usage
+from noisesense_adapters.toolbox.given import as_list, as_object
 
 S = TypeVar("S", bound=BaseModel)
-_Json = dict[str, Any]
 
 CUT_SHORT = "the reply is cut short: the model reached its output limit"
 FILTERED = "the endpoint's content filter removed the reply"
@@ -80,17 +81,13 @@ _TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[
 def usage_of(reply: object) -> Usage:
     """One call, with the tokens that a provider's reply, or its usage object, reports."""
     counts = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None) or reply
-    return Usage(
-        calls=1, input_tokens=_tokens(counts, _INPUT), output_tokens=_tokens(counts, _OUTPUT)
-    )
 
+    def tokens(names: tuple[str, ...]) -> int:
+        known = as_object(counts)
+        values = [known.get(name, getattr(counts, name, None)) for name in names]
+        return next((value for value in values if isinstance(value, int) and value > 0), 0)
 
-def _tokens(counts: object, names: tuple[str, ...]) -> int:
-    get: Callable[[str, None], object] = partial(getattr, counts)
-    if isinstance(counts, Mapping):
-        get = cast("Mapping[str, object]", counts).get
-    values: Iterator[object] = (get(name, None) for name in names)
-    return next((value for value in values if isinstance(value, int) and value > 0), 0)
+    return Usage(calls=1, input_tokens=tokens(_INPUT), output_tokens=tokens(_OUTPUT))
 
 
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
@@ -103,41 +100,23 @@ def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
     return f"{prompt}\n\nReply with one JSON object and nothing else. Its keys are {keys}."
 
 
-def json_form(schema: type[BaseModel]) -> _Json:
-    """The JSON Schema as strict structured output wants it: closed objects, all fields required.
+def json_form(schema: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema as strict structured output wants it: closed, with all fields required.
 
-    References are written out (not every model follows them), so the form may not be recursive.
-    Titles and defaults of fields are left out: they cost tokens and say nothing.
+    The judge's forms are flat: no part of them refers to another. Titles and defaults of fields
+    are left out: they cost tokens and say nothing.
     """
-    return cast("_Json", json.loads(_written(schema)))  # a copy: clients add to it
+    return cast("dict[str, Any]", json.loads(_written(schema)))  # a copy: clients add to it
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # every call asks for one of a few forms, each of which takes pydantic long
 def _written(schema: type[BaseModel]) -> str:
-    # Kept, as every call asks for one of a few forms and pydantic takes half a millisecond for it.
-    whole = schema.model_json_schema()
-    strict = _strict(whole, whole.pop("$defs", {}))
-    return json.dumps(strict, ensure_ascii=False, separators=(",", ":"))
-
-
-def _strict(node: object, defs: _Json) -> object:
-    if isinstance(node, list):
-        return [_strict(item, defs) for item in cast("list[object]", node)]
-    if not isinstance(node, dict):
-        return node
-    node = cast("_Json", node)
-    if "$ref" in node:
-        return _strict(defs[node["$ref"].rpartition("/")[2]], defs)
-    strict: _Json = {}
-    for key, value in node.items():
-        if key == "properties":  # its keys are names, not keywords
-            strict[key] = {name: _strict(part, defs) for name, part in value.items()}
-        elif key not in ("title", "default"):
-            strict[key] = _strict(value, defs)
-    if "properties" in strict:
-        strict["additionalProperties"] = False
-        strict["required"] = list(strict["properties"])
-    return strict
+    properties: dict[str, Any] = schema.model_json_schema()["properties"]
+    for part in properties.values():
+        part.pop("title", None)
+        part.pop("default", None)
+    form = {"type": "object", "properties": properties, "required": list(properties)}
+    return json.dumps({**form, "additionalProperties": False}, ensure_ascii=False)
 
 
 def read_reply(text: str, schema: type[S], usage: Usage) -> S:
@@ -216,17 +195,15 @@ def _object(text: str) -> object:
     if not text.startswith("{"):
         raise UnreadableError("it does not begin with a JSON object")
     decoder = json.JSONDecoder(object_pairs_hook=consistent, strict=False)
-    try:
-        value, end = decoder.raw_decode(text)
-    except json.JSONDecodeError:
-        text = _TRAILING_COMMA.sub(r"\1", text)
+    for written in (text, _TRAILING_COMMA.sub(r"\1", text)):
         try:
-            value, end = decoder.raw_decode(text)
+            value, end = decoder.raw_decode(written)
         except json.JSONDecodeError:
-            raise UnreadableError("it holds no complete JSON object") from None
-    if end < len(text):
-        raise UnreadableError("something follows its JSON object")
-    return value
+            continue
+        if end < len(written):
+            raise UnreadableError("something follows its JSON object")
+        return value
+    raise UnreadableError("it holds no complete JSON object")
 
 
 def _instance(value: object, schema: type[S]) -> S:
@@ -238,3 +215,57 @@ def _instance(value: object, schema: type[S]) -> S:
         if isinstance(error, ValidationError):
             kind = error.errors(include_url=False, include_input=False)[0]["type"]
     raise UnreadableError(f"the JSON does not fit ({kind})")
+
+
+_WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)(?=[\s*_\"'`)]*(?:[.,:;!]|\Z|\n))")
+_TAKEN_BACK = {"wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"}
+
+
+def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
+    """Which of the words a plain reply is: the word alone, or a sentence that begins with it.
+
+    A reply of a few tokens often breaks off in the sentence behind the word ("No. The text does
+    not say"). One that names two of the words, or takes the first back, is none.
+
+    Raises:
+        ReplyError: it is none of the words.
+    """
+    problem = f"it is none of {', '.join(words)}"
+    try:
+        answer = answer_in(text).casefold()
+        said = re.findall(r"\w+", answer)
+        named = [word for word in words if word.casefold() in said]
+        sentence = _WORD_FIRST.match(answer)
+        alone = sentence and [sentence[1]] == [word.casefold() for word in named]
+        if alone and _TAKEN_BACK.isdisjoint(said):
+            return named[0]
+    except UnreadableError as error:
+        problem = str(error)
+    raise ReplyError(f"the reply is no answer: {problem}", usage)
+
+
+def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
+    """The probability of the first word among the words, where a plain reply begins with one.
+
+    Args:
+        tokens: of the reply, each with its ``top_logprobs``, as a chat completion tells them.
+
+    Returns:
+        p(first) / (p(first) + p(others)), 0 to 1, over all spellings of a word that are tokens;
+        None where the endpoint does not tell, or the reply's first word is another.
+    """
+    spoken: Any = next((token for token in as_list(tokens) if _bare(token)), None)
+    shares = dict.fromkeys((word.casefold() for word in words), 0.0)
+    if _bare(spoken) not in shares:
+        return None
+    for token in as_list(getattr(spoken, "top_logprobs", None)):
+        word, logprob = _bare(token), getattr(token, "logprob", None)
+        if word in shares and isinstance(logprob, (int, float)) and logprob <= 0:
+            shares[word] += math.exp(logprob)
+    total = sum(shares.values())
+    return shares[words[0].casefold()] / total if total > 0 else None
+
+
+def _bare(token: object) -> str:
+    text = getattr(token, "token", None)
+    return text.strip(" \t\r\n.,:;!*_\"'`Ġ▁").casefold() if isinstance(text, str) else ""

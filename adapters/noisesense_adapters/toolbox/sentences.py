@@ -1,0 +1,49 @@
+"""Where sentences begin and end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+# After a Western mark there is a space; after an East Asian one there need not be.
+_END = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？｡]+[\"'”’」』）)]*|\n+")
+_NEXT = re.compile(r"\s*(\S?)")
+# An abbreviation before a full stop, or an initial, which has to be a capital letter ("U.S").
+_SHORT = re.compile(
+    r"(?:^|[\s\"'“‘(\[])(?:(?:\w\.)*([^\W\d_])|(?i:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|al|e\.g|i\.e|cf"
+    r"|fig|no|vol|pp|inc|ltd|co|corp|approx))\Z"
+)
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, without the white space around it.
+
+    A sentence ends at a line's end, at an East Asian full stop, and at a Western one before white
+    space and anything but a small letter; not after initials ("J. K. Rowling") and a few
+    abbreviations ("Dr.", "e.g."). What holds no letter and no digit is no sentence.
+    """
+    start = 0
+    for end in [*_ends(text), len(text)]:
+        part = text[start:end]
+        if any(map(str.isalnum, part)):
+            yield start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+        start = end
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences themselves."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def _ends(text: str) -> Iterator[int]:
+    for match in _END.finditer(text):
+        mark, end = match[0][0], match.end()
+        if mark not in "。！？｡\n":
+            following = _NEXT.match(text, end)
+            if following is not None and following[1].islower():
+                continue
+            before = text[max(match.start() - 20, 0) : match.start()]
+            short = _SHORT.search(before) if mark == "." and text[end] != "\n" else None
+            if short is not None and (short[1] is None or short[1].isupper()):
+                continue
+        yield end
