@@ -17,12 +17,12 @@ def test_without_a_terminal_a_line_every_minute(
 ) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text("{}\n" * 40, encoding="utf-8")
-    now = [0.0]
-    progress = RunProgress(path, clock=lambda: now[0])
-    with progress:
+    now, judge = [0.0], SimpleNamespace(usage=Usage())
+    with RunProgress(path, judge, clock=lambda: now[0]) as progress:
         for _ in range(13):
             now[0] += 10
-            progress.add(Result("q", error="no", usage=Usage(calls=2)))
+            judge.usage += Usage(calls=2)
+            progress.add(Result("q", error="no"))
     assert capsys.readouterr().err.splitlines() == [
         "failed: no",
         "6 of 40 samples, 0:05:40 left, 12 calls, 6 failed",

@@ -185,11 +185,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "a picture of another kind": (("texts.jsonl", "--png", "p.jpg"), ("--png", ".png", "'p.jpg'")),
     "a report nowhere": (("texts.jsonl", "--report", "no/r.html"), ("--report", "'no'")),
-    "a report over a folder": (("texts.jsonl", "--report", "f.html"), ("--report", "'f.html'")),
-    "a report over a page that is scored": (
-        ("page.html", "--report", "./page.html"),
-        ("--report", "of its own"),
-    ),
+    "a report over a folder": (("texts.jsonl", "--report", "f.html"), ("'f.html'",)),
 }
 
 
@@ -201,7 +197,6 @@ def test_errors_are_one_line(
     write_jsonl(Path("texts.jsonl"), [{**row, "verdicts": None} for row in rows(PAIRS)])
     write_jsonl(Path("other.jsonl"), [{"prompt": "a", "completion": "b"}])
     Path("empty.jsonl").touch()
-    Path("page.html").touch()
     Path("f.html").mkdir()
     Path("utf16.csv").write_text("question,answer\n", encoding="utf-16")
     arguments, named = ERRORS[name]

@@ -151,7 +151,7 @@ def test_command(tmp_path: Path, capsys: Capsys) -> None:
     relevant = next(line.split() for line in lines if line.startswith("relevant "))
     assert relevant[:6] == ["relevant", "4", "0", "0.4375", "0.5625", "8.8%"]
     assert relevant[-3:] == ["0.0625", "1", "1"]
-    assert "relevant: 1 sample crosses the limit" in lines
+    assert "relevant: 1 sample on both sides of the limit" in lines
     assert "  q3: 0.2500, 0.7500, 0.5000" in lines
     data = json.loads(run_here(capsys, "stability", *paths, "--limit", "0.5", "--json").out)
     assert data["relevant"]["changed"][0]["crosses"]

@@ -14,7 +14,7 @@ from noisesense.errors import InputError
 from noisesense.jsonl import json_lines, to_json, write_whole
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
-from noisesense_adapters.cli.output import cut, extent, say, show_json, show_table, span, tell
+from noisesense_adapters.cli.output import cut, say, show_json, show_table, shown, tell
 from noisesense_adapters.datasets.results import results_of
 
 
@@ -45,16 +45,16 @@ class Judged(Options):
         show_table(
             ["variant", ">samples", ">noise", "interval"],
             [
-                [name or "as it was", str(size), extent((low, high)), span(interval)]
+                [name or "as it was", size, (low, high), interval]
                 for name, (low, high, interval, size) in found.noise.items()
             ],
         )
-        if found.causes:
+        causes = [
+            [claims, shown((low, high), ".0f"), cut(document, 60)]
+            for document, claims, low, high in found.causes[:10]
+        ]
+        if causes:
             say("")
-            causes = [
-                [str(claims), extent((low, high), ".0f"), cut(document, 60)]
-                for document, claims, low, high in found.causes[:10]
-            ]
             show_table([">claims", ">caused", "document"], causes)
 
 
@@ -84,8 +84,11 @@ class Report(Command):
 
     def run(self) -> int:
         judged, reading = self.judged, options.Reading()
-        options.check_pictures(judged.report, judged.png, self.results)
-        rows, judge = list(json_lines(self.answered)), judged.asking.make_judge(judged.judge)
+        options.check_pictures(judged.report, judged.png)
+        rows, judge = (
+            list(json_lines(self.answered)),
+            judged.asking.make_judge(judged.judge, **judged.asking.of_model),
+        )
         judged.show(ablation(reading.results(self.results), rows, judge), self.results)
         return reading.status
 
@@ -106,10 +109,10 @@ class Run(Command):
 
     def run(self) -> int:
         judged, reading, system = self.judged, options.Reading(), _function(self.answer)
-        options.check_pictures(judged.report, judged.png, self.results)
+        options.check_pictures(judged.report, judged.png)
         how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
         how |= {"answers": self.answers, "deterministic": self.deterministic, "on_answer": _told}
-        judge = judged.asking.make_judge(judged.judge)
+        judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
         try:
             found = asyncio.run(ablate(reading.results(self.results), system, judge, **how))
         except KeyboardInterrupt:

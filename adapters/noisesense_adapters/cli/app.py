@@ -13,16 +13,14 @@ import click
 
 import noisesense
 from noisesense.verdicts.recording import SchemaName, json_schema
-from noisesense_adapters.cli import ablation, batch, labels, options, store
+from noisesense_adapters.cli import ablation, batch, options, store
 from noisesense_adapters.cli.commands import Command, argument, command, group
 from noisesense_adapters.cli.compare import Compare
 from noisesense_adapters.cli.demo import Demo
-from noisesense_adapters.cli.offenders import Offenders
 from noisesense_adapters.cli.output import say, show_json
+from noisesense_adapters.cli.questions import Offenders, Sensitivity, Stability
 from noisesense_adapters.cli.score import Score
-from noisesense_adapters.cli.sensitivity import Sensitivity
-from noisesense_adapters.cli.stability import Stability
-from noisesense_adapters.cli.trust import Trust
+from noisesense_adapters.cli.trust import ExportLabels, ImportLabels, Trust
 from noisesense_adapters.promptfoo.init import write_example
 
 
@@ -73,7 +71,7 @@ app = group(
     *map(
         command, (Demo, Score, Compare, Offenders, Sensitivity, Stability, Schema, PromptfooInit)
     ),
-    command(Trust, command(labels.ExportLabels), command(labels.ImportLabels)),
+    command(Trust, command(ExportLabels), command(ImportLabels)),
     group(
         "ablation",
         "Did the chunk do it? Ask your own system again.",

@@ -11,34 +11,27 @@ import click
 
 from noisesense.errors import NoiseSenseError
 
+COUNT = click.IntRange(min=0)
+"""The type of an option that says how many are shown."""
+
 
 class _Field(NamedTuple):
+    kind: type[click.Parameter]
     text: str
     metavar: str | None
-    flags: tuple[str, ...] | None  # None: an argument
+    flags: tuple[str, ...]
     settings: Mapping[str, Any]
 
     def parameter(self, name: str, hint: Any) -> click.Parameter:
         several, inner = get_origin(hint) is tuple, next(iter(get_args(hint)), hint)
         of_type = click.Path(path_type=Path) if inner is Path else inner
         settings: dict[str, Any] = {"type": of_type, "metavar": self.metavar, **self.settings}
-        if self.flags is None:
-            settings = {"required": "default" not in settings, **settings}
-            return _Argument(self.text, [name], nargs=-1 if several else 1, **settings)
+        if self.kind is click.Argument:
+            settings.setdefault("required", "default" not in settings)
+            return click.Argument([name], nargs=-1 if several else 1, **settings)
         settings |= {"is_flag": True} if hint is bool else {"multiple": several}
         flags = self.flags or (f"--{name.replace('_', '-')}",)
         return click.Option([name, *flags], help=self.text, **settings)
-
-
-class _Argument(click.Argument):
-    """An argument with a help text."""
-
-    def __init__(self, text: str, names: Sequence[str], **settings: Any) -> None:
-        super().__init__(names, **settings)
-        self._text = text
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        return self.human_readable_name, self._text
 
 
 def option(text: str, metavar: str | None = None, *flags: str, **settings: Any) -> Any:
@@ -50,12 +43,12 @@ def option(text: str, metavar: str | None = None, *flags: str, **settings: Any) 
         flags: by default ``--name-of-the-field``.
         settings: others of `click.Option`.
     """
-    return _Field(text, metavar, flags, settings)
+    return _Field(click.Option, text, metavar, flags, settings)
 
 
 def argument(text: str, metavar: str | None = None, **settings: Any) -> Any:
     """A field that is an argument; a tuple takes one or more."""
-    return _Field(text, metavar, None, settings)
+    return _Field(click.Argument, text, metavar, (), settings)
 
 
 class Options:
@@ -63,22 +56,25 @@ class Options:
 
     heading = "Options"
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any]) -> None:
         for name, hint in get_type_hints(type(self)).items():
-            vars(self)[name] = hint(given) if _is_group(hint) else given[name]
+            vars(self)[name] = hint(values) if _is_group(hint) else values[name]
+
+    def given(self, *without: str) -> dict[str, Any]:
+        """What was given (is not None), by field; ``without`` these."""
+        every = vars(self).items()
+        return {name: value for name, value in every if value is not None and name not in without}
 
     @classmethod
-    def parameters(cls) -> Iterator[tuple[str, click.Parameter]]:
-        """Each with its heading, in the order of the fields."""
+    def described(cls) -> Iterator[tuple[click.Parameter, str, str]]:
+        """Each parameter with its heading and help, in the order of the fields."""
         for name, hint in get_type_hints(cls).items():
             if _is_group(hint):
-                yield from hint.parameters()
-                continue
-            field: _Field = getattr(cls, name)
-            yield (
-                ("Arguments" if field.flags is None else cls.heading),
-                field.parameter(name, hint),
-            )
+                yield from hint.described()
+            else:
+                field: _Field = getattr(cls, name)
+                heading = cls.heading if field.kind is click.Option else "Arguments"
+                yield field.parameter(name, hint), heading, field.text
 
 
 def _is_group(hint: Any) -> bool:
@@ -94,20 +90,16 @@ class Command(Options):
 
 
 class _Sections(click.Command):
-    """Shows its options under their headings."""
+    """Shows its arguments and options under their headings."""
 
-    def __init__(
-        self, name: str, fields: Sequence[tuple[str, click.Parameter]], **more: Any
-    ) -> None:
-        super().__init__(name, params=[parameter for _, parameter in fields], **more)
-        self._fields = fields
+    described: Mapping[str | None, tuple[str, str]] = {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
-        own = {id(parameter): heading for heading, parameter in self._fields}
         for parameter in self.get_params(ctx):  # with --help
-            if record := parameter.get_help_record(ctx):
-                sections.setdefault(own.get(id(parameter), Options.heading), []).append(record)
+            heading, text = self.described.get(parameter.name, (Options.heading, ""))
+            record = parameter.get_help_record(ctx) or (parameter.human_readable_name, text)
+            sections.setdefault(heading, []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
@@ -122,16 +114,20 @@ class _Group(_Sections, click.Group):
 def command(kind: type[Command], *parts: click.Command) -> click.Command:
     """The command that a class declares; with ``parts``, they are its own commands."""
 
-    def run(**given: Any) -> int:
+    def run(**values: Any) -> int:
         is_other = parts and click.get_current_context().invoked_subcommand
-        return 0 if is_other else kind(given).run()
+        return 0 if is_other else kind(values).run()
 
+    described = [*kind.described()]
+    how: dict[str, Any] = {"help": kind.__doc__, "params": [each for each, *_ in described]}
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
-    fields, text = [*kind.parameters()], kind.__doc__
-    if not parts:
-        return _Sections(name, fields, callback=run, help=text)
-    alone: dict[str, Any] = {"commands": parts, "invoke_without_command": True}
-    return _Group(name, fields, callback=run, help=text, **alone)
+    made = (
+        _Group(name, commands=parts, invoke_without_command=True, callback=run, **how)
+        if parts
+        else _Sections(name, callback=run, **how)
+    )
+    made.described = {parameter.name: (heading, text) for parameter, heading, text in described}
+    return made
 
 
 def group(name: str, text: str, *commands: click.Command) -> click.Group:

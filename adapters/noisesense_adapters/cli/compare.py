@@ -2,53 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from rich.text import Text
-
-from noisesense import Comparison, Result, Tally, compare
+from noisesense import Comparison, compare
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.stats.compare import ModeComparison, SampleChange
 from noisesense.stats.interval import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summary import counted
-from noisesense_adapters.cli import options
+from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, Gate, worst
-from noisesense_adapters.cli.output import (
-    Heads,
-    extent,
-    kind,
-    one_line,
-    say,
-    show_json,
-    show_modes,
-    span,
-    tell,
-)
+from noisesense_adapters.cli.output import Heads, kind, one_line, shown
 from noisesense_adapters.datasets.results import results_of
 
 
 class Worse(Gate):
     """What both versions are checked for."""
 
-    fail_if_worse: bool = option(
-        "Exit with status 1 if B is worse than A, and with 4 if that depends on open verdicts. "
-        "Where nothing differs, one of the modes is called worse in at most 5% of the comparisons."
-    )
-    margin: float = option(
-        "How much does not matter: B is worse if it is by more than M, and the same if the whole "
-        "interval is within M of zero; else there are too few pairs to say.",
-        "M",
-        default=0.0,
-    )
-    min_paired: float = option(
-        "Exit with status 6 if fewer of the smaller run's samples are also in the other run.",
-        "SHARE",
-        default=0.9,
-    )
+    fail_if_worse: bool = option("Exit with 1 if B is worse, with 4 if open verdicts decide that.")
+    margin: float = option("B is worse if it is by more than M.", "M", default=0.0)
+    min_paired: float = option("Exit with 6 if fewer are in both runs.", "SHARE", default=0.9)
 
 
 class Compare(Command):
@@ -56,13 +31,15 @@ class Compare(Command):
 
     Shows the paired difference of each mode with its interval, the samples that changed most and
     the claims whose kind changed. B is worse if the interval lies above zero; it covers every
-    answer to the verdicts that the judge left open. --fail-above and --max-unanswered check all
-    of B.
+    answer to the verdicts that the judge left open. With --margin B is worse if the interval lies
+    above M, and the same if all of it is within M of zero; else there are too few pairs to say.
+    Where nothing differs, --fail-if-worse calls one of the two modes worse in at most 5% of the
+    comparisons. --fail-above and --max-unanswered check all of B.
 
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
     some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
-    --max-unanswered of B's verdicts have no answer; 6 fewer than --min-paired of the samples are
-    in both runs. If several apply, the first of 1, 4, 5, 3.
+    --max-unanswered of B's verdicts have no answer; 6 fewer than --min-paired of the smaller
+    run's samples are in both. If several apply, the first of 1, 4, 5, 3.
     """
 
     a: Path = argument("Results of the version before.")
@@ -75,33 +52,27 @@ class Compare(Command):
     as_json: bool = options.JSON
 
     def run(self) -> int:
-        gate, chosen, name = self.gate, self.scoring.choices, self.b.name
+        gate, chosen, name = self.gate, self.scoring.given(), self.b.name
         gate.check()
-        options.check_pictures(self.report, None, self.b)
-        reading, tally, heads = options.Reading(chosen), Tally(), Heads()
-
-        def tallied() -> Iterator[Result]:
-            for result in reading.results(self.b):
-                tally.add(result)
-                yield heads.note(result)
-
+        options.check_pictures(self.report)
+        reading = options.Reading(**chosen)
         comparison = compare(
-            map(heads.note, reading.results(self.a)),
-            tallied(),
+            reading.results(self.a),
+            reading.tallied(self.b),
             pair_by=cast("PairedBy | None", self.pair_by),
             min_paired=gate.min_paired,
             margin=gate.margin,
             confidence=gate.level,
         )
         if self.as_json:
-            show_json({"a": str(self.a), "b": str(self.b), **comparison.to_dict()})
+            output.show_json({"a": str(self.a), "b": str(self.b), **comparison.to_dict()})
         else:
-            _show(comparison, self.top, heads)
+            _show(comparison, self.top, reading.heads)
         since = f"{name}, since {self.a.name}"
         options.write_page(self.report, results_of(self.b, **chosen), since, baseline=comparison)
         worse = (_worse(comparison, mode, name, gate.mode) for mode in gate.modes)
         return worst(
-            gate.status(tally.summary(confidence=gate.level), f" of {name}"),
+            gate.status(reading.tally.summary(confidence=gate.level), f" of {name}"),
             *(worse if gate.fail_if_worse else ()),
             options.SOME_FAILED if comparison.failed else reading.status,
         )
@@ -132,11 +103,11 @@ def _worse(comparison: Comparison, mode: Mode, b: str, asked: str | None) -> int
         status = 0
         said = (
             f"too few pairs to say whether {b} is worse by more than {margin:g} in the {mode} "
-            f"mode (interval {span(figures.interval)})"
+            f"mode (interval {shown(figures.interval)})"
         )
     else:
         return 0
-    tell(f"{_BEGINS[status]}: {said}")
+    output.tell(f"{_BEGINS[status]}: {said}")
     return status
 
 
@@ -159,49 +130,40 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     by = "id" if comparison.paired_by == "id" else "question and reference"
     scored = f"definition {comparison.definition}, lower is better"
     pairs = f"{counted(comparison.pairs, 'sample')} in both, paired by {by}"
-    say(f"{pairs}; {scored if comparison.definition else 'none has a score'}")
+    output.say(f"{pairs}; {scored if comparison.definition else 'none has a score'}")
     modes = [each for mode in MODES if (each := comparison.mode(mode)) is not None]
     if modes:
-        say("")
-        show_modes({mode.mode: _figures(mode, comparison.margin) for mode in modes})
-    unpaired = {
-        "only in A": comparison.only_a,
-        "only in B": comparison.only_b,
-        "failed in one or both": comparison.failed,
-    }
-    lines = [f"{where}: {_first_ids(ids, heads)}" for where, ids in unpaired.items() if ids]
-    say(*([""] if lines else []), *lines)
+        output.say("")
+        output.show_modes({mode.mode: _figures(mode, comparison.margin) for mode in modes})
+    failed = ", ".join(heads[name] for name in comparison.failed[:5])
+    output.section("failed in one or both:", [f"  {failed}"] if failed else [])
     moved = [
         f"  {count:,} {kind(before)} → {kind(after)}"
         for (before, after), count in comparison.transitions.items()
         if before != after
     ]
-    if moved:
-        say("", "claims whose kind changed (absent: not among that version's claims):", *moved)
+    output.section("claims whose kind changed (absent: not among that version's claims):", moved)
     changes = comparison.changes[:top]
     if changes:
         counts = f"({len(changes)} of {len(comparison.changes):,})"
-        say("", f"samples that changed, largest change first {counts}:")
+        output.say("", f"samples that changed, largest change first {counts}:")
     for change in changes:
-        say(f"  {heads[change.id]}: {_values(comparison, change)}")
+        output.say(f"  {heads[change.id]}: {_values(comparison, change)}")
         for claim in change.claims:
-            say(f'    {kind(claim.before)} → {kind(claim.after)}: "{one_line(claim.text)}"')
-    tell(*(f"note: {warning}" for warning in comparison.warnings))
+            output.say(f'    {kind(claim.before)} → {kind(claim.after)}: "{one_line(claim.text)}"')
+    output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
-_STYLES = {"worse": "bold red", "better": "green"}
-
-
-def _figures(mode: ModeComparison, margin: float) -> dict[str, Text | str]:
+def _figures(mode: ModeComparison, margin: float) -> dict[str, object]:
     return {
-        "pairs": f"{mode.pairs:,}",
-        "  undetermined": f"{mode.undetermined:,}",
-        "  undefined": f"{mode.undefined:,}",
-        "mean of A": extent(mode.mean_a),
-        "mean of B": extent(mode.mean_b),
-        "difference": extent(mode.difference, "+.4f"),
-        "  its interval": span(mode.interval),
-        "B is": Text(_decision(mode, margin), style=_STYLES.get(mode.decision, "")),
+        "pairs": mode.pairs,
+        "  undetermined": mode.undetermined,
+        "  undefined": mode.undefined,
+        "mean of A": mode.mean_a,
+        "mean of B": mode.mean_b,
+        "difference": shown(mode.difference, "+.4f"),
+        "  its interval": mode.interval,
+        "B is": _decision(mode, margin),
     }
 
 
@@ -216,13 +178,8 @@ def _decision(mode: ModeComparison, margin: float) -> str:
 
 def _values(comparison: Comparison, change: SampleChange) -> str:
     moved = [
-        f"{mode} {extent(change.a[mode])} → {extent(change.b[mode])}"
+        f"{mode} {shown(change.a[mode])} → {shown(change.b[mode])}"
         for mode in MODES
         if comparison.mode(mode) and change.a[mode] != change.b[mode]
     ]
     return ", ".join(moved) or "same values, other claims"
-
-
-def _first_ids(ids: tuple[str, ...], heads: Heads, most: int = 5) -> str:
-    more = f" and {len(ids) - most:,} more" if len(ids) > most else ""
-    return ", ".join(heads[name] for name in ids[:most]) + more

@@ -7,7 +7,7 @@ from noisesense.scoring.definitions import MODES, Mode, check_mode
 from noisesense.scoring.outcomes import check_limit
 from noisesense_adapters.cli.commands import Options, option
 from noisesense_adapters.cli.options import SOME_FAILED
-from noisesense_adapters.cli.output import extent, figure, span, tell
+from noisesense_adapters.cli.output import shown, tell
 
 # 2 is an error, 6 runs that cannot be paired, 130 an interrupt: see `main`.
 ABOVE = 1
@@ -31,18 +31,14 @@ class Gate(Options):
     heading = "Checks"
 
     fail_above: float | None = option(
-        "Exit with status 1 if a mean is above X, and with 4 if that cannot be decided.", "X"
+        "Exit with 1 if a mean is above X, with 4 if it may be.", "X"
     )
     confidence: float | None = option(
-        "Fail only what is above X with this confidence, e.g. 0.95, and warn where the interval "
-        "holds X. It is also the confidence of the intervals.",
-        "C",
+        "Of intervals. Fail only what is above X for certain; warn where an interval holds X.", "C"
     )
     mode: str | None = option("Check only this mode; by default both.", "relevant|irrelevant")
     max_unanswered: float = option(
-        "Exit with status 5 if more than this share of the needed verdicts have no answer.",
-        "SHARE",
-        default=0.05,
+        "Exit with 5 if more of the needed verdicts have no answer.", "SHARE", default=0.05
     )
 
     def check(self) -> None:
@@ -86,9 +82,8 @@ class Gate(Options):
             if bounds and self.confidence is not None and interval is None:
                 outcome = "no interval"
             mean = f"the {each} mean{name}"
-            value = (
-                f"{mean}, {extent(bounds)}{f' (interval {span(interval)})' if interval else ''},"
-            )
+            between = f" (interval {shown(interval)})" if interval else ""
+            value = f"{mean}, {shown(bounds)}{between},"
             told = {
                 "fail": f"check failed: {value} is above {limit:g}",
                 "warn": f"warning: {value} is too near {limit:g} to say on which side it is; more "
@@ -97,7 +92,7 @@ class Gate(Options):
                 "no interval": f"cannot be decided: {mean} has no interval: it needs two samples "
                 "or more",
                 "undecided": f"cannot be decided: {mean} lies between "
-                f"{' and '.join(map(figure, bounds or ()))}; whether it is above {limit:g} "
+                f"{' and '.join(map(shown, bounds or ()))}; whether it is above {limit:g} "
                 "depends on verdicts that the judge left open",
             }
             if outcome in told:

@@ -8,14 +8,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from noisesense import InputError, Result
+from noisesense import InputError, Result, Tally
 from noisesense.errors import describe
 from noisesense.scoring.definitions import DefinitionName
-from noisesense.scoring.results import Choices
-from noisesense_adapters.cli.commands import Options, argument, option
-from noisesense_adapters.cli.output import one_line, tell
+from noisesense_adapters.cli.commands import COUNT, Options, argument, option
+from noisesense_adapters.cli.output import Heads, one_line, tell
 from noisesense_adapters.datasets.results import choices, results_of
 from noisesense_adapters.datasets.rows import FIELDS
 from noisesense_adapters.datasets.write import check_folder
@@ -27,15 +24,13 @@ BASE_URL = option("The endpoint, if not the provider's own.")
 FORCE = option("Overwrite existing files.")
 JSON = option("Print JSON.", None, "--json")
 PAIR_BY = option("What identifies a sample; by default its id if it was given one.", "id|question")
-PLAN = option(
-    "Ask for the verdicts that the score needs, or for every one.", "lazy|full", default="lazy"
-)
+PLAN = option("Ask for the verdicts that a score needs, or all.", "lazy|full", default="lazy")
 PNG = option("Write the plots: one .png file.", "FILE")
 REPORT = option("Write a report: one .html file.", "FILE")
 RESULTS = argument("Results, a recording, or any file with verdicts.")
 TEMPERATURE = option("The model's temperature; by default its own.")
-TOP = option("How many changed samples to show.", type=click.IntRange(min=0), default=10)
-VOTES = option("Ask for each verdict this many times.", default=1)
+TOP = option("How many changed samples to show.", type=COUNT, default=10)
+VOTES = option("Ask for each verdict this many times; by default once.")
 
 
 class Input(Options):
@@ -44,23 +39,17 @@ class Input(Options):
     heading = "Input"
 
     map: tuple[str, ...] = option(
-        "The column that holds FIELD, or a dotted path into one. Repeatable. Fields: "
-        f"{', '.join(FIELDS)}.",
-        "FIELD=COLUMN",
+        f"The column, or dotted path, of a field: {', '.join(FIELDS)}. Repeatable.", "FIELD=COLUMN"
     )
     split_contexts: str | None = option(
         r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.", "SEP"
     )
     id: str | None = option("The column with the samples' ids.", "COLUMN")
-    cluster: str | None = option(
-        "The column with what samples share, such as a document. Intervals resample these groups.",
-        "COLUMN",
-    )
+    cluster: str | None = option("The column with what samples share, for intervals.", "COLUMN")
 
     def reading(self) -> dict[str, Any]:
         """The arguments of `noisesense_adapters.datasets.read_rows`. Raises `InputError`."""
-        own = {"id": self.id, "cluster": self.cluster}
-        columns = {name: column for name, column in own.items() if column is not None}
+        columns = self.given("map", "split_contexts")
         for pair in self.map:
             field, equals, column = pair.partition("=")
             if not (field and equals and column):
@@ -106,15 +95,9 @@ class Scoring(Definition):
         "undefined|zero|error",
     )
     undetermined: str | None = option(
-        "The score of a sample with open verdicts: none, or the lowest or highest possible; by "
-        "default as in the file, else none. Checks use the range.",
+        "The score of a sample with open verdicts; by default as in the file, else none.",
         "none|low|high",
     )
-
-    @property
-    def choices(self) -> Choices:
-        """Raises `InputError`."""
-        return choices(self.definition, self.empty, self.undetermined)
 
 
 class Asking(Options):
@@ -127,54 +110,34 @@ class Asking(Options):
     store: Path | None = option("Keep every reply in this file, to pay for none twice.", "FILE")
     concurrency: int = option("How many calls to make at once.", default=16)
     check: str | None = option(
-        "Check a chunk's claims in one call (list), or each in a call of its own, for small "
-        "models (each); auto finds out which the model can do.  [default: list]",
+        "All claims in one call, by default, or each in its own, for small models; auto: test it.",
         "list|each|auto",
     )
-    votes: int = VOTES
+    votes: int | None = VOTES
     temperature: float | None = TEMPERATURE
     max_tokens: int | None = option("Of a reply, at most; by default the model's own.")
-    timeout: float | None = option(
-        "Without a byte after which a request is given up; 600 for a local server.", "SECONDS"
-    )
+    timeout: float | None = option("Without a byte, of a request; by default 60.", "SECONDS")
 
-    def make_judge(self, model: str, **more: Any) -> PlannedJudge:
-        """The judge that is asked, by its name ``provider:model``."""
+    def make_judge(self, model: str, **settings: Any) -> PlannedJudge:
+        """The judge of that name, ``provider:model``."""
         from noisesense_adapters.datasets.model import model_judge  # it loads SQLite
 
-        more = {"store": self.store, **self.of_model, **more}
-        return model_judge(model, concurrency=self.concurrency, votes=self.votes, **more)
+        return model_judge(model, concurrency=self.concurrency, store=self.store, **settings)
 
     @property
     def of_model(self) -> dict[str, Any]:
         """What has sense only where a model is asked, as it was given."""
-        names = ("base_url", "api_key_env", "temperature", "max_tokens", "timeout", "check")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        return self.given("store", "concurrency")
 
 
-class Classifier(Options):
+class Local(Options):
     """How a classifier on this machine judges."""
 
     heading = "Local judge (--judge local:MODEL)"
 
-    threshold: float | None = option(
-        "A probability of at least this is a yes; of a model with --check each, too."
-        "  [default: 0.5]"
-    )
+    threshold: float | None = option("A yes is as likely as this; of --check each, too.", "SHARE")
     device: str | None = option("E.g. cpu or cuda:1; by default a GPU if there is one.")
-    batch_size: int | None = option("Inputs at once.  [default: 16]")
-
-    @property
-    def given(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if value is not None}
-
-
-class Local(Classifier):
-    """And what finds its claims."""
-
-    claims: str | None = option(
-        "The model that finds the claims; by default each sentence is one.", "PROVIDER:MODEL"
-    )
+    batch_size: int | None = option("Inputs at once; by default 16.")
 
 
 def check_new(path: Path, *, force: bool) -> None:
@@ -184,7 +147,7 @@ def check_new(path: Path, *, force: bool) -> None:
         raise InputError("a new file", "one that exists", where=str(path), hint=hint)
 
 
-def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None:
+def check_pictures(report: Path | None, png: Path | None = None) -> None:
     """Raise before anything is judged if a report or a picture could not be written.
 
     Raises:
@@ -197,8 +160,6 @@ def check_pictures(report: Path | None, png: Path | None, dataset: Path) -> None
         if path.suffix.lower() != ending:
             raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
         check_folder(path.parent, where)
-        if path.is_dir() or (path.exists() and dataset.exists() and path.samefile(dataset)):
-            raise InputError("a file of its own", repr(str(path)), where=where)
         if path.exists() and not _is_ours(path):
             hint = "nothing was overwritten; choose another name"
             expected = f"an earlier picture of ours, or a new file, as {path}"
@@ -228,18 +189,30 @@ SOME_FAILED = 3
 
 
 class Reading:
-    """Reads results files, names on stderr what cannot be read, and keeps the exit status."""
+    """Reads results files, names on stderr what cannot be read, and keeps the exit status.
 
-    def __init__(self, chosen: Choices | str | None = None) -> None:
-        self._choices: Choices = chosen if isinstance(chosen, dict) else choices(chosen)
+    Args:
+        chosen: how verdicts are scored, as `results_of` takes it.
+    """
+
+    def __init__(self, **chosen: Any) -> None:
+        self._chosen = chosen
         self._errors = 0
-
-    def results(self, path: Path) -> Iterator[Result]:
-        return results_of(path, **self._choices, on_error=self.tell)
+        self.tally, self.heads = Tally(), Heads()
 
     @property
     def status(self) -> int:
         return SOME_FAILED if self._errors else 0
+
+    def results(self, path: Path) -> Iterator[Result]:
+        """The results in a file; ``heads`` knows what they are called."""
+        return map(self.heads.note, results_of(path, **self._chosen, on_error=self.tell))
+
+    def tallied(self, path: Path) -> Iterator[Result]:
+        """The same, and ``tally`` counts them."""
+        for result in self.results(path):
+            self.tally.add(result)
+            yield result
 
     def tell(self, error: InputError) -> None:
         """Name a row that cannot be read; the first 20 are shown."""

@@ -12,9 +12,9 @@ from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from noisesense import Interval, Result
-from noisesense.scoring import outcomes
+from noisesense import Result
 from noisesense.scoring.definitions import Category
+from noisesense.scoring.outcomes import extent
 from noisesense_adapters.cli.terminal import visible
 
 _WIDE = 100_000  # so wide that nothing is cut or wrapped: a pipe has no width
@@ -34,64 +34,64 @@ def say(*lines: str, style: str = "") -> None:
         _print(Text(visible(line), style))
 
 
+def section(head: str, lines: Sequence[str]) -> None:
+    """A blank line, the head, and the lines; nothing where there are none."""
+    say(*(["", head, *lines] if lines else []))
+
+
 def tell(*lines: str) -> None:
     """Lines on stderr."""
     for line in lines:
         print(visible(line), file=sys.stderr)
 
 
-def show_table(titles: Sequence[str], rows: Iterable[Sequence[Text | str]]) -> None:
+def show_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table on stdout, without frames. A title that begins with ``>`` aligns to the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for title in titles:
-        justify: JustifyMethod = "right" if title.startswith(">") else "left"
-        table.add_column(
-            Text(title.removeprefix(">")), justify=justify, vertical="bottom", no_wrap=True
-        )
+        side: JustifyMethod = "right" if title.startswith(">") else "left"
+        table.add_column(Text(title.lstrip(">")), justify=side, vertical="bottom", no_wrap=True)
     for row in rows:
-        table.add_row(*(Text(visible(cell)) if isinstance(cell, str) else cell for cell in row))
+        cells = (cell if isinstance(cell, Text) else Text(visible(shown(cell))) for cell in row)
+        table.add_row(*cells)
     _print(table)
 
 
-def show_modes(modes: Mapping[str, Mapping[str, Text | str]]) -> None:
+def show_modes(modes: Mapping[str, Mapping[str, object]]) -> None:
     """A column of figures for each mode; what one lacks is a dash. A row of zero counts goes."""
     labels = dict.fromkeys(label for figures in modes.values() for label in figures)
-    rows = [[label, *(each.get(label, "-") for each in modes.values())] for label in labels]
-    shown = [row for row in rows if any(cell != "0" for cell in row[1:])]
-    show_table(["", *(f">{mode}" for mode in modes)], shown)
+    rows = [[label, *(shown(each.get(label)) for each in modes.values())] for label in labels]
+    told = [row for row in rows if any(cell != "0" for cell in row[1:])]
+    show_table(["", *(f">{mode}" for mode in modes)], told)
 
 
-def _print(shown: RenderableType) -> None:
+def _print(renderable: RenderableType) -> None:
     """Honors NO_COLOR and TERM=dumb, and leaves no spaces at the ends of lines."""
     console = Console(file=sys.stdout, width=_WIDE, highlight=False, emoji=False)
     with console.capture() as captured:
-        console.print(shown, soft_wrap=True)
+        console.print(renderable, soft_wrap=True)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def figure(value: float | None) -> str:
-    """Four digits; ``-`` where it is undefined."""
-    return "-" if value is None else f"{value:.4f}"
+def shown(value: Any, form: str = ".4f") -> str:
+    """A figure as text: ``-`` where there is none, one number where both ends of a range meet."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:{form}}" if isinstance(value, float) else extent((value[0], value[1]), form)
 
 
-def span(ends: Sequence[float] | Interval | None, form: str = ".4f") -> str:
-    """Both ends of a range."""
-    return "-" if ends is None else f"{ends[0]:{form}} to {ends[1]:{form}}"
-
-
-def extent(ends: tuple[float, float] | None, form: str = ".4f") -> str:
-    """A figure between two ends: one number where they meet; ``-`` where it is undefined."""
-    return "-" if ends is None else outcomes.extent(ends, form)
+def percent(value: Any) -> str:
+    """The same, as a percentage."""
+    return shown(value, ".1%")
 
 
 def kind(category: Category | None) -> str:
     """What a claim is; None: it is not there."""
     return "absent" if category is None else _KINDS.get(category, category)
-
-
-def short(name: str) -> str:
-    """A sample's id; one made from the content by its first characters."""
-    return f"{name[:12]}…" if _KEY.fullmatch(name) else name
 
 
 class Heads:
@@ -107,7 +107,8 @@ class Heads:
         return result
 
     def __getitem__(self, name: str) -> str:
-        return self._questions.get(name) or short(name)
+        short = f"{name[:12]}…" if _KEY.fullmatch(name) else name
+        return self._questions.get(name, short)
 
 
 def cut(text: str, width: int) -> str:

@@ -35,16 +35,11 @@ class RunProgress:
     """
 
     def __init__(
-        self,
-        rows: Path | int,
-        judge: object = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, rows: Path | int, judge: object = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._console = Console(stderr=True, highlight=False, emoji=False)
         self._rows, self._judge, self._clock = rows, judge, clock
         self.done = self.failed = self.chunks = 0
-        self.usage = Usage()
-        self.judges: dict[str, None] = {}
         self._failures = Counter[str]()
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -81,9 +76,7 @@ class RunProgress:
         """One more is done."""
         self.done += 1
         if result is not None:
-            self.usage += result.usage
             self.chunks += _chunks(result)
-            self.judges |= {result.judge: None} if result.judge else {}
             if result.error is not None:
                 self.fail(result.error)
         self._bar.advance(self._task)
@@ -116,9 +109,7 @@ class RunProgress:
             left = task.time_remaining
             until = "" if left is None else f", {timedelta(seconds=left)} left"
             failed = f"{self.failed:,} failed" if self.failed else ""
-            made = ", ".join(
-                filter(None, (spent(getattr(self._judge, "usage", self.usage)), failed))
-            )
+            made = ", ".join(filter(None, (spent(getattr(self._judge, "usage", Usage())), failed)))
             far = f"{self.done:,}{of} samples{until}"
             if not self._bar.disable:
                 self._bar.update(self._task, description=f"{far}\n{made}")

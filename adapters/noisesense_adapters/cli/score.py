@@ -14,20 +14,21 @@ from noisesense.stats.summary import counted, headline
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
-from noisesense_adapters.cli.output import extent, say, show_json, show_modes, span, tell
+from noisesense_adapters.cli.output import say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.write import scratch_folder
 from noisesense_adapters.toolbox.judges import untested
 
 
-class Judging(options.Asking):
-    """Which verdicts count."""
+class Verdicts(Options):
+    """Where the verdicts come from."""
+
+    heading = "Judge"
 
     verdicts: Path | None = option("Take the verdicts from this recording.", "RECORDING")
-    judge: str | None = option(
-        "The model that judges, e.g. openai:gpt-4.1-mini.", "PROVIDER:MODEL"
-    )
+    judge: str | None = option("Who judges, e.g. openai:gpt-4.1-mini.", "PROVIDER:MODEL")
+    claims: str | None = option("Finds a local judge's claims; else sentences.", "PROVIDER:MODEL")
     plan: str = options.PLAN
 
 
@@ -62,7 +63,8 @@ class Score(Command):
     )
     source: options.Input
     scoring: options.Scoring
-    asking: Judging
+    judging: Verdicts
+    asking: options.Asking
     local: options.Local
     gate: Gate
     output: Output
@@ -71,18 +73,19 @@ class Score(Command):
         from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
 
         asking, output, gate = self.asking, self.output, self.gate
+        given, judging = {**self.source.reading(), **self.scoring.given()}, self.judging
         gate.check()
-        chosen, reading = self.scoring.choices, self.source.reading()
-        options.check_pictures(output.report, output.png, self.dataset)
+        options.check_pictures(output.report, output.png)
+        settings = {**asking.of_model, **self.local.given()}
+        settings |= judging.given("verdicts", "judge", "plan")
         model, store = None, asking.store
-        if asking.judge is not None:
+        if judging.judge is not None:
             store = store or (Path(f"{output.out}.db") if output.out else None)
-            how = {"plan": asking.plan, "store": store, **self.local.given}
-            model = asking.make_judge(asking.judge, **how)
-        else:
-            for name in (*asking.of_model, *self.local.given, *(["store"] if store else [])):
-                got = f"only --{name.replace('_', '-')}"
-                raise InputError("--judge as well", got, where="score")
+            asking.store = store
+            model = asking.make_judge(judging.judge, plan=judging.plan, **settings)
+        elif only := [*settings, *(["store"] if store else [])]:
+            got = f"only --{only[0].replace('_', '-')}"
+            raise InputError("--judge as well", got, where="score")
         # A report reads the results again: from a file.
         needs_file = output.out is None and bool(output.report or output.png)
         with scratch_folder() if needs_file else nullcontext() as scratch:
@@ -94,9 +97,8 @@ class Score(Command):
                 with progress:
                     summary = score_dataset(
                         self.dataset,
-                        **reading,
-                        **chosen,
-                        verdicts=asking.verdicts,
+                        **given,
+                        verdicts=judging.verdicts,
                         judge=model,
                         out=results,
                         concurrency=asking.concurrency,
@@ -109,7 +111,7 @@ class Score(Command):
                 raise
             if results is not None:
                 self._draw(results)
-        judges = progress.judges if model else {}
+        judges = [model.name] if model and summary.scored else []
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
         else:
@@ -122,10 +124,8 @@ class Score(Command):
 
     def _draw(self, results: Path) -> None:
         """The report and the plots, if they are asked for."""
-        for path, function in (
-            (self.output.report, "write_report"),
-            (self.output.png, "write_png"),
-        ):
+        drawn = {"write_report": self.output.report, "write_png": self.output.png}
+        for function, path in drawn.items():
             if path is not None:
                 write = getattr(import_module("noisesense_adapters.report"), function)
                 write(results_of(results), path, title=f"Noise sensitivity: {self.dataset.name}")
@@ -142,14 +142,12 @@ def _interrupted(done: int, store: Path | None) -> str:
 
 def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> None:
     """A run's figures, and ``doubts`` about its judge; warnings go to stderr."""
-    parts = [
-        counted(summary.samples, "sample"),
-        f"{summary.scored:,} scored",
-        *([f"{summary.failed:,} failed"] if summary.failed else []),
-        *([f"{summary.empty:,} without claims"] if summary.empty else []),
-        counted(chunks, "chunk"),
-        *([] if summary.clusters is None else [counted(summary.clusters, "cluster")]),
-    ]
+    parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
+    few = {"failed": summary.failed, "without claims": summary.empty}
+    parts += [f"{count:,} {what}" for what, count in few.items() if count]
+    parts.append(counted(chunks, "chunk"))
+    if summary.clusters is not None:
+        parts.append(counted(summary.clusters, "cluster"))
     scored = f"; definition {summary.definition}, lower is better" if summary.definition else ""
     say(f"{name}: {', '.join(parts)}{scored}")
     modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
@@ -162,16 +160,16 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _figures(mode: ModeSummary, confidence: float) -> dict[str, str]:
+def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:
     """Labels and figures of one mode, top to bottom."""
     percent = f"  {confidence:.0%} interval"
     return {
-        "mean": extent(mode.mean),
-        percent: span(mode.interval),
-        "median": extent(mode.median),
-        "maximum": extent(mode.maximum),
-        "samples undetermined": f"{mode.undetermined:,}",
-        "samples undefined": f"{mode.undefined:,}",
-        "mean over all claims": extent(mode.micro),
-        f"{percent} ": span(mode.micro_interval),
+        "mean": mode.mean,
+        percent: mode.interval,
+        "median": mode.median,
+        "maximum": mode.maximum,
+        "samples undetermined": mode.undetermined,
+        "samples undefined": mode.undefined,
+        "mean over all claims": mode.micro,
+        f"{percent} ": mode.micro_interval,
     }

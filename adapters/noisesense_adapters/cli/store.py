@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -42,34 +42,29 @@ class Show(Command):
             stats, size = opened.stats(), opened.path.stat().st_size
         oldest = _time(min((each.oldest for each in stats), default=None))
         newest = _time(max((each.newest for each in stats), default=None))
-        lines: list[dict[str, Any]] = [
-            {
-                "model": each.model,
-                "prompts": each.version,
-                "calls": each.calls,
-                "input_tokens": each.usage.input_tokens,
-                "output_tokens": each.usage.output_tokens,
-                "cost": each.usage.cost,
-            }
+        lines = [
+            [
+                each.model,
+                each.version,
+                each.calls,
+                used.input_tokens,
+                used.output_tokens,
+                used.cost,
+            ]
             for each in stats
+            for used in [each.usage]
         ]
+        names = ["model", "prompts", "calls", "input_tokens", "output_tokens", "cost"]
         if self.as_json:
             about = {"path": str(self.store), "bytes": size, "oldest": oldest, "newest": newest}
-            show_json({**about, "lines": lines})
+            show_json({**about, "lines": [dict(zip(names, line, strict=True)) for line in lines]})
             return 0
         span = "empty" if oldest is None else f"judged from {oldest} to {newest}"
         say(f"{self.store}: {size / 1024:,.0f} KiB, {span}")
         if lines:
-            titles = ["model", "prompts", ">calls", ">input\ntokens", ">output\ntokens", ">cost"]
             say("")
-            show_table(titles, [[_cell(value) for value in line.values()] for line in lines])
+            show_table([*names[:2], *(f">{name}" for name in names[2:])], lines)
         return 0
-
-
-def _cell(value: str | float | None) -> str:
-    if value is None or isinstance(value, str):
-        return value or "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
 
 
 def _time(seconds: float | None) -> str | None:
@@ -87,12 +82,10 @@ class Merge(Command):
 
     store: Path = argument("The store to add to; made if it is not there.")
     others: tuple[Path, ...] = argument("The stores to add.", "OTHER...")
-    as_json: bool = options.JSON
 
     def run(self) -> int:
         from noisesense import VerdictStore
 
-        merged: list[dict[str, object]] = []
         for path in self.others:  # before any of them is added
             _opened(path).close()
             if self.store.exists() and self.store.samefile(path):
@@ -101,11 +94,7 @@ class Merge(Command):
             for path in self.others:
                 with _opened(path) as other:
                     added = opened.merge(other)
-                merged.append({"path": str(path), "calls": added})
-                if not self.as_json:
-                    say(f"{path}: {counted(added, 'call')} added")
-        if self.as_json:
-            show_json({"path": str(self.store), "merged": merged})
+                say(f"{path}: {counted(added, 'call')} added")
         return 0
 
 

@@ -1,4 +1,4 @@
-"""``noisesense trust``: a judge beside people's labels."""
+"""``noisesense trust``: a judge beside people's labels, and the sheets that hold them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from noisesense.errors import InputError
 from noisesense.stats.labels_cells import CellKind
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.commands import Command, option
-from noisesense_adapters.cli.output import extent, say, show_json, show_table, span, tell
+from noisesense_adapters.cli.commands import Command, argument, option
+from noisesense_adapters.cli.output import percent, say, show_json, show_table, shown, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.results import results_of
-from noisesense_adapters.datasets.sheets import is_label_sheet, read_labels
+from noisesense_adapters.datasets.sheets import LABEL, is_label_sheet, read_labels, write_labels
 
 _CELLS: dict[CellKind, str] = {
     "correct": "claim in reference",
@@ -38,28 +38,18 @@ class Trust(Command):
     read; 130 interrupted (with --store, the same command continues).
     """
 
-    on: Path | None = option(
-        "What people say: a sheet of export-labels, a recording, results, or what import-labels "
-        "wrote.",
-        "LABELS",
-    )
-    results: Path | None = option(
-        "Your results, some of whose samples LABELS labels: what mean would people find?",
-        "RESULTS",
-        "--for",
-    )
-    judges: tuple[str, ...] = option(
-        "A judge to ask about LABELS. Repeatable: side by side.", "PROVIDER:MODEL", "--judge"
-    )
+    on: Path | None = option("What people say: a sheet, a recording, or results.", "LABELS")
+    results: Path | None = option("Results that LABELS are about.", "RESULTS", "--for")
+    judges: tuple[str, ...] = option("To ask. Repeatable.", "PROVIDER:MODEL", "--judge")
     asking: options.Asking
-    local: options.Classifier
+    local: options.Local
     scoring: options.Definition
     confidence: float = option("The confidence of each interval.", default=0.95)
     report: Path | None = options.REPORT
     as_json: bool = options.JSON
 
     def run(self) -> int:
-        on, results = self.on, self.results
+        on, results, level = self.on, self.results, self.confidence
         if on is None:
             hint = '"noisesense trust export-labels RESULTS SHEET" writes a sheet to fill in'
             raise InputError("--on LABELS", "none", where="trust", hint=hint)
@@ -67,38 +57,28 @@ class Trust(Command):
             raise InputError("--for RESULTS or --judge PROVIDER:MODEL", "neither", where="trust")
         if self.report is not None and results is None:
             raise InputError("--for as well", "only --report", where="trust")
-        options.check_pictures(self.report, None, on)
+        given = self.local.given("threshold")
+        if given and not any(model.startswith("local:") for model in self.judges):
+            got = f"only {', '.join(given)}"
+            raise InputError("--judge local:MODEL as well", got, where="trust")
+        options.check_pictures(self.report)
         definition = self.scoring.name_in(results)
-        reading, found = options.Reading(definition), list[Found]()
+        reading, found = options.Reading(definition=definition), list[Found]()
         if results is not None:
             judged = list(reading.results(results))
             sheet = is_label_sheet(on)
             people = read_labels(on, judged, reading.tell) if sheet else reading.results(on)
-            judges = dict.fromkeys(each.judge for each in judged if each.judge is not None)
-            named = " and ".join(judges) or "the judge"
-            found.append(
-                trust_results(
-                    judged,
-                    people,
-                    judge=named,
-                    definition=definition,
-                    confidence=self.confidence,
-                )
-            )
+            names = dict.fromkeys(each.judge for each in judged if each.judge is not None)
+            how: Any = {"judge": " and ".join(names) or "the judge", "confidence": level}
+            found.append(trust_results(judged, people, definition=definition, **how))
         if self.judges:
             labeled = [each for each in reading.results(on) if each.score is not None]
             if not labeled:
                 raise InputError("labeled claims", "none", where=str(on))
             found += [self._asked(model, labeled) for model in self.judges]
         if self.as_json:
-            show_json(
-                {
-                    "labels": str(on),
-                    "results": results and str(results),
-                    "judges": [each.to_dict() for each in found],
-                    "sentence": found[0].sentence,
-                }
-            )
+            judges = [each.to_dict() for each in found]
+            show_json({"labels": str(on), "results": results and str(results), "judges": judges})
         else:
             _show(found)
         if results is not None:
@@ -111,8 +91,9 @@ class Trust(Command):
         """Of several judges, each takes the settings of its kind."""
         from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
 
-        is_local = model.startswith("local:")
-        settings = self.local.given if is_local else {"threshold": self.local.threshold}
+        settings = self.local.given()
+        if not model.startswith("local:"):
+            settings = {**self.asking.of_model, "threshold": self.local.threshold}
         judge: Any = self.asking.make_judge(model, **settings)
         with RunProgress(len(labeled), judge) as progress:
 
@@ -136,9 +117,9 @@ def _show(found: list[Found]) -> None:
     for each in found:
         for mode, mean in each.means.items():
             say(
-                f"{mode} mean of all samples: {extent(mean.judge_mean)} by the judge, corrected "
-                f"by {counted(mean.labelled, 'label')} {extent(mean.mean)} "
-                f"(interval {span(mean.interval)})"
+                f"{mode} mean of all samples: {shown(mean.judge_mean)} by the judge, corrected "
+                f"by {counted(mean.labelled, 'label')} {shown(mean.mean)} "
+                f"(interval {shown(mean.interval)})"
             )
         say(*([""] if each.means else []))
     titles = ["judge", "verdict", ">labels", ">no answer", ">false yes", "interval"]
@@ -146,16 +127,10 @@ def _show(found: list[Found]) -> None:
         [*titles, ">false no", "interval", ">kappa", "interval"],
         [
             [
-                each.judge,
-                _CELLS[kind],
-                f"{cells.counts.compared:,}",
-                f"{cells.counts.judge_open:,}",
-                _percent(cells.false_yes_rate),
-                span(cells.false_yes_interval, ".1%"),
-                _percent(cells.missed_rate),
-                span(cells.missed_interval, ".1%"),
-                "-" if cells.kappa is None else f"{cells.kappa:.3f}",
-                span(cells.kappa_interval),
+                *(each.judge, _CELLS[kind], cells.counts.compared, cells.counts.judge_open),
+                *(percent(cells.false_yes_rate), percent(cells.false_yes_interval)),
+                *(percent(cells.missed_rate), percent(cells.missed_interval)),
+                *(shown(cells.kappa, ".3f"), cells.kappa_interval),
             ]
             for each in found
             for kind, cells in each.cells.items()
@@ -184,5 +159,70 @@ def _thresholds(judge: str, found: Calibration) -> Iterator[str]:
         yield f"  --threshold {cut.threshold}  {what}: {rates}, kappa {cut.kappa:.3f}"
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+class ExportLabels(Command):
+    """Write a sheet for people's labels of a judge's claims.
+
+    Each row asks whether a source (the reference or a chunk) says what a statement (a claim)
+    says. Samples are drawn in proportion from those with noise, without, and undetermined ones.
+    Write yes or no in the last column, in as many rows as you like, and give the sheet to
+    "noisesense trust --for RESULTS --on SHEET".
+
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
+    """
+
+    results: Path = options.RESULTS
+    sheet: Path = argument("A new file: .csv or .tsv.")
+    samples: int | None = option("Draw so many, by kind in proportion; by default all.", "N")
+    seed: int = option("The seed of the draw.", default=0)
+    show_verdicts: bool = option("Add what the judge said, with which people tend to agree.")
+    force: bool = options.FORCE
+
+    def run(self) -> int:
+        options.check_new(self.sheet, force=self.force)
+        reading = options.Reading()
+        written = write_labels(
+            reading.results(self.results),
+            self.sheet,
+            samples=self.samples,
+            seed=self.seed,
+            show_verdicts=self.show_verdicts,
+        )
+        if written.left_out:
+            tell(f"note: {counted(written.left_out, 'sample')} left out: without texts or claims")
+        rows, chosen = counted(written.rows, "question"), counted(written.samples, "sample")
+        say(
+            f"wrote {rows} on {chosen} to {self.sheet}",
+            f"write yes or no into the column {LABEL!r}; what is left empty stays undetermined",
+        )
+        return reading.status
+
+
+class ImportLabels(Command):
+    """Turn a download of labels into a file for trust.
+
+    WiCE is yours to download, under its license.
+    """
+
+    source: str = argument("Whose labels they are.", "wice")
+    download: Path = argument("A file such as claim/dev.jsonl.")
+    out: Path = argument("The file to write.")
+    sentences: int = option("Of the evidence, in a chunk.", default=8)
+    sha256: str | None = option("The checksum that the download must have.", "HEX")
+    force: bool = options.FORCE
+
+    def run(self) -> int:
+        from noisesense_adapters.datasets.labels import import_labels  # it loads SQLite
+
+        if self.source != "wice":
+            hint = "turn other labels into results or a recording, or use export-labels"
+            raise InputError("wice", repr(self.source), where="import-labels", hint=hint)
+        options.check_new(self.out, force=self.force)
+        imported = import_labels(
+            self.download, self.out, sentences=self.sentences, sha256=self.sha256
+        )
+        say(
+            f"wrote {counted(imported.samples, 'sample')} to {self.out}: {imported.yes:,} yes, "
+            f"{imported.no:,} no, {imported.undecided:,} undecided",
+            f"SHA-256 of the download: {imported.sha256}",
+        )
+        return 0

@@ -1,0 +1,173 @@
+"""Questions to results: ``noisesense offenders``, ``sensitivity`` and ``stability``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from noisesense import offenders, sensitivity_band, stability
+from noisesense.scoring.definitions import MODES
+from noisesense.stats.offenders import culprit
+from noisesense.stats.pairing import PairedBy
+from noisesense.stats.stability import ModeStability
+from noisesense.stats.summary import counted, headline
+from noisesense_adapters.cli import options, output
+from noisesense_adapters.cli.commands import COUNT, Command, argument, option
+from noisesense_adapters.cli.output import cut, one_line, percent, shown
+
+_WIDTH, _NARROW = 60, 30
+
+
+class Offenders(Command):
+    """Rank the documents that mislead.
+
+    By how many claims come from each that the reference does not support. "open" counts those of
+    which the judge left open whether they do, "only" those that no other retrieved chunk entails;
+    "rate" is how often a document misleads when it is retrieved, with its interval.
+
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
+    """
+
+    results: Path = options.RESULTS
+    top: int = option("How many documents to show.", type=COUNT, default=10)
+    examples: int = option("How many claims of each to show.", type=COUNT, default=3)
+    as_json: bool = options.JSON
+
+    def run(self) -> int:
+        reading = options.Reading()
+        # One more than is shown tells whether two share the first place.
+        most, results = max(self.top, 1) + 1, reading.tallied(self.results)
+        ranking = offenders(results, top=most, examples=self.examples)
+        first, ranking = culprit(ranking), ranking[: most - 1]
+        if self.as_json:
+            output.show_json([offender.to_dict() for offender in ranking])
+            return reading.status
+        summary = reading.tally.summary()
+        output.say(f"{headline(summary).message}." if summary.scored else summary.warnings[0])
+        if not ranking:
+            return reading.status
+        if first is not None:
+            output.say(f"Look first at {_name(first.document)}: {first.claims:,} of them.")
+        elif ranking[0].claims:
+            output.say(
+                f"No document stands out: each of several has {ranking[0].claims:,} of them."
+            )
+        output.say("")
+        output.show_table(
+            [">claims", ">open", ">only", ">samples", ">rate", "interval", "document"],
+            [
+                [
+                    *(each.claims, each.undetermined, each.alone),
+                    f"{each.samples:,} of {each.retrieved:,}",
+                    *(shown(each.rate, ".0%"), shown(each.interval, ".0%")),
+                    _name(each.document, _NARROW),
+                ]
+                for each in ranking
+            ],
+        )
+        for each in ranking:
+            said = [f'  "{one_line(o.claim)}" ({reading.heads[o.sample]})' for o in each.offences]
+            output.section(f"{_name(each.document)}:", said)
+        return reading.status
+
+
+def _name(document: str, width: int = _WIDTH) -> str:
+    return cut(document, width).rstrip(".") or "(no id and no text)"
+
+
+class Sensitivity(Command):
+    """Show where a judge's errors would move the means.
+
+    The recorded verdicts are taken as true, and errors are added at random. What a judge's errors
+    did to your results is another question: label some of them, and ask "noisesense trust".
+
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
+    """
+
+    results: Path = options.RESULTS
+    scoring: options.Definition
+    false_yes: float = option("How often a no is said as yes.", "SHARE", default=0.02)
+    false_no: float = option("How often a yes is said as no.", "SHARE", default=0.0)
+    as_json: bool = options.JSON
+
+    def run(self) -> int:
+        definition = self.scoring.name_in(self.results)
+        reading = options.Reading(definition=definition)
+        band = sensitivity_band(
+            reading.results(self.results),
+            false_yes=self.false_yes,
+            false_no=self.false_no,
+            definition=definition,
+        )
+        if self.as_json:
+            output.show_json({"definition": definition, **band.to_dict()})
+            return reading.status
+        failed = f" ({band.failed:,} more failed)" if band.failed else ""
+        output.say(
+            f"{counted(band.samples, 'sample')}{failed}; definition {definition}",
+            f"assumed: the verdicts are true; {band.simulations:,} times errors: "
+            f"{band.false_yes:.1%} of no said as yes, {band.false_no:.1%} of yes said as no, each "
+            "verdict on its own",
+            "",
+        )
+        spread = f"{band.confidence:.0%} of the simulations"
+        output.show_table(
+            ["mode", ">undetermined", ">undefined", ">mean", ">moves to", spread],
+            [
+                [each.mode, each.undetermined, each.undefined, each.mean, each.moved, each.band]
+                for each in map(band.mode, MODES)
+                if each is not None
+            ],
+        )
+        return reading.status
+
+
+class Stability(Command):
+    """Show how far a judge agrees with itself.
+
+    Of several judgings of the same samples: how much of a value is the judge's own variance, and
+    which samples change (with --limit: change sides). Judge into another --out each time: a store
+    gives the first answers again.
+
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 6 too few samples
+    are in all runs.
+    """
+
+    runs: tuple[Path, ...] = argument("The same samples, judged twice or more.", "RESULTS...")
+    limit: float | None = option("Which samples are above X in some repeats only?", "X")
+    pair_by: str | None = options.PAIR_BY
+    scoring: options.Definition
+    top: int = options.TOP
+    as_json: bool = options.JSON
+
+    def run(self) -> int:
+        reading = options.Reading(definition=self.scoring.definition)
+        runs = (reading.results(path) for path in self.runs)
+        pair_by = cast("PairedBy | None", self.pair_by)
+        found = stability(runs, limit=self.limit, pair_by=pair_by)
+        if self.as_json:
+            output.show_json({"runs": [str(path) for path in self.runs], **found.to_dict()})
+            return reading.status
+        output.say(f"{counted(found.samples, 'sample')}, judged {found.repeats} times", "")
+        titles = ["mode", ">samples", ">left out", ">lowest mean", ">highest mean"]
+        titles += [">judge's share\nof the variance", "interval", ">scatter of\nthe mean"]
+        titles += [">changed", *([] if found.limit is None else [f">cross\n{found.limit:g}"])]
+        modes = [each for mode in MODES if (each := found.mode(mode)) is not None]
+        output.show_table(titles, [_stable(each)[: len(titles)] for each in modes])
+        for mode in modes:
+            doubtful = len(mode.changed) if mode.crossing is None else mode.crossing
+            changed = [
+                f"  {reading.heads[each.id]}: {', '.join(map(shown, each.values))}"
+                for each in mode.changed[: min(self.top, doubtful)]
+            ]
+            what = "whose value changes" if mode.crossing is None else "on both sides of the limit"
+            output.section(f"{mode.mode}: {counted(doubtful, 'sample')} {what}", changed)
+        return reading.status
+
+
+def _stable(mode: ModeStability) -> list[object]:
+    """The mode's row; its last cell is of the limit, if there is one."""
+    means = min(mode.means, default=None), max(mode.means, default=None)
+    share = percent(mode.judge_share), percent(mode.judge_share_interval)
+    row = [mode.mode, mode.samples, mode.left_out, *means, *share, mode.mean_error]
+    return [*row, len(mode.changed), mode.crossing]

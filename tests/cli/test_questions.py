@@ -1,0 +1,178 @@
+"""``noisesense offenders``, ``sensitivity`` and ``stability``: questions to results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from noisesense import (
+    Result,
+    Sample,
+    Verdicts,
+    offenders,
+    score,
+    sensitivity_band,
+    stability,
+    write_results,
+)
+from noisesense_adapters.datasets.score import score_dataset
+from noisesense_adapters.report import write_report
+from support.command_here import run_here
+
+Capsys = pytest.CaptureFixture[str]
+
+
+def answer(number: int, document: str, *claims: bool | None) -> Result:
+    """Claims from one document: correct, incorrect, or open (None)."""
+    chunk = {"text": f"What {document} says.", "id": document, "relevant": True}
+    said = [
+        {"text": f"Claim {number}.{i}", "correct": correct, "entailed_by": [0]}
+        for i, correct in enumerate(claims)
+    ]
+    known = Verdicts.model_validate({"response_claims": said, "chunks": [chunk]})
+    texts = Sample.model_validate(
+        {
+            "user_input": f"Question {number}?",
+            "response": "An answer.",
+            "reference": "The answer.",
+            "retrieved_contexts": [chunk],
+        }
+    )
+    return Result(f"q{number}", score(known), sample=texts)
+
+
+def written(folder: Path, *results: Result, name: str = "results.jsonl") -> Path:
+    write_results(folder / name, results)
+    return folder / name
+
+
+def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
+    results = [answer(0, "guide.md", False, False), answer(1, "guide.md", False, True)]
+    results.append(answer(2, "guide.md", None))
+    path = written(tmp_path, *results)
+    done = run_here(capsys, "offenders", path, "--examples", "2")
+    assert done.status == 0
+    assert done.out.splitlines() == [
+        "3 to 4 of 5 claims are not supported by the reference and come from a retrieved chunk.",
+        "Look first at guide.md: 3 of them.",
+        "",
+        "claims  open  only  samples  rate  interval    document",
+        "     3     1     3   2 of 3   67%  21% to 94%  guide.md",
+        "",
+        "guide.md:",
+        '  "Claim 0.0" (q0)',
+        '  "Claim 0.1" (q0)',
+    ]
+    found = json.loads(run_here(capsys, "offenders", path, "--json").out)
+    (expected,) = offenders(results, top=10, examples=3)
+    assert found == [json.loads(json.dumps(expected.to_dict()))]
+
+
+def test_a_planted_culprit_stands_first_wherever_it_is_shown(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """7 of 11 wrong claims come from one document of 12 uses, one each from four of one use."""
+    uses = [("once-0.md", True), *(("culprit.md", i < 7) for i in range(12))]
+    uses += [(f"once-{i}.md", True) for i in (1, 2, 3)]
+    results = [answer(i, name, not wrong) for i, (name, wrong) in enumerate(uses)]
+    told = run_here(capsys, "offenders", written(tmp_path, *results)).out.splitlines()
+    assert told[1] == "Look first at culprit.md: 7 of them."
+    assert (told[4].split()[0], told[4].endswith("culprit.md")) == ("7", True)
+    page = write_report(results, tmp_path / "report.html").read_text("utf-8")
+    assert "<bdi>culprit.md</bdi>: 7 of these claims come from it." in page
+    assert 0 < page.index("culprit.md") < page.index("once-0.md")
+
+
+def test_no_document_is_named_first_where_two_explain_as_much(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """Two documents, one claim each; then the second has another one."""
+    results = [answer(0, "a.md", False), answer(1, "b.md", False), answer(2, "b.md", False)]
+    path = written(tmp_path, *results[:2])
+    for top in ("10", "1"):
+        _, said, *_ = run_here(capsys, "offenders", path, "--top", top).out.splitlines()
+        assert said == "No document stands out: each of several has 1 of them."
+    page = " ".join(write_report(path, tmp_path / "two.html").read_text("utf-8").split())
+    assert "No document stands out: 1 of these claims comes from each of several." in page
+    assert "Look first" not in page
+    done = run_here(capsys, "offenders", written(tmp_path, *results))
+    assert "Look first at b.md: 2 of them." in done.out
+
+
+def test_nothing_to_rank(tmp_path: Path, capsys: Capsys) -> None:
+    done = run_here(capsys, "offenders", written(tmp_path, Result("q", error="no reply")))
+    assert (done.status, done.out) == (0, "All 1 sample failed: there are no figures.\n")
+    done = run_here(capsys, "offenders", written(tmp_path, answer(0, "guide.md", True)))
+    assert done.out.splitlines()[0].startswith("0 of 1 claim is not supported by the reference")
+    only_open = run_here(capsys, "offenders", written(tmp_path, answer(0, "guide.md", None)))
+    assert "Look first" not in only_open.out
+    assert only_open.out.splitlines()[3].split()[:2] == ["0", "1"]
+
+
+def test_sensitivity(tmp_path: Path, capsys: Capsys) -> None:
+    results = [answer(i, "guide.md", i % 2 == 0, True) for i in range(20)]
+    path = written(tmp_path, *results)
+    done = run_here(capsys, "sensitivity", path, "--false-yes", "0.1", "--false-no", "0.05")
+    band = sensitivity_band(results, false_yes=0.1, false_no=0.05)
+    assert band.relevant is not None
+    head, assumed, _, _, row, *_ = done.out.splitlines()
+    assert (done.status, head) == (0, "20 samples; definition ragas")
+    assert "10.0% of no said as yes, 5.0% of yes said as no" in assumed
+    assert row.split()[:4] == ["relevant", "0", "0", "0.2500"]
+    scored = tmp_path / "paper.jsonl"
+    score_dataset(path, out=scored, definition="paper")
+    found = json.loads(run_here(capsys, "sensitivity", scored, "--json").out)
+    assert found["definition"] == "paper"
+    expected = sensitivity_band(results, false_yes=0.02, definition="paper").to_dict()
+    assert found == json.loads(json.dumps({"definition": "paper", **expected}))
+
+
+def test_stability(tmp_path: Path, capsys: Capsys) -> None:
+    """Two judgings of which one sample of four differs: 0 and 1."""
+    runs = [[answer(i, "guide.md", i != 0 or first) for i in range(4)] for first in (True, False)]
+    paths = [written(tmp_path, *run, name=f"{i}.jsonl") for i, run in enumerate(runs)]
+    done = run_here(capsys, "stability", *paths)
+    assert (done.status, done.out.splitlines()[0]) == (0, "4 samples, judged 2 times")
+    assert "\nrelevant: 1 sample whose value changes\n  q0: 0.0000, 1.0000\n" in done.out
+    crossed = run_here(capsys, "stability", *paths, "--limit", "0.5")
+    assert "\nrelevant: 1 sample on both sides of the limit\n" in crossed.out
+    found = json.loads(run_here(capsys, "stability", *paths, "--limit", "0.5", "--json").out)
+    expected = stability(runs, limit=0.5).to_dict()
+    assert found == json.loads(json.dumps({"runs": [*map(str, paths)], **expected}))
+
+
+# By name: the command line, and what its one line on stderr names.
+ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "nothing to pair": ("compare a.jsonl other.jsonl", ("samples that both runs have",)),
+    "a way of pairing": ("compare a.jsonl a.jsonl --pair-by row", ("'question'", "'row'")),
+    "definitions": ("compare a.jsonl paper.jsonl", ("'ragas'", "'paper'", "definition=…")),
+    "an ending": ("compare a.jsonl a.jsonl --report r.png", ("--report", ".html", "'r.png'")),
+    "no such file": ("offenders none.jsonl", ("none.jsonl", "no such file")),
+    "only texts": ("offenders texts.jsonl", ("texts.jsonl, line 1", "verdicts")),
+    "no sample of both": ("trust --for a.jsonl --on other.jsonl", ("paired by", "both runs have")),
+    "no such rate": ("sensitivity a.jsonl --false-yes 2", ("false_yes", "0 to 1")),
+    "not a number": ("compare a.jsonl a.jsonl --margin nan", ("margin", "0 to 1", "nan")),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_one_line(
+    name: str, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    a = written(
+        tmp_path, answer(0, "guide.md", True), answer(1, "guide.md", False), name="a.jsonl"
+    )
+    written(tmp_path, answer(7, "guide.md", True), name="other.jsonl")
+    score_dataset(a, out="paper.jsonl", definition="paper")
+    texts = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
+    Path("texts.jsonl").write_text(json.dumps(texts))
+    line, named = ERRORS[name]
+    done = run_here(capsys, *line.split())
+    unpaired = name in ("nothing to pair", "no sample of both")
+    assert (done.status, done.out) == (6 if unpaired else 2, "")
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+    assert [part for part in named if part not in done.err] == []
