@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from typing_extensions import assert_type
@@ -39,10 +39,8 @@ from noisesense import (
     score,
     write_recording,
 )
-from noisesense.fixtures import ReferenceExample, reference_examples
 from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.recording import Recorded
-from noisesense_adapters.ragchecker import CheckedResult, read_checking_outputs
 
 
 def test_verdicts() -> None:
@@ -149,20 +147,3 @@ def test_what_is_no_judge() -> None:
     assert judge
     llm: StructuredLLM = object()  # type: ignore[assignment]
     assert llm
-
-
-def test_examples() -> None:
-    assert_type(reference_examples(), tuple[ReferenceExample, ...])
-    example = reference_examples()[0]
-    assert_type(example.documented, dict[Literal["relevant", "irrelevant"], float])
-    assert_type(example.expected["ragas"], tuple[float | None, float | None])
-
-
-def test_ragchecker(tmp_path: Path) -> None:
-    path = tmp_path / "outputs.json"
-    path.write_text("[]", encoding="utf-8")
-    outputs = read_checking_outputs(path)
-    for result in outputs:
-        assert_type(result, CheckedResult)
-    assert_type(outputs.results, tuple[CheckedResult, ...])
-    assert_type(outputs.pairs(), Iterator[tuple[Sample, Verdicts]])

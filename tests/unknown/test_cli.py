@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,30 +39,21 @@ def server() -> Iterator[ScriptedServer]:
 class Command:
     """``noisesense score`` of some cases, in a folder of its own."""
 
-    def __init__(self, server: ScriptedServer, folder: Path, capsys: object) -> None:
-        self.server, self.folder, self.capsys = server, folder, capsys
-        self.out = folder / "out.jsonl"
+    def __init__(self, server: ScriptedServer, folder: Path, capsys: Any) -> None:
+        self.folder, self.capsys, self.out = folder, capsys, folder / "out.jsonl"
+        self.judge = ("--judge", "openai:scripted", "--base-url", server.base_url)
 
     def __call__(self, cases: list[Case], *options: str) -> Done:
         self.out.unlink(missing_ok=True)
         rows = [{"id": case.id, **case.sample.model_dump(mode="json")} for case in cases]
-        judge = ["--judge", "openai:scripted", "--base-url", self.server.base_url]
-        return run_here(
-            self.capsys,  # type: ignore[arg-type]
-            "score",
-            write_jsonl(self.folder / "texts.jsonl", rows),
-            *judge,
-            *("--api-key-env", "THE_KEY", "--out", self.out),
-            *options,
-        )
+        texts = write_jsonl(self.folder / "texts.jsonl", rows)
+        key = ("--api-key-env", "THE_KEY", "--out", self.out)
+        return run_here(self.capsys, "score", texts, *self.judge, *key, *options)
 
 
 @pytest.fixture
 def command(
-    server: ScriptedServer,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    server: ScriptedServer, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Command:
     monkeypatch.setenv("THE_KEY", "k")
     return Command(server, tmp_path, capsys)

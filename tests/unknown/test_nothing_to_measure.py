@@ -59,12 +59,8 @@ CASES: dict[str, tuple[list[str], int]] = {
 class Case:
     def __init__(self, name: str) -> None:
         contexts, self.empty = CASES[name]
-        self.sample = Sample(
-            user_input="When does the ferry sail?",
-            response=RESPONSE,
-            reference="It sails at nine.",
-            retrieved_contexts=contexts,
-        )
+        texts = {"user_input": "When does the ferry sail?", "reference": "It sails at nine."}
+        self.sample = Sample(**texts, response=RESPONSE, retrieved_contexts=contexts)
         # A first empty list is not believed: what is asked again is all noise.
         self.value = 1.0 if self.empty == 1 else None
 
@@ -140,13 +136,17 @@ def test_the_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("THE_KEY", "k")
-    done = run_here(
-        capsys,
-        "score",
-        write_jsonl(tmp_path / "texts.jsonl", [case.sample.model_dump(mode="json")]),
-        *("--judge", "openai:scripted", "--base-url", server.base_url, "--api-key-env", "THE_KEY"),
-        *("--out", tmp_path / "out.jsonl", "--fail-above", str(LIMIT), "--max-unanswered", "1"),
+    texts = write_jsonl(tmp_path / "texts.jsonl", [case.sample.model_dump(mode="json")])
+    judge = (
+        "--judge",
+        "openai:scripted",
+        "--base-url",
+        server.base_url,
+        "--api-key-env",
+        "THE_KEY",
     )
+    gate = ("--out", tmp_path / "out.jsonl", "--fail-above", str(LIMIT), "--max-unanswered", "1")
+    done = run_here(capsys, "score", texts, *judge, *gate)
     assert done.status == (4 if case.value is None else 1), done
     assert done.status == 1 or "is undefined" in done.err
 
@@ -154,16 +154,13 @@ def test_the_command_line(
 @pytest.mark.parametrize("pairs", range(1, 7))
 def test_too_few_pairs(pairs: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From no noise to nothing but noise: six pairs are the first that can tell."""
-    paths = []
-    for name, entailed in (("before", False), ("after", True)):
-        verdicts = Verdicts.from_matrices([False], [[entailed]], [[True]])
+    paths = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
+    for path, entailed in zip(paths, (False, True), strict=True):
         # Of two claims one is right in every second sample: equal differences tell nothing.
-        other = Verdicts.from_matrices([False, True], [[entailed], [False]], [[True]])
-        results = [
-            Result(id=str(i), score=score(each)) for i, each in enumerate([verdicts, other] * 3)
-        ][:pairs]
-        write_results(tmp_path / f"{name}.jsonl", results)
-        paths.append(tmp_path / f"{name}.jsonl")
+        one = Verdicts.from_matrices([False], [[entailed]], [[True]])
+        two = Verdicts.from_matrices([False, True], [[entailed], [False]], [[True]])
+        judged = [score(verdicts) for verdicts in [one, two] * 3][:pairs]
+        write_results(path, [Result(str(i), each) for i, each in enumerate(judged)])
     done = run_here(capsys, "compare", *paths, "--fail-if-worse")
     assert done.status == (4 if pairs < 6 else 1), done.out + done.err
     assert pairs == 6 or "pair" in done.err
