@@ -1,7 +1,8 @@
-"""Columns that are named otherwise: by name, by dotted path, by a function of the row."""
+"""Columns by their known names, and named otherwise: by name, by dotted path, by a function."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from support.datasets import write_jsonl
 
 LINE: dict[str, Any] = {
     "meta": {"doc": "handbook", "gold": {"answer": "Paris."}},
-    "out": [{"message": {"content": "Paris it is."}}],
+    "out": [{"message": {"content": "Lyon."}}],
     "q": "Capital?",
     "hits": "A town. || A river.",
 }
@@ -37,24 +38,53 @@ def read(path: Path, columns: Mapping[str, Column]) -> Row:
     return row
 
 
+def texts(line: dict[str, Any], columns: Mapping[str, Column], folder: Path) -> tuple[Any, ...]:
+    sample = read(write_jsonl(folder / "d.jsonl", [line]), columns).sample
+    assert sample is not None
+    chunks = [chunk.text for chunk in sample.retrieved_contexts]
+    return sample.user_input, sample.response, sample.reference, chunks
+
+
+def under(names: str) -> dict[str, Any]:
+    return dict(zip(names.split(), ("Capital?", "Lyon.", "Paris.", ["a", "b"]), strict=True))
+
+
+KNOWN: dict[str, tuple[dict[str, Any], dict[str, Column]]] = {
+    "old, new, RAGChecker's, plain": (under("question answer reference contexts"), {}),
+    "ragas, two versions": (under("question response ground_truth contexts"), {}),
+    "Langfuse": (under("input output expected_output context"), {}),
+    "one from each": (under("query answer gt_answer documents"), {}),
+    "beside a known schema": (
+        under("question answer gold contexts"),
+        {"reference": "gold"},
+    ),
+    "of two schemas that fit, the one with the question": (
+        under("query response gold retrieved"),
+        {"reference": "gold", "retrieved_contexts": "retrieved"},
+    ),
+    "of two references the one that is named": (
+        {**under("question answer gt_answer contexts"), "reference": "Rome."},
+        {"reference": "gt_answer"},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", KNOWN)
+def test_known_names_and_overrides(case: str, tmp_path: Path) -> None:
+    assert texts(*KNOWN[case], tmp_path) == ("Capital?", "Lyon.", "Paris.", ["a", "b"])
+
+
 def test_names_paths_and_functions(tmp_path: Path) -> None:
-    row = read(write_jsonl(tmp_path / "d.jsonl", [LINE]), COLUMNS)
-    assert row.sample is not None
-    assert row.sample.model_dump(exclude_defaults=True) == {
-        "user_input": "Capital?",
-        "response": "Paris it is.",
-        "reference": "Paris.",
-        "retrieved_contexts": ({"text": "A town."}, {"text": "A river."}),
-    }
-    assert (row.id, row.cluster) == ("about handbook", "handbook")
-
-
-def test_paths_into_columns_of_a_parquet_file(tmp_path: Path) -> None:
+    expected = ("Capital?", "Lyon.", "Paris.", ["A town.", "A river."])
+    assert texts(LINE, COLUMNS, tmp_path) == expected
     path = tmp_path / "d.parquet"
     pq.write_table(pa.Table.from_pylist([LINE]), path)
     row = read(path, COLUMNS)
-    assert row.sample is not None
-    assert row.sample.reference == "Paris."
+    assert (row.id, row.cluster, row.sample and row.sample.reference) == (
+        *("about handbook", "handbook", "Paris."),
+    )
+    # A column whose name has a dot wins over the path.
+    assert texts({**LINE, "meta.gold.answer": "Rome."}, COLUMNS, tmp_path)[2] == "Rome."
 
 
 def test_paths_into_the_text_of_an_object(tmp_path: Path) -> None:
@@ -67,63 +97,6 @@ def test_paths_into_the_text_of_an_object(tmp_path: Path) -> None:
     assert row.sample.reference == "Paris."
 
 
-def test_a_column_whose_name_has_a_dot_wins_over_the_path(tmp_path: Path) -> None:
-    line = {**LINE, "meta.gold.answer": "Lyon."}
-    row = read(write_jsonl(tmp_path / "d.jsonl", [line]), COLUMNS)
-    assert row.sample is not None
-    assert row.sample.reference == "Lyon."
-
-
-def test_overrides_beside_a_known_schema(tmp_path: Path) -> None:
-    line = {
-        "question": "Capital?",
-        "answer": "Paris it is.",
-        "contexts": ["a"],
-        "gold": "Paris.",
-    }
-    row = read(write_jsonl(tmp_path / "d.jsonl", [line]), {"reference": "gold"})
-    assert row.sample is not None
-    assert (row.sample.user_input, row.sample.reference) == ("Capital?", "Paris.")
-
-
-def test_of_two_schemas_that_fit_the_one_with_the_question_is_meant(tmp_path: Path) -> None:
-    line = {"query": "Capital?", "response": "Paris it is.", "retrieved": ["a"], "gold": "Paris."}
-    columns: dict[str, Column] = {"reference": "gold", "retrieved_contexts": "retrieved"}
-    row = read(write_jsonl(tmp_path / "d.jsonl", [line]), columns)
-    assert row.sample is not None
-    assert row.sample.user_input == "Capital?"
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        "question, answer, reference, contexts",
-        "question, response, ground_truth, contexts",
-        "input, output, expected_output, context",
-        "query, answer, gt_answer, documents",
-    ],
-)
-def test_the_obvious_columns_of_different_frameworks(names: str, tmp_path: Path) -> None:
-    question, response, reference, contexts = names.split(", ")
-    line = {question: "Capital?", response: "Lyon.", reference: "Paris.", contexts: ["a", "b"]}
-    row = read(write_jsonl(tmp_path / "d.jsonl", [line]), {})
-    assert row.sample is not None
-    assert [row.sample.user_input, row.sample.response, row.sample.reference] == [
-        *("Capital?", "Lyon.", "Paris.")
-    ]
-    assert len(row.sample.retrieved_contexts) == 2
-
-
-def test_two_columns_that_may_be_meant_are_an_error(tmp_path: Path) -> None:
-    line = {"question": "?", "answer": "a", "reference": "b", "gt_answer": "c", "contexts": ["d"]}
-    path = write_jsonl(tmp_path / "d.jsonl", [line])
-    with pytest.raises(
-        InputError, match="one column with the reference, got 'reference', 'gt_answer'"
-    ):
-        read_rows(path)
-    assert read(path, {"reference": "gt_answer"}).sample is not None
-
-
 def test_ids_and_clusters_of_results_and_recordings_too(tmp_path: Path) -> None:
     sample = {"user_input": "Capital?", "response": "b", "reference": "c"}
     line = {"sample": {**sample, "retrieved_contexts": ["a"]}}
@@ -134,31 +107,11 @@ def test_ids_and_clusters_of_results_and_recordings_too(tmp_path: Path) -> None:
 
 ERRORS: dict[str, tuple[dict[str, Column], tuple[str, ...]]] = {
     "no field of a sample": ({"answer": "out"}, ("columns", "'answer'", "reference")),
-    "no such column": ({**COLUMNS, "reference": "gold"}, ("d.jsonl", "'gold'", "'meta'", "'q'")),
-    "no such path": (
-        {**COLUMNS, "reference": "meta.answer"},
-        ("d.jsonl", "'meta.answer', got only 'doc', 'gold' in 'meta'"),
-    ),
-    "no such item": (
-        {**COLUMNS, "response": "out.1.message"},
-        ("d.jsonl", "'out.1.message', got [{'message'", "in 'out'"),
-    ),
-    "a path into a text": (
-        {**COLUMNS, "response": "q.text"},
-        ("d.jsonl", "'q.text', got 'Capital?' in 'q'"),
-    ),
-    "a function that divides by zero": (
-        {**COLUMNS, "id": lambda row: 1 // len(row["meta"]["gold"]["answer"][6:])},
-        ("d.jsonl", "ZeroDivisionError"),
-    ),
-    "a function that fails": (
-        {**COLUMNS, "reference": lambda row: row["gold"]},
-        ("d.jsonl", "KeyError: 'gold'"),
-    ),
-    "one is missing": (
-        {name: column for name, column in COLUMNS.items() if name != "reference"},
-        ("d.jsonl", "'reference'", "--map reference=COLUMN"),
-    ),
+    "no such column": ({"reference": "gold"}, ("'gold'", "'meta'", "'q'")),
+    "no such path": ({"reference": "meta.answer"}, ("got only 'doc', 'gold' in 'meta'",)),
+    "no such item": ({"response": "out.1.message"}, ("got [{'message'", "in 'out'")),
+    "a path into a text": ({"response": "q.text"}, ("'q.text', got 'Capital?' in 'q'",)),
+    "a function that fails": ({"id": lambda row: row["gold"]}, ("KeyError: 'gold'",)),
 }
 
 
@@ -167,15 +120,40 @@ def test_one_error_for_a_column_that_no_row_has(name: str, tmp_path: Path) -> No
     columns, named = ERRORS[name]
     path = write_jsonl(tmp_path / "d.jsonl", [LINE] * 30)
     with pytest.raises(InputError) as raised:
-        read_rows(path, columns)
-    assert [part for part in named if part not in str(raised.value)] == []
+        read_rows(path, {**COLUMNS, **columns})
+    message = str(raised.value)
+    assert "answer" in columns or message.startswith("d.jsonl, line 1")
+    assert [part for part in named if part not in message] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (under("question answer gold contexts"), "one of 'reference'.*--map reference=COLUMN"),
+        (
+            {**under("question answer gt_answer contexts"), "reference": "Rome."},
+            "one column with the reference, got 'reference', 'gt_answer'",
+        ),
+    ],
+)
+def test_a_column_that_is_missing_or_may_be_one_of_two(
+    line: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=rf"d\.jsonl.*{message}"):
+        read_rows(write_jsonl(tmp_path / "d.jsonl", [line]))
 
 
 def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
     lines = [LINE, {**LINE, "out": []}, LINE]
-    found = list(read_rows(write_jsonl(tmp_path / "d.jsonl", lines), COLUMNS))
-    assert [isinstance(row, BadRow) for row in found] == [False, True, False]
-    bad = found[1]
+    first, bad, last = read_rows(write_jsonl(tmp_path / "d.jsonl", lines), COLUMNS)
+    assert isinstance(first, Row)
     assert isinstance(bad, BadRow)
+    assert isinstance(last, Row)
     assert bad.id == "about handbook"
     assert str(bad.error).startswith("d.jsonl, line 2: expected a column 'out.0.message.content'")
+
+
+def test_a_chunk_takes_its_first_text_that_is_not_blank(tmp_path: Path) -> None:
+    chunks = [{"text": "", "content": "real"}, {"text": " ", "context": None}, json.loads('"b"')]
+    line = {**under("question answer reference contexts"), "contexts": chunks}
+    assert texts(line, {}, tmp_path)[3] == ["real", " ", "b"]

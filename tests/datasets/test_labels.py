@@ -1,8 +1,7 @@
-"""Labeled claims: downloads turned into a file, and a judge asked about them."""
+"""Labeled claims: WiCE turned into a file of them, and a judge asked about them."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,64 +18,49 @@ from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs
 
 
-def tables(path: Path) -> list[list[list[bool | None]]]:
-    found = [result.score for result in results_of(path)]
-    assert all(found)
-    return [each.verdicts.to_matrices()["chunks_to_response"] for each in found if each]
-
-
 # Made up for this test, in the form that WiCE's README describes.
-def wice(name: str, label: str, sets: list[list[int]], sentences: int = 5) -> dict[str, Any]:
+def wice(name: str, label: str, sets: list[list[int]]) -> dict[str, Any]:
     return {
         "label": label,
         "supporting_sentences": sets,
         "claim": f"The lighthouse {name} was built in 1887.",
-        "evidence": [f"Sentence {i} about {name}." for i in range(sentences)],
+        "evidence": [f"Sentence {i} about {name}." for i in range(5)],
         "meta": {"id": name, "claim_title": "t", "claim_section": "s", "claim_context": "c"},
     }
 
 
-WICE = [
-    wice("whole", "supported", [[0, 1]]),
-    wice("two sets", "supported", [[1, 2], [4]]),
-    wice("torn", "supported", [[1, 2]]),
-    wice("in part", "partially_supported", [[3]]),
-    wice("not", "not_supported", [[0]]),
+# Chunks are the sentences 0-1, 2-3 and 4.
+WICE: list[tuple[dict[str, Any], list[bool | None]]] = [
+    (wice("whole", "supported", [[0, 1]]), [True, False, False]),
+    (wice("two sets", "supported", [[1, 2], [4]]), [None, None, True]),
+    (wice("torn", "supported", [[1, 2]]), [None, None, False]),
+    (wice("in part", "partially_supported", [[3]]), [False, None, False]),
+    (wice("not", "not_supported", [[0]]), [False, False, False]),
 ]
+WHOLE = WICE[0][0]
 
 
 def test_wice(tmp_path: Path) -> None:
-    raw, out = write_jsonl(tmp_path / "dev.jsonl", WICE), tmp_path / "wice.jsonl"
-    found = import_labels(raw, out, sentences=2)
-    # Chunks are the sentences 0–1, 2–3 and 4.
-    assert tables(out) == [
-        [[True, False, False]],
-        [[None, None, True]],
-        [[None, None, False]],
-        [[False, None, False]],
-        [[False, False, False]],
-    ]
-    assert found[:4] == (5, 2, 8, 5)
-    assert found.sha256 == hashlib.sha256(raw.read_bytes()).hexdigest()
-    first = next(iter(results_of(out)))
-    assert (first.id, first.cluster) == ("whole", "whole")
-    assert first.score is not None
-    assert first.score.verdicts.chunks is not None
-    assert first.score.verdicts.chunks[0].text == "Sentence 0 about whole. Sentence 1 about whole."
-    again = import_labels(raw, out, sha256=found.sha256.upper())
-    assert again.samples == 5
+    raw, out = write_jsonl(tmp_path / "dev.jsonl", [row for row, _ in WICE]), tmp_path / "o.jsonl"
+    assert import_labels(raw, out, sentences=2)[:4] == (5, 2, 8, 5)
+    found = list(results_of(out))
+    scores = [result.score for result in found if result.score]
+    tables = [each.verdicts.to_matrices()["chunks_to_response"] for each in scores]
+    assert tables == [[cells] for _, cells in WICE]
+    assert (found[0].id, found[0].cluster) == ("whole", "whole")
+    assert scores[0].verdicts.chunks is not None
+    assert scores[0].verdicts.chunks[0].text == "Sentence 0 about whole. Sentence 1 about whole."
 
 
 @pytest.mark.parametrize(
     ("row", "options", "message"),
     [
         ({}, {}, "the field 'label'"),
-        ({**WICE[0], "meta": {}}, {}, r"raw.jsonl, line 1, meta: expected the field 'id'"),
-        ({**WICE[0], "label": "yes"}, {}, "'supported', 'partially_supported' or"),
-        ({**WICE[0], "supporting_sentences": [0]}, {}, r"line 1, supporting_sentences\[0\]"),
+        ({**WHOLE, "meta": {}}, {}, r"raw.jsonl, line 1, meta: expected the field 'id'"),
+        ({**WHOLE, "label": "yes"}, {}, "'supported', 'partially_supported' or"),
+        ({**WHOLE, "supporting_sentences": [0]}, {}, r"line 1, supporting_sentences\[0\]"),
         (None, {}, "raw.jsonl: expected a readable file"),
-        (WICE[0], {"sha256": "00"}, "expected SHA-256 00"),
-        (WICE[0], {"sentences": 0}, "sentences"),
+        (WHOLE, {"sentences": 0}, "sentences"),
     ],
 )
 def test_what_cannot_be_imported(
@@ -102,57 +86,57 @@ def test_a_model_is_asked_about_the_claims_as_they_are() -> None:
         Result(f"r{i}", score(verdicts.beside(sample)), sample=sample)
         for i, (sample, verdicts) in enumerate(PAIRS)
     ]
-    llm = ScriptedLLM(Mind(PAIRS).answer)
-    judge = LLMJudge(llm, max_reasks=0)
+    judge = LLMJudge(ScriptedLLM(Mind(PAIRS).answer), max_reasks=0)
     assert isinstance(judge, EntailmentJudge)
     told: list[str | None] = []
-    judged = judge_labels(labels, judge, concurrency=3, on_done=told.append)
+    failed = Result("no labels", error="no reply")
+    judged = judge_labels([*labels, failed], judge, concurrency=3, on_done=told.append)
     assert told == [None] * len(labels)
     for each in judged.samples:
         # The mind says exactly what the labels say, and nothing where they are open.
         assert each.judge is not None
-        assert (
-            each.judge.to_matrices()["chunks_to_response"]
-            == (each.labels.to_matrices()["chunks_to_response"])
-        )
-        assert (
-            each.judge.to_matrices()["chunks_to_reference"]
-            == (each.labels.to_matrices()["chunks_to_reference"])
-        )
-        assert [c.correct for c in each.judge.response_claims] == [
-            c.correct for c in each.labels.response_claims
-        ]
+        ours, theirs = each.judge.to_matrices(), each.labels.to_matrices()
+        for name in ("reference_to_response", "chunks_to_response", "chunks_to_reference"):
+            assert ours[name] == theirs[name]
     assert judged.usage.calls == judge.usage.calls > 0
 
 
-class Failing:
-    """Fails on every second sample."""
+class Scripted:
+    """Says yes with a probability, and fails on some samples."""
 
-    def __init__(self) -> None:
-        self.asked = 0
+    def __init__(self, fails: Sequence[int] = ()) -> None:
+        self.fails, self.asked = fails, 0
 
     async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
         self.asked += 1
-        if self.asked % 2:
+        if self.asked - 1 in self.fails:
             raise JudgeError("no answer")
-        return Entailment([[True] * len(texts)] * len(claims), Usage(calls=1), 0)
+        cells = [[True] * len(texts)] * len(claims)
+        likely = [[0.25 * (i + 1) for i in range(len(texts))]] * len(claims)
+        return Entailment(cells, Usage(calls=1), 0, likely)
+
+
+TABLE = Verdicts.from_matrices([None], [[True, None]], response_claims=["a"], chunks=["b", "c"])
 
 
 def test_a_sample_that_cannot_be_judged_is_counted_and_told() -> None:
-    table = Verdicts.from_matrices([None], [[True]], response_claims=["a"], chunks=["b"])
     told: list[str | None] = []
-    judged = judge_labels(
-        [Result(str(i), score(table)) for i in range(4)],
-        Failing(),
-        concurrency=1,
-        on_done=told.append,
-    )
+    labels = [Result(str(i), score(TABLE)) for i in range(4)]
+    judged = judge_labels(labels, Scripted((0, 2)), concurrency=1, on_done=told.append)
     assert told == ["no answer", None, "no answer", None]
     assert [each.judge is None for each in judged.samples] == [True, False, True, False]
     assert judged.usage.calls == 2
+    assert judged.probabilities == [(True, 0.25)] * 2  # of the cells that people labeled
+
+
+def test_a_judge_that_fails_on_the_first_samples_ends_the_run() -> None:
+    judge = Scripted(range(30))
+    with pytest.raises(JudgeError, match=r"failed on the first 20 samples.*no answer"):
+        judge_labels((Result(str(i), score(TABLE)) for i in range(30)), judge, concurrency=1)
+    assert judge.asked == 20
 
 
 def test_labels_without_texts() -> None:
     table = Verdicts.from_matrices([None], [[True]])
     with pytest.raises(InputError, match="sample 'x': expected texts to judge"):
-        judge_labels([Result("x", score(table))], Failing())
+        judge_labels([Result("x", score(table))], Scripted())

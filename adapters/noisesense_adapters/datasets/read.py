@@ -83,7 +83,7 @@ def read_rows(
     if columns:  # one error is enough for a column that no row has
         tried = [_row(raw, read, columns, verdicts=verdicts) for raw in first]
         if isinstance(tried[0], BadRow) and all(isinstance(row, BadRow) for row in tried):
-            raise tried[0].error.within(str(path.parent))
+            raise tried[0].error
     if (
         read is read_line
         and path.suffix.lower() in files.LINES
