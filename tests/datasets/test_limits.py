@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from noisesense.errors import InputError, NoiseSenseError
@@ -26,29 +28,19 @@ GOOD = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
 
 
 def parquet(path: Path, **columns: Any) -> Path:
-    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     columns = {"reference": ["f"], "response": ["r"], "retrieved_contexts": [["c"]], **columns}
     rows = max(map(len, columns.values()))
-    table = pa.table({name: each * (rows // len(each)) for name, each in columns.items()})
-    pa.parquet.write_table(table, path, compression="zstd")
+    table = {name: each if len(each) == rows else each * rows for name, each in columns.items()}
+    pq.write_table(pa.table(table), path, compression="zstd", store_schema=False)
     return path
-
-
-@pytest.fixture(autouse=True)
-def _parquet_module() -> None:
-    pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_a_text_that_a_small_file_repeats(tmp_path: Path) -> None:
     """1 KB on the disk, 1 GB if each row has a copy: 500 rows of 1 MB were one batch."""
-    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     texts = pa.DictionaryArray.from_arrays([0] * 500, ["a" * 1_000_000])
-    data = tmp_path / "a.parquet"
-    pa.parquet.write_table(
-        pa.table({"response": texts}), data, compression="zstd", store_schema=False
-    )
-    assert data.stat().st_size < 2_000
+    data = parquet(tmp_path / "a.parquet", response=texts)
+    assert data.stat().st_size < 4_000
     code = (
         "import re, sys; from pathlib import Path\n"
         "from noisesense_adapters.datasets.files import parquet_rows\n"
@@ -91,8 +83,7 @@ def test_a_wide_header(tmp_path: Path) -> None:
     ],
 )
 def test_a_long_list_in_a_cell(cell: str, expected: str, tmp_path: Path) -> None:
-    data = tmp_path / "a.csv"
-    quoted = cell.replace('"', '""')
+    data, quoted = tmp_path / "a.csv", cell.replace('"', '""')
     data.write_text(f'response,reference,retrieved_contexts\nr,f,"{quoted}"\n')
     (row,) = read_rows(data)
     assert isinstance(row, BadRow)
@@ -144,13 +135,11 @@ def harmless(path: Path) -> None:
 
 def test_damaged_parquet(tmp_path: Path) -> None:
     """Bytes changed and files cut off, in the same places every time."""
-    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     chunk = {"text": "c", "id": "d", "relevant": True}
-    rows = [{**GOOD, "response": "é" * 9, "retrieved_contexts": [chunk] * 2} for _ in range(40)]
-    table = pa.Table.from_pylist(rows)
-    pa.parquet.write_table(table, tmp_path / "a.parquet")
-    path, generator = tmp_path / "a.parquet", random.Random(7)
-    content = path.read_bytes()
+    path = parquet(
+        tmp_path / "a.parquet", retrieved_contexts=[[chunk] * 2], response=["é" * 9] * 40
+    )
+    content, generator = path.read_bytes(), random.Random(7)
     assert len(list(read_rows(path))) == 40
     for turn in range(300):
         damaged = bytearray(content)
@@ -163,42 +152,26 @@ def test_damaged_parquet(tmp_path: Path) -> None:
 
 
 def test_text_that_is_not_utf8(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
     texts = pa.array([b"good text", b"bad \xff\xfe t"]).view("string")
-    columns = {"response": texts, "reference": ["f"] * 2, "retrieved_contexts": [["c"]] * 2}
-    pa.parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     with pytest.raises(InputError, match="UTF8"):
-        list(read_rows(tmp_path / "a.parquet"))
+        list(read_rows(parquet(tmp_path / "a.parquet", response=texts)))
 
 
+GRADED = {
+    "metadata": {"noiseSensitivity": {}, "verdicts": {"response_claims": []}},
+    "assertion": {"config": {}},
+}
 PROMPTFOO = {
     "testCase": {"assert": [{"type": "python", "config": {"a": 1}}]},
-    "testIdx": 0,
-    "promptIdx": 0,
+    **{"testIdx": 0, "promptIdx": 0, "provider": {"id": "echo"}, "response": {"output": "o"}},
     "vars": {"reference": "r", "query": "q", "contextChunks": ["c"]},
-    "provider": {"id": "echo"},
-    "response": {"output": "o"},
-    "gradingResult": {
-        "componentResults": [
-            {
-                "metadata": {"noiseSensitivity": {}, "verdicts": {"response_claims": []}},
-                "assertion": {"config": {}},
-            }
-        ]
-    },
+    "gradingResult": {"componentResults": [GRADED]},
 }
 RAGCHECKER = {
-    "query_id": "1",
-    "query": "q",
-    "gt_answer": "g",
-    "response": "r",
-    "response_claims": ["a"],
-    "gt_answer_claims": ["b"],
+    **{"query_id": "1", "query": "q", "gt_answer": "g", "response": "r", "metrics": {"f": 1.0}},
+    **{"response_claims": ["a"], "gt_answer_claims": ["b"], "answer2response": ["Entailment"]},
     "retrieved_context": [{"doc_id": "d", "text": "t"}],
-    "answer2response": ["Entailment"],
-    "retrieved2response": [["Neutral"]],
-    "retrieved2answer": [["Entailment"]],
-    "metrics": {"f": 1.0},
+    **{"retrieved2response": [["Neutral"]], "retrieved2answer": [["Entailment"]]},
 }
 VERDICTS = {"response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}]}
 RAGAS = {**GOOD, "user_input": "q", "verdicts": VERDICTS, "id": "x", "cluster": None}

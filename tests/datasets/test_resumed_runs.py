@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,57 +99,23 @@ def test_results_come_in_order_however_slow_a_row_is(tmp_path: Path) -> None:
 
 def test_each_of_equal_rows_is_judged_and_written(tmp_path: Path) -> None:
     """A row that stands there three times asks how much the judge varies."""
-    data, out = texts(tmp_path, [PAIRS[0]] * 3), tmp_path / "out.jsonl"
-    judge = Scripted()
+    data, out, judge = texts(tmp_path, [PAIRS[0]] * 3), tmp_path / "out.jsonl", Scripted()
     score_dataset(data, judge=judge, out=out)
     assert len(judge.asked) == 3
     assert scores(out) == expected([PAIRS[0]] * 3)
 
 
 def test_a_judge_that_fails_on_every_sample_ends_the_run(tmp_path: Path) -> None:
+    """One sample that is judged is enough to go on."""
     data, out = texts(tmp_path), tmp_path / "out.jsonl"
     judge = Scripted(fails=failing(*range(30)))
     with pytest.raises(JudgeError, match=r"first 20 samples.*line 20: the model gave no reply"):
         score_dataset(data, judge=judge, out=out, concurrency=1)
-    assert len(judge.asked) == 20
-    assert not out.exists()
-
-
-def test_one_sample_judged_is_enough_to_go_on(tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    assert (len(judge.asked), out.exists()) == (20, False)
     summary = score_dataset(data, judge=Scripted(fails=failing(*range(1, 30))), out=out)
     assert (summary.scored, summary.failed) == (1, 29)
     errors = [result.error for result in read_results(out) if result.error]
     assert errors[0] == "data.jsonl, line 2: the model gave no reply in time"
-
-
-class Meddling(Scripted):
-    """Does something else when the eleventh sample is judged."""
-
-    def __init__(self, deed: Callable[[], object]) -> None:
-        super().__init__()
-        self.deed = deed
-        self.raised: Exception | None = None
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        if sample.key == PAIRS[10][0].key:
-            try:
-                await asyncio.to_thread(self.deed)
-            except InputError as error:
-                self.raised = error
-        return await super().judge_detailed(sample)
-
-
-def test_the_second_run_says_who_holds_the_results(tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
-    second = Scripted()
-    first = Meddling(lambda: score_dataset(data, judge=second, out=out))
-    score_dataset(data, judge=first, out=out)
-    assert second.asked == []
-    message = f"{out}: expected one run at a time with these results, got another run"
-    assert str(first.raised).startswith(message)
-    assert scores(out) == expected()
-    assert names(tmp_path) == ["data.jsonl", "out.jsonl"]
 
 
 KILLED = """
@@ -175,38 +140,36 @@ def _env() -> dict[str, str]:
     return {**environment(), "PYTHONPATH": path}
 
 
-def test_a_killed_run_stops_nobody_and_leaves_nothing(tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+def test_one_run_writes_and_a_killed_one_stops_nobody_and_leaves_nothing(tmp_path: Path) -> None:
+    data, out, second = texts(tmp_path), tmp_path / "out.jsonl", Scripted()
     command = [sys.executable, "-c", KILLED, str(data), str(out)]
     with subprocess.Popen(command, env=_env(), stdout=subprocess.PIPE) as holder:
         try:
             assert holder.stdout is not None
             assert holder.stdout.readline() == b"held\n"
-            with pytest.raises(InputError, match="got another run"):
-                score_dataset(data, judge=Scripted(), out=out)
-            with pytest.raises(InputError, match="got another run"):
-                score_dataset(data, verdicts=data, out=out)
+            for options in ({"judge": second}, {"verdicts": data}):
+                with pytest.raises(InputError) as raised:
+                    score_dataset(data, out=out, **options)  # type: ignore[arg-type]
+                message = f"{out}: expected one run at a time with these results, got another run"
+                assert str(raised.value).startswith(message)
         finally:
             holder.kill()
+    assert second.asked == []
     assert "out.jsonl.lock" in names(tmp_path)
     assert not out.exists()
     own = tmp_path / ".out.jsonl.notes"
     own.touch()
-    score_dataset(data, judge=Scripted(), out=out)
+    score_dataset(data, judge=second, out=out)
     assert [result.score for result in results_of(out)] == expected()
     assert names(tmp_path) == [own.name, "data.jsonl", out.name]
 
 
-@pytest.mark.parametrize("content", [b"my notes\n", b"notes", b'{"a": 1}\n', b"\n"])
-def test_a_file_of_the_users_own_is_not_touched(content: bytes, tmp_path: Path) -> None:
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
-    own = tmp_path / "out.jsonl.lock"
-    own.write_bytes(content)
-    judge = Scripted()
-    with pytest.raises(InputError, match="a file that holds something else") as raised:
-        score_dataset(data, judge=judge, out=out)
-    assert str(own) in str(raised.value)
-    assert (own.read_bytes(), judge.asked) == (content, [])
+def test_a_file_of_the_users_own_is_not_touched(tmp_path: Path) -> None:
+    own, judge = tmp_path / "out.jsonl.lock", Scripted()
+    own.write_bytes(b"my notes\n")
+    with pytest.raises(InputError, match=r"out\.jsonl\.lock.* a file that holds something else"):
+        score_dataset(texts(tmp_path), judge=judge, out=tmp_path / "out.jsonl")
+    assert (own.read_bytes(), judge.asked) == (b"my notes\n", [])
 
 
 LIMITED = """
