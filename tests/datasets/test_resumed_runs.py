@@ -198,15 +198,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert names(tmp_path) == ["data.jsonl"]
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-def test_a_folder_in_which_nothing_can_be_created(tmp_path: Path) -> None:
-    judge = Scripted()
-    with pytest.raises(InputError, match="/proc/self") as raised:
-        score_dataset(texts(tmp_path), judge=judge, out="/proc/self/out.jsonl")
-    assert "written" in str(raised.value)
-    assert judge.asked == []
-
-
 def test_a_file_keeps_its_mode_and_a_link_its_target(tmp_path: Path) -> None:
     target = tmp_path / "target.jsonl"
     target.touch(mode=0o600)

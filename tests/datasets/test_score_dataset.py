@@ -26,8 +26,7 @@ from noisesense.scoring.definitions import MODES
 from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.score import score_dataset
-from support.datasets import checked_table, rows, write_jsonl
-from support.published import ragchecker_examples
+from support.datasets import rows, write_jsonl
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
 from support.tables import Shape, random_pairs
 
@@ -96,29 +95,12 @@ def test_what_is_undetermined_is_written_and_read(choice: Undetermined, tmp_path
     assert [result.score for result in results_of(again)] == want
 
 
-def test_a_judges_open_verdicts_count_as_asked(tmp_path: Path) -> None:
-    out, judge = tmp_path / "out.jsonl", Scripted(pairs=OPEN)
-    score_dataset(texts(tmp_path, OPEN), judge=judge, undetermined="high", out=out)
-    assert scores(out) == expected(OPEN, undetermined="high")
-
-
 def test_what_had_failed_still_says_why(tmp_path: Path) -> None:
     data, out, again = texts(tmp_path), tmp_path / "out.jsonl", tmp_path / "again.jsonl"
     score_dataset(data, judge=Scripted(fails=failing(3, 17)), out=out)
     assert list(results_of(out)) == list(read_results(out))
     assert score_dataset(out, out=again).failed == 2
     assert again.read_bytes() == out.read_bytes()
-
-
-def test_ragcheckers_published_values(tmp_path: Path) -> None:
-    """Its files hold no sentences here, so the claims and chunks are numbered."""
-    path, examples = tmp_path / "checking_outputs.json", list(ragchecker_examples())
-    results = [checked_table(each.id, each.verdicts) for each in examples]
-    path.write_text(json.dumps({"results": results}), encoding="utf-8")
-    for result, example in zip(results_of(path), examples, strict=True):
-        assert result.score is not None
-        theirs = [example.expected[f"noise_sensitivity_in_{mode}"] for mode in MODES]
-        assert [result.score.value(mode) for mode in MODES] == pytest.approx(theirs, abs=1e-12)
 
 
 def test_a_judge_with_and_without_a_file_for_results(tmp_path: Path) -> None:
