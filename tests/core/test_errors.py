@@ -78,10 +78,6 @@ def test_a_value_is_shown_in_one_short_line() -> None:
         ),
         ({}, "Verdicts: expected the field 'response_claims', got no fields"),
         (
-            {"response_claims": [], "chunks": [["a"]]},
-            "chunk 0: expected a text or an object, got ['a']",
-        ),
-        (
             {"response_claims": [{"text": "a", "correct": True, "entailed_by": [0, "1"]}]},
             "response claim 0, entailed_by[1]: expected a whole number, got '1'",
         ),
@@ -93,11 +89,9 @@ def test_messages_word_for_word(data: dict[str, Any], message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("text", ["", "{", "[", '{"response_claims": [}', "nul"])
+@pytest.mark.parametrize("text", ["", "{", '{"response_claims": [}', "nul"])
 def test_broken_json_is_named_with_its_place(text: str) -> None:
-    with pytest.raises(
-        InputError, match=r"Verdicts: expected valid JSON, got .* at line 1 column"
-    ):
+    with pytest.raises(InputError, match=r"^Verdicts: expected valid JSON, got .* at line 1 col"):
         Verdicts.model_validate_json(text)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from noisesense import InputError, Verdicts, score
+from noisesense.scoring.definitions import DEFINITIONS
 from noisesense.scoring.outcomes import check_limit
 from noisesense.scoring.scoring import check_empty
 from noisesense.verdicts.form import light_verdicts
@@ -31,6 +32,13 @@ def test_a_score_as_data() -> None:
         "Claim 1 is not supported by the reference and comes from irrelevant chunk 0.",
     ]
     assert found["chunk_relevance"] == (False,)
+
+
+def test_a_definition_in_words() -> None:
+    assert DEFINITIONS["promptfoo"].formula == (
+        "relevant: incorrect; irrelevant: incorrect, with an irrelevant chunk as its source"
+    )
+    assert DEFINITIONS["validmind"].formula == "relevant: incorrect"
 
 
 def test_choices_are_checked_and_given_back() -> None:

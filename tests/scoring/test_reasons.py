@@ -35,13 +35,11 @@ CLAIMS = [
     f'Claim 2 "c" {WRONG}, and no retrieved chunk entails it.',
     'Claim 3 "d" is supported by the reference.',
 ]
-BETWEEN = "it lies between 0.25 and 1"
-OPEN_REST = [
-    f"For certain, 1 of 4 response claims {WRONG} but entailed by a relevant chunk.",
-    OPEN_CLAIMS[3],
-    "The judge left open whether 3 claims count.",
-    *OPEN_CLAIMS[:3],
-]
+FROM_RELEVANT = "not supported by the reference but entailed by a relevant chunk"
+SURELY = (
+    f"For certain, 1 of 4 response claims is {FROM_RELEVANT}. {OPEN_CLAIMS[3]} The judge left "
+    f"open whether 3 claims count. {' '.join(OPEN_CLAIMS[:3])}"
+)
 
 
 def test_claims_in_words() -> None:
@@ -53,106 +51,54 @@ def test_claims_in_words() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "mode", "options", "rest"),
-    [
-        (
-            TWO_CHUNKS,
-            "relevant",
-            {},
-            [
-                f"0.25 (lower is better): 1 of 4 response claims {WRONG} but entailed by a "
-                "relevant chunk.",
-                CLAIMS[0],
-            ],
-        ),
-        (
-            TWO_CHUNKS,
-            "irrelevant",
-            {"definition": "paper"},
-            [
-                "0.5 (lower is better): 2 of 4 response claims are not supported by the reference "
-                "but entailed by an irrelevant chunk.",
-                *CLAIMS[:2],
-            ],
-        ),
-        (
-            TWO_CHUNKS,
-            "relevant",
-            {"definition": "promptfoo"},
-            [
-                "0.75 (lower is better): 3 of 4 response claims are not supported by the "
-                "reference.",
-                *CLAIMS[:3],
-            ],
-        ),
-        (
-            TWO_CHUNKS,
-            "irrelevant",
-            {"definition": "promptfoo"},
-            [
-                f"0.25 (lower is better): 1 of 4 response claims {WRONG}, with an irrelevant "
-                "chunk as its source.",
-                CLAIMS[1],
-            ],
-        ),
-        (
-            TWO_CHUNKS,
-            "irrelevant",
-            {"definition": "validmind"},
-            ["undefined: the definition has no irrelevant mode."],
-        ),
-        (NOTHING, "relevant", {}, ["undefined: the response has no claims."]),
-        (
-            NOTHING,
-            "relevant",
-            {"empty": "zero"},
-            ["0 by convention: the response has no claims."],
-        ),
-        (
-            Verdicts.from_matrices([T] * 2, [[F]] * 2, [[T]]),
-            "irrelevant",
-            {},
-            [
-                "0 (lower is better): 0 of 2 response claims are not supported by the reference "
-                "but entailed by irrelevant chunks only."
-            ],
-        ),
-        (
-            Verdicts.from_matrices([U], [[T]], [[T]]),
-            "relevant",
-            {},
-            [
-                "undetermined: it lies between 0 and 1 (lower is better). For certain, 0 of 1 "
-                f"response claim {WRONG} but entailed by a relevant chunk.",
-                "The judge left open whether 1 claim counts.",
-                "Claim 0 is undetermined: there is no verdict on whether the reference entails "
-                "it.",
-            ],
-        ),
-        (OPEN, "relevant", {}, [f"undetermined: {BETWEEN} (lower is better).", *OPEN_REST]),
-        (
-            OPEN,
-            "relevant",
-            {"undetermined": "low"},
-            [
-                "0.25 (lower is better) with what is undetermined counted as no noise; "
-                f"{BETWEEN}.",
-                *OPEN_REST,
-            ],
-        ),
-        (
-            OPEN,
-            "relevant",
-            {"undetermined": "high"},
-            [f"1 (lower is better) with what is undetermined counted as noise; {BETWEEN}.",
-             *OPEN_REST],
-        ),
-    ],
-)  # fmt: skip
-def test_reasons(verdicts: Verdicts, mode: Any, options: dict[str, Any], rest: list[str]) -> None:
+def told(verdicts: Verdicts, mode: Any = "relevant", **options: Any) -> str:
+    """What the reason says behind its head."""
+    reason = score(verdicts, **options).reason(mode)
     head = f"Noise sensitivity ({mode}, definition {options.get('definition', 'ragas')}) is "
-    assert score(verdicts, **options).reason(mode) == head + " ".join(rest)
+    assert reason.startswith(head)
+    return reason.removeprefix(head)
+
+
+def test_what_each_definition_counts() -> None:
+    assert told(TWO_CHUNKS) == (
+        f"0.25 (lower is better): 1 of 4 response claims is {FROM_RELEVANT}. {CLAIMS[0]}"
+    )
+    assert told(TWO_CHUNKS, "irrelevant", definition="paper") == (
+        "0.5 (lower is better): 2 of 4 response claims are not supported by the reference but "
+        f"entailed by an irrelevant chunk. {' '.join(CLAIMS[:2])}"
+    )
+    assert told(TWO_CHUNKS, definition="promptfoo") == (
+        "0.75 (lower is better): 3 of 4 response claims are not supported by the reference. "
+        + " ".join(CLAIMS[:3])
+    )
+    assert told(TWO_CHUNKS, "irrelevant", definition="promptfoo") == (
+        "0.25 (lower is better): 1 of 4 response claims is not supported by the reference, with "
+        f"an irrelevant chunk as its source. {CLAIMS[1]}"
+    )
+    assert told(Verdicts.from_matrices([T] * 2, [[F]] * 2, [[T]]), "irrelevant") == (
+        "0 (lower is better): 0 of 2 response claims are not supported by the reference but "
+        "entailed by irrelevant chunks only."
+    )
+
+
+def test_what_is_undefined() -> None:
+    lacks = "the definition has no irrelevant mode"
+    assert told(TWO_CHUNKS, "irrelevant", definition="validmind") == f"undefined: {lacks}."
+    assert told(NOTHING) == "undefined: the response has no claims."
+    assert told(NOTHING, empty="zero") == "0 by convention: the response has no claims."
+
+
+def test_what_is_open() -> None:
+    assert told(Verdicts.from_matrices([U], [[T]], [[T]])) == (
+        "undetermined: it lies between 0 and 1 (lower is better). For certain, 0 of 1 response "
+        f"claim is {FROM_RELEVANT}. The judge left open whether 1 claim counts. Claim 0 is "
+        "undetermined: there is no verdict on whether the reference entails it."
+    )
+    between = "it lies between 0.25 and 1"
+    counted = "(lower is better) with what is undetermined counted as"
+    assert told(OPEN) == f"undetermined: {between} (lower is better). {SURELY}"
+    assert told(OPEN, undetermined="low") == f"0.25 {counted} no noise; {between}. {SURELY}"
+    assert told(OPEN, undetermined="high") == f"1 {counted} noise; {between}. {SURELY}"
 
 
 @pytest.mark.parametrize(("claims", "more"), [(5, ""), (6, " And 1 more."), (8, " And 3 more.")])

@@ -157,6 +157,7 @@ def check_mode(mode: str) -> Mode:
 
 
 CORRECT: Known = (False, None, None, None)
+"""A correct claim cannot count, however its cells fall."""
 
 
 class Relevance(NamedTuple):
@@ -188,9 +189,7 @@ def relevance(verdicts: VerdictsForm) -> Relevance:
 
 
 def claim_facts(claim: ResponseClaimForm, relevant: Relevance) -> Known:
-    """What is known of a claim. A correct one cannot count, however its cells fall."""
-    if claim.correct:
-        return CORRECT
+    """What is known of a claim that is not correct. Of one that is, `CORRECT` is enough."""
     incorrect = None if claim.correct is None else True
     sure, maybe = claim.entailed_by, claim.undetermined
     possible = sure + maybe if maybe else sure

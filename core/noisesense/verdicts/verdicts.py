@@ -186,19 +186,13 @@ class Verdicts(Model, VerdictsBase):
             InputError: the chunks are of another number or text than the sample's.
         """
         own, contexts = self.chunks, sample.retrieved_contexts
-        if own is None or not (contexts or any(chunk.text.strip() for chunk in own)):
-            return self._with_chunks(contexts)
-        of = "chunks, as in the sample's retrieved_contexts"
-        _check_size(own, len(contexts), of, "chunks", "leave chunks out to use the sample's")
-        pairs = enumerate(zip(own, contexts, strict=True))
-        return self._with_chunks([_merged(j, *pair) for j, pair in pairs])
-
-    def _with_chunks(self, chunks: Sequence[Chunk]) -> Verdicts:
-        return Verdicts(
-            response_claims=self.response_claims,
-            reference_claims=self.reference_claims,
-            chunks=chunks,
-        )
+        chunks: Sequence[Chunk] = contexts
+        if own is not None and (contexts or any(chunk.text.strip() for chunk in own)):
+            of = "chunks, as in the sample's retrieved_contexts"
+            _check_size(own, len(contexts), of, "chunks", "leave chunks out to use the sample's")
+            pairs = enumerate(zip(own, contexts, strict=True))
+            chunks = [_merged(j, *pair) for j, pair in pairs]
+        return Verdicts.model_validate({**dict(self), "chunks": chunks})
 
     @classmethod
     def from_matrices(
