@@ -64,7 +64,7 @@ TESTS: dict[str, tuple[str, ...]] = {
             "compare", "interval", "labels", "labels_cells", "labels_mean",
             "offenders", "pairing",
             "resampling", "sensitivity",
-            "stability", "summarize", "summary", "tally",
+            "stability", "summarize", "summary",
         )
     },
 }  # fmt: skip

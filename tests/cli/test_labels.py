@@ -152,7 +152,7 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0]
     assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4]
     correct = found["cells"]["correct"]
-    assert (correct["accuracy"], correct["kappa"], correct["kappa_interval"]) == (0.5, 0.0, None)
+    assert correct["kappa"] == {"value": 0.0, "interval": None}
     shown = run_here(capsys, "trust", "--on", sheet, "--for", judged)
     line = next(each for each in shown.out.splitlines() if "claim in reference" in each)
     # labels, no answer, false yes and its interval, false no and its, kappa and its: one sample

@@ -75,7 +75,7 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
     found = json.loads(run_here(capsys, "trust", "--judge", model, "--on", path, "--json").out)
     (judge,) = found["judges"]
     false_yes = sum(p >= 0.5 and not label for p, label in zip(likely, labels, strict=True)) / 3
-    assert judge["cells"]["response"]["false_yes_rate"] == pytest.approx(false_yes)
+    assert judge["cells"]["response"]["false_yes"]["value"] == pytest.approx(false_yes)
     assert judge["calibration"]["cells"] == 4
     best = judge["calibration"]["best_kappa"]["threshold"]
     assert max(p for p, label in zip(likely, labels, strict=True) if not label) < best <= likely[0]

@@ -120,13 +120,14 @@ def test_sensitivity(tmp_path: Path, capsys: Capsys) -> None:
     head, assumed, _, _, row, *_ = done.out.splitlines()
     assert (done.status, head) == (0, "20 samples; definition ragas")
     assert "10.0% of no said as yes, 5.0% of yes said as no" in assumed
-    assert row.split()[:4] == ["relevant", "0", "0", "0.2500"]
+    assert row.split()[:2] == ["relevant", "0.2500"]
     scored = tmp_path / "paper.jsonl"
     score_dataset(path, out=scored, definition="paper")
     found = json.loads(run_here(capsys, "sensitivity", scored, "--json").out)
     assert found["definition"] == "paper"
     expected = sensitivity_band(results, false_yes=0.02, definition="paper").to_dict()
-    assert found == json.loads(json.dumps({"definition": "paper", **expected}))
+    rates = {"definition": "paper", "false_yes": 0.02, "false_no": 0.0}
+    assert found == json.loads(json.dumps({**rates, **expected}))
 
 
 def test_stability(tmp_path: Path, capsys: Capsys) -> None:

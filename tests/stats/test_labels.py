@@ -23,8 +23,8 @@ from noisesense import (
     trust_results,
 )
 from noisesense.scoring.outcomes import Range
-from noisesense.stats.interval import Resampling, mean_interval
-from noisesense.stats.labels_cells import Confusion, cell_agreement, compare_cells, kappa
+from noisesense.stats.interval import Resampling, bootstrap_interval, mean_interval
+from noisesense.stats.labels_cells import Confusion, cell_agreement, kappa
 from noisesense.stats.resampling import Unit
 from support.tables import Shape, random_pairs
 
@@ -58,13 +58,12 @@ def test_rates_by_hand() -> None:
     # "no": 2 + 1 + 4 cells with both verdicts, one said "yes"; "yes": 1 + 2, one said "no".
     assert cells.counts[:5] == (2, 1, 1, 6, 1)
     assert (found.samples, found.failed, found.usage) == (3, 1, Usage(calls=7))
-    assert cells.false_yes_rate == pytest.approx(1 / 7)
-    assert cells.missed_rate == pytest.approx(1 / 3)
+    assert (cells.false_yes.value, cells.false_no.value) == (1 / 7, 1 / 3)
     # Agreement 8 of 10; by chance (3·3 + 7·7) / 100.
-    assert cells.kappa == pytest.approx((0.8 - 0.58) / 0.42)
-    assert cells.false_yes_interval is not None
-    assert cells.false_yes_interval.low < 1 / 7 < cells.false_yes_interval.high
-    assert cells.false_yes_interval.units == 3
+    assert cells.kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
+    assert cells.false_yes.interval is not None
+    assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
+    assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
     assert found.sentence.startswith("m has 14.3% (")
     assert found.sentence.endswith(
@@ -84,15 +83,15 @@ def test_each_kind_of_cell_has_its_own_rates() -> None:
     # Claims are matched by text: "a" is correct for both, the chunk entails another one.
     assert found["correct"].counts[:4] == (1, 0, 0, 1)
     assert found["response"].counts[:4] == (0, 1, 1, 0)
-    assert found["reference"].false_yes_rate == 1.0
+    assert found["reference"].false_yes.value == 1.0
 
 
 def test_clusters_are_the_units() -> None:
     rows = [labeled(str(i), [True, False], [True, False], "same") for i in range(5)]
-    assert trust("m", rows).cells["response"].false_yes_interval is None
+    assert trust("m", rows).cells["response"].false_yes.interval is None
     alone = labeled("same", [True, False], [True, False])
     mixed = trust("m", [alone, labeled("1", [True, False], [True, False], "same")])
-    interval = mixed.cells["response"].false_yes_interval
+    interval = mixed.cells["response"].false_yes.interval
     assert interval is not None
     # A sample without a cluster is none of the cluster that has its name.
     assert interval.units == 2
@@ -104,7 +103,7 @@ def test_random_tables_against_scikit_learn() -> None:
     said = [[cell != (rng.random() < 0.2) for cell in row] for row in rows]
     found = trust("m", [labeled(str(i), a, b) for i, (a, b) in enumerate(zip(rows, said))])  # noqa: B905
     flat = [[int(cell) for row in side for cell in row] for side in (rows, said)]
-    assert found.cells["response"].kappa == pytest.approx(cohen_kappa_score(*flat))
+    assert found.cells["response"].kappa.value == pytest.approx(cohen_kappa_score(*flat))
 
 
 def test_kappa_by_hand() -> None:
@@ -115,23 +114,11 @@ def test_kappa_by_hand() -> None:
 
 
 def test_every_pair_of_verdicts_has_its_count() -> None:
-    answers = (True, False, None)
-    human, judge = zip(*((h, j) for h in answers for j in answers), strict=True)
-    pair = (
-        Verdicts.from_matrices([None], [list(judge)], response_claims=["a"]),
-        Verdicts.from_matrices([None], [list(human)], response_claims=["a"]),
-    )
-    found, alone = compare_cells(*pair, "x")
-    assert found["response"] == Confusion(1, 1, 1, 1, 2, 3)
-    assert alone == 0
-
-
-def test_rates_of_cells_by_hand() -> None:
-    units: Counter[Unit] = Counter({(3.0, 1.0, 2.0, 4.0, 0.0, 0.0): 1})
-    found = cell_agreement(units, Resampling())
-    assert (found.false_yes_rate, found.missed_rate, found.accuracy) == (2 / 6, 1 / 4, 7 / 10)
-    assert found.false_yes_interval is None
-    assert cell_agreement(Counter(), Resampling()).accuracy is None
+    answers: list[bool | None] = [True, False, None]
+    pairs = [(h, j) for h in answers for j in answers]
+    found = trust("m", [labeled("1", [h for h, _ in pairs], [j for _, j in pairs])])
+    assert found.cells["response"].counts == (1, 1, 1, 1, 2, 3)
+    assert found.unmatched_claims == 0
 
 
 def _own() -> tuple[list[Result], list[Result]]:
@@ -174,8 +161,9 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     found = trust_results(judged, labels, judge="m")
     for mode, mean in found.means.items():
         assert mean == prediction_powered(judged, labels, mode=mode)
+        assert {f"{mode}: {each}" for each in mean.warnings} <= {*found.warnings}
     assert found.samples == 30
-    assert found.cells["response"].kappa == 1.0
+    assert found.cells["response"].kappa.value == 1.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
     assert found.sentence.startswith("people would find a mean (relevant mode) of ")
@@ -188,9 +176,11 @@ def test_what_cannot_be_measured() -> None:
         trust_results(judged, [Result("other", labels[0].score)])
     with pytest.raises(InputError, match="labeled claims that the judge decided"):
         trust("m", [labeled("1", [None], [True])])
+    with pytest.raises(InputError, match="definition"):
+        trust_results(judged, labels, definition="ragas2")  # type: ignore[arg-type]
     few = trust_results(judged, labels[:1])
     assert not few.means
-    assert any("no mean corrected" in each for each in few.warnings)
+    assert few.warnings[0].startswith("relevant: no mean corrected by the labels: judge_labelled:")
 
 
 def test_thresholds_of_a_judge_with_probabilities() -> None:
@@ -221,20 +211,19 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
 
 def test_claims_of_one_side_are_counted_over_all_samples() -> None:
     def verdicts(response: str, reference: str) -> Verdicts:
+        claims = [
+            [{"text": text, "entailed_by": []} for text in side] for side in (response, reference)
+        ]
         return Verdicts.model_validate(
             {
-                "response_claims": [
-                    {"text": text, "correct": True, "entailed_by": []} for text in response
-                ],
-                "reference_claims": [{"text": text, "entailed_by": []} for text in reference],
+                "response_claims": [{**claim, "correct": True} for claim in claims[0]],
+                "reference_claims": claims[1],
             }
         )
 
     people, judge = verdicts("ab", "xy"), verdicts("acd", "xz")
-    _, alone = compare_cells(judge, people, "1")
-    assert alone == 3 + 2  # c, d, b; z, y
-    rows = [LabeledVerdicts(people, judge, str(i), None) for i in range(3)]
-    assert trust("m", rows).unmatched_claims == 3 * 5
+    rows = [LabeledVerdicts(people, judge, str(i)) for i in range(3)]
+    assert trust("m", rows).unmatched_claims == 3 * (3 + 2)  # c, d, b; z, y
 
 
 def test_chunks_that_only_one_side_lists() -> None:
@@ -243,13 +232,12 @@ def test_chunks_that_only_one_side_lists() -> None:
     listed = Verdicts.model_validate(
         {"response_claims": claims, "chunks": [{"text": each} for each in "xyz"]}
     )
-    for pair in ((bare, listed), (listed, bare)):
-        found, _ = compare_cells(*pair, "1")
-        assert found["response"] == Confusion(both_yes=1, both_no=2)
+    for people, judge in ((bare, listed), (listed, bare)):
+        found = trust("m", [LabeledVerdicts(people, judge, "1")]).cells["response"].counts
+        assert found == Confusion(both_yes=1, both_no=2)
     two = listed.model_copy(update={"chunks": (listed.chunks or ())[:2]})
     with pytest.raises(InputError, match="sample '1': expected 2 chunks, as people saw, got 3"):
-        compare_cells(listed, two, "1")
-    assert Confusion() == (0,) * 6
+        trust("m", [LabeledVerdicts(two, listed, "1")])
 
 
 def test_intervals_of_rates_are_of_their_own_cells() -> None:
@@ -264,29 +252,14 @@ def test_intervals_of_rates_are_of_their_own_cells() -> None:
     found, how = cell_agreement(units, Resampling()), Resampling()
     false_yes: Counter[Unit] = Counter({(0.0, 2.0): 2, (1.0, 2.0): 3, (2.0, 7.0): 1})
     missed: Counter[Unit] = Counter({(1.0, 4.0): 2, (0.0, 2.0): 3})
-    assert found.false_yes_interval == mean_interval([false_yes], how)
-    assert found.missed_interval == mean_interval([missed], how)
-    assert found.kappa is not None
-    assert found.kappa_interval is not None
-    assert found.kappa_interval.low < found.kappa < found.kappa_interval.high
+    assert found.counts == (12, 2, 5, 12, 0, 0)
+    assert found.false_yes == (5 / 17, mean_interval([false_yes], how))
+    assert found.false_no == (2 / 14, mean_interval([missed], how))
+    assert found.kappa.value == kappa(found.counts)
+    assert found.kappa.interval == bootstrap_interval(units, kappa, how)
     alike = cell_agreement(Counter({(2.0, 0.0, 0.0, 0.0, 0.0, 0.0): 9}), how)
-    assert (alike.kappa, alike.kappa_interval) == (None, None)
-
-
-def test_a_definition_that_there_is_not() -> None:
-    judged, labels = _own()
-    with pytest.raises(InputError, match="definition"):
-        trust_results(judged, labels, definition="ragas2")  # type: ignore[arg-type]
-
-
-def test_warnings_of_the_means_name_their_mode_once() -> None:
-    judged, labels = _own()
-    found = trust_results(judged, labels[:6])
-    for mode in found.means:
-        own = prediction_powered(judged, labels[:6], mode=mode).warnings
-        assert own
-        for each in own:
-            assert found.warnings.count(each) + found.warnings.count(f"{mode}: {each}") == 1
+    assert (alike.kappa, alike.false_yes) == ((None, None), (None, None))
+    assert cell_agreement(Counter(), how).false_no == (None, None)
 
 
 def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() -> None:
@@ -294,7 +267,7 @@ def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() ->
     alone = trust_results(judged, labels)
     grouped = [replace(each, cluster=str(i // 10)) for i, each in enumerate(judged)]
     found = trust_results(grouped, labels)
-    units = [each.cells["correct"].false_yes_interval for each in (alone, found)]
+    units = [each.cells["correct"].false_yes.interval for each in (alone, found)]
     assert all(units)
     assert units[1] is not None
     assert units[1].units == 6

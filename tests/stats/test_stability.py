@@ -44,18 +44,15 @@ def test_variance_by_hand() -> None:
     assert (mode.samples, mode.left_out) == (4, 0)
     assert mode.means == pytest.approx((7 / 16, 9 / 16, 8 / 16))
     # Only q3 changes: 1/4, 3/4, 1/2 have the variance 1/16; a quarter of it is the mean of four.
-    assert mode.within == pytest.approx(1 / 64)
     # The samples' means 0, 1/2, 1, 1/2 have the variance 1/6; less 1/64 / 3.
-    assert mode.between == pytest.approx(1 / 6 - 1 / 192)
     assert mode.judge_share == pytest.approx((1 / 64) / (1 / 64 + 1 / 6 - 1 / 192))
     assert mode.mean_error == pytest.approx((1 / 64 / 4) ** 0.5)
     assert mode.judge_share_interval is not None
     assert mode.judge_share_interval.low <= mode.judge_share <= mode.judge_share_interval.high
     assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5), True),)
-    assert mode.crossing == 1
     irrelevant = found.irrelevant
     assert irrelevant is not None
-    assert (irrelevant.within, irrelevant.judge_share, irrelevant.changed) == (0, None, ())
+    assert (irrelevant.mean_error, irrelevant.judge_share, irrelevant.changed) == (0, None, ())
 
 
 def test_samples_without_a_value_are_counted() -> None:
@@ -78,7 +75,7 @@ def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
     assert found.samples == 2
     assert found.relevant is not None
     assert found.relevant.samples == 2
-    assert found.relevant.within == pytest.approx(1 / 16)
+    assert found.relevant.mean_error == pytest.approx((1 / 16 / 2) ** 0.5)
     assert found.relevant.means == (1 / 8, 3 / 8)
 
 
@@ -87,20 +84,17 @@ def test_one_sample_and_two() -> None:
     9/32, less 1/8 / 2 / 2."""
     one = stability([run([0]), run([2])]).relevant
     assert one is not None
-    assert (one.within, one.between, one.judge_share) == (1 / 8, None, None)
+    assert (one.mean_error, one.judge_share) == ((1 / 8) ** 0.5, None)
     assert [(each.id, each.crosses) for each in one.changed] == [("q0", False)]
     two = stability([run([0, 4]), run([2, 4])]).relevant
     assert two is not None
-    assert (two.within, two.between) == (1 / 16, 9 / 32 - 1 / 32)
+    assert two.judge_share == pytest.approx((1 / 16) / (1 / 16 + 9 / 32 - 1 / 32))
 
 
 def test_without_any_value() -> None:
     failed = [Result("q0", error="no"), Result("q1", error="no")]
-    for limit, crossing in ((None, None), (0.5, 0)):
-        found = stability([failed, failed], limit=limit).relevant
-        assert found == ModeStability(
-            "relevant", 0, 2, (), None, None, None, None, None, (), crossing
-        )
+    found = stability([failed, failed], limit=0.5).relevant
+    assert found == ModeStability("relevant", 0, 2, (), None, None, None, (), 0)
 
 
 def test_a_mode_that_some_repeats_lack() -> None:
@@ -128,7 +122,7 @@ def test_a_mode_that_the_definition_lacks() -> None:
     found = stability(runs)
     assert found.irrelevant is None
     assert found.relevant is not None
-    assert (found.relevant.between, found.relevant.judge_share) == (None, None)
+    assert found.relevant.judge_share is None
 
 
 def test_what_is_refused() -> None:
@@ -138,24 +132,6 @@ def test_what_is_refused() -> None:
         stability([run([0]), run([0])], limit=2)
     with pytest.raises(PairingError):
         stability([run([0, 0]), [result_of("other", (0, 4))]])
-
-
-def test_command(tmp_path: Path, capsys: Capsys) -> None:
-    paths = [tmp_path / f"{i}.jsonl" for i in range(3)]
-    for path, noisy in zip(paths, RUNS, strict=True):
-        write_results(path, run(noisy))
-    done = run_here(capsys, "stability", *paths, "--limit", "0.5")
-    assert (done.status, done.err) == (0, "")
-    lines = done.out.splitlines()
-    assert lines[0] == "4 samples, judged 3 times"
-    relevant = next(line.split() for line in lines if line.startswith("relevant "))
-    assert relevant[:6] == ["relevant", "4", "0", "0.4375", "0.5625", "8.8%"]
-    assert relevant[-3:] == ["0.0625", "1", "1"]
-    assert "relevant: 1 sample on both sides of the limit" in lines
-    assert "  q3: 0.2500, 0.7500, 0.5000" in lines
-    data = json.loads(run_here(capsys, "stability", *paths, "--limit", "0.5", "--json").out)
-    assert data["relevant"]["changed"][0]["crosses"]
-    assert run_here(capsys, "stability", paths[0]).status == 2
 
 
 @pytest.mark.parametrize(
@@ -199,7 +175,6 @@ def test_what_changes_most_is_first() -> None:
     assert [(each.id, each.crosses) for each in mode.changed] == [
         ("q3", True), ("q2", True), ("q5", True), ("q4", False), ("q1", False),
     ]  # fmt: skip
-    assert mode.crossing == 3
 
 
 @pytest.mark.parametrize("rows", [[[1, 1], [2, 0], [2, 0]], [[1, 1], [0, 2], [0, 2]]])
@@ -208,3 +183,21 @@ def test_equal_scatter_is_in_the_order_of_ids(rows: list[list[int]]) -> None:
     mode = stability(map(run, rows)).relevant
     assert mode is not None
     assert [each.id for each in mode.changed] == ["q0", "q1"]
+
+
+def test_command(tmp_path: Path, capsys: Capsys) -> None:
+    paths = [tmp_path / f"{i}.jsonl" for i in range(3)]
+    for path, noisy in zip(paths, RUNS, strict=True):
+        write_results(path, run(noisy))
+    done = run_here(capsys, "stability", *paths, "--limit", "0.5")
+    assert (done.status, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == "4 samples, judged 3 times"
+    relevant = next(line.split() for line in lines if line.startswith("relevant "))
+    assert relevant[:6] == ["relevant", "4", "0", "0.4375", "0.5625", "8.8%"]
+    assert relevant[-3:] == ["0.0625", "1", "1"]
+    assert "relevant: 1 sample on both sides of the limit" in lines
+    assert "  q3: 0.2500, 0.7500, 0.5000" in lines
+    data = json.loads(run_here(capsys, "stability", *paths, "--limit", "0.5", "--json").out)
+    assert data["relevant"]["changed"][0]["crosses"]
+    assert run_here(capsys, "stability", paths[0]).status == 2

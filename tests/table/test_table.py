@@ -13,7 +13,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from noisesense import InputError, Result, Score, Summary, Tally, Usage, score, write_results
+from noisesense import InputError, Result, Score, Summary, Tally, score, write_results
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.table import score_schema, score_table, tally_table
 from support.tables import Shape, random_pair
@@ -85,9 +85,8 @@ def summary(made: list[Result], chosen: dict[str, Any]) -> Summary:
     for result in made:
         one = rescored(result, chosen)
         failed = {"error": one} if isinstance(one, str) else {"score": one}
-        unanswered = 0 if isinstance(one, str) else result.unanswered
-        tally.add(Result(result.id, cluster=result.cluster, unanswered=unanswered, **failed))  # type: ignore[arg-type]
-    return tally.summary(resamples=100)
+        tally.add(Result(result.id, cluster=result.cluster, **failed))  # type: ignore[arg-type]
+    return tally.summary()
 
 
 @pytest.mark.parametrize("clusters", [False, True])
@@ -100,14 +99,12 @@ def test_columns_and_lines_are_scored_as_one_by_one(
     for table in (parquet(tmp_path, made), lines):
         scored = score_table(table, **chosen)
         assert scored.schema == score_schema()
-        assert scored.schema.metadata == {
-            b"noisesense_definition": chosen.get("definition", "ragas").encode()
-        }
         check(scored.to_pylist(), made, chosen)
-        expected = summary(made, chosen)
-        assert tally_table(scored).summary(resamples=100) == expected
-        parts = [tally_table(scored.slice(i, 17)) for i in range(0, 200, 17)]
-        assert sum(parts[::-1], Tally()).summary(resamples=100) == expected
+        counted = {name: value for name, value in chosen.items() if name != "undetermined"}
+        expected = summary(made, counted)
+        assert tally_table(table, **counted).summary() == expected
+        parts = [tally_table(table.slice(i, 17), **counted) for i in range(0, 200, 17)]
+        assert sum(parts[::-1], Tally()).summary() == expected
 
 
 def test_any_dataframe_comes_back_as_its_own_kind(tmp_path: Path) -> None:
@@ -117,7 +114,7 @@ def test_any_dataframe_comes_back_as_its_own_kind(tmp_path: Path) -> None:
     frame = pd.DataFrame({"line": [each.to_json() for each in made]})
     scored = score_table(frame)
     assert isinstance(scored, pd.DataFrame)
-    assert tally_table(scored) == tally_table(score_table(table))
+    assert tally_table(frame) == tally_table(table)
     kept = nw.from_native(frame, eager_only=True)
     assert nw.from_native(score_table(kept.to_native()), eager_only=True)["id"][3] == "sample 3"
     [batch] = table.combine_chunks().to_batches()
@@ -127,7 +124,7 @@ def test_any_dataframe_comes_back_as_its_own_kind(tmp_path: Path) -> None:
     assert score_table(batch.slice(7, 9)).to_pylist() == expected[7:16]
     empty = score_table(batch.slice(0, 0))
     assert (isinstance(empty, pa.RecordBatch), len(empty)) == (True, 0)
-    assert tally_table(empty).summary().samples == 0
+    assert tally_table(batch.slice(0, 0)).summary().samples == 0
 
 
 VERDICTS = {"response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}]}
@@ -224,32 +221,17 @@ def test_what_cannot_be_scored_at_all() -> None:
         score_table(pa.table({"value": ["{}"]}), lines="x")
     with pytest.raises(InputError, match="definition"):
         score_table(pa.table({"value": ["{}"]}), definition="rags")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="the columns of scores, got none called 'id'"):
-        tally_table(pa.table({"value": ["{}"]}))
-    assert Usage() == Tally().summary().usage
-
-
-def test_the_definition_travels_with_the_scores() -> None:
-    rows = pa.table({"value": [json.dumps({"id": "a", "verdicts": LISTED})] * 3})
-    first, second = (score_table(rows, definition=name) for name in ("validmind", "paper"))
-    tally = tally_table(first)
-    assert tally.definition == "validmind"
-    assert tally.summary().irrelevant is None
-    assert tally_table(first.replace_schema_metadata()).definition == "validmind"
-    with pytest.raises(InputError, match="one definition"):
-        tally + tally_table(second)
-    with pytest.raises(InputError, match="scores of one definition, got 'paper' and 'validmind'"):
-        tally_table(pa.concat_tables([first, second]))
-    with pytest.raises(InputError, match="scores of one definition"):
-        tally_table(first, definition="ragas")
+    scores = score_table(pa.table({"value": ["{}"]}))
+    with pytest.raises(InputError, match="a column 'verdicts', or one of lines, got only 'id'"):
+        tally_table(scores)
 
 
 def test_nothing_retrieved_is_undefined_in_a_table_too() -> None:
     sample = {"response": "a", "reference": "b", "retrieved_contexts": [" "]}
     claim = {"text": "a", "correct": False, "entailed_by": []}
     line = json.dumps({"id": "a", "sample": sample, "verdicts": {"response_claims": [claim]}})
-    scored = score_table(pa.table({"value": [line]}))
-    assert scored["relevant_status"].to_pylist() == ["undefined"]
-    summary = tally_table(scored).summary().relevant
+    table = pa.table({"value": [line]})
+    assert score_table(table)["relevant_status"].to_pylist() == ["undefined"]
+    summary = tally_table(table).summary().relevant
     assert summary is not None
     assert (summary.undefined, summary.mean) == (1, None)

@@ -168,11 +168,9 @@ def _figures(mode: ModeComparison, margin: float) -> dict[str, object]:
 
 
 def _decision(mode: ModeComparison, margin: float) -> str:
-    """With a margin, or below 6 pairs, an answer is missing for one reason only."""
-    if mode.decision == "same":
-        return f"the same within {margin:g}"
     if mode.decision == "undecided":
-        return "too few to say" if margin or mode.too_few else "not clearly different"
+        by = f" by more than {margin:g}" if margin else ""
+        return "too few to say" if mode.too_few else f"not clearly different{by}"
     return mode.decision
 
 

@@ -93,28 +93,22 @@ class Sensitivity(Command):
     def run(self) -> int:
         definition = self.scoring.name_in(self.results)
         reading = options.Reading(definition=definition)
-        band = sensitivity_band(
-            reading.results(self.results),
-            false_yes=self.false_yes,
-            false_no=self.false_no,
-            definition=definition,
-        )
+        rates = {"false_yes": self.false_yes, "false_no": self.false_no}
+        band = sensitivity_band(reading.results(self.results), definition=definition, **rates)
         if self.as_json:
-            output.show_json({"definition": definition, **band.to_dict()})
+            output.show_json({"definition": definition, **rates, **band.to_dict()})
             return reading.status
         failed = f" ({band.failed:,} more failed)" if band.failed else ""
         output.say(
             f"{counted(band.samples, 'sample')}{failed}; definition {definition}",
-            f"assumed: the verdicts are true; {band.simulations:,} times errors: "
-            f"{band.false_yes:.1%} of no said as yes, {band.false_no:.1%} of yes said as no, each "
-            "verdict on its own",
+            f"assumed: the verdicts are true; errors: {self.false_yes:.1%} of no said as yes, "
+            f"{self.false_no:.1%} of yes said as no, each verdict on its own",
             "",
         )
-        spread = f"{band.confidence:.0%} of the simulations"
         output.show_table(
-            ["mode", ">undetermined", ">undefined", ">mean", ">moves to", spread],
+            ["mode", ">mean", ">moves to", "95% of the simulations"],
             [
-                [each.mode, each.undetermined, each.undefined, each.mean, each.moved, each.band]
+                [each.mode, each.mean, each.moved, each.band]
                 for each in map(band.mode, MODES)
                 if each is not None
             ],

@@ -128,9 +128,9 @@ def _show(found: list[Found]) -> None:
         [
             [
                 *(each.judge, _CELLS[kind], cells.counts.compared, cells.counts.judge_open),
-                *(percent(cells.false_yes_rate), percent(cells.false_yes_interval)),
-                *(percent(cells.missed_rate), percent(cells.missed_interval)),
-                *(shown(cells.kappa, ".3f"), cells.kappa_interval),
+                *(percent(cells.false_yes.value), percent(cells.false_yes.interval)),
+                *(percent(cells.false_no.value), percent(cells.false_no.interval)),
+                *(shown(cells.kappa.value, ".3f"), cells.kappa.interval),
             ]
             for each in found
             for kind, cells in each.cells.items()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
+from statistics import stdev as stdev_of
 from typing import Any
 
 from noisesense import ModeSummary, Range, Result, Summary, Undetermined
@@ -68,14 +69,22 @@ def risk_signs(mode: ModeSummary, thresholds: RiskThresholds) -> tuple[RiskSign,
             for end in (0, 1)
         ]
         share, gap = Range(*high), mode.mean.minus(mode.median).absolute
-        known = None if mode.stdev is None else Range(mode.stdev, mode.stdev)
-        stdev = known or (Range(0.0, 1.0) if mode.undetermined else None)
+        if mode.undetermined:
+            stdev = Range(0.0, 1.0)
+        elif (known := _stdev(mode)) is not None:
+            stdev = Range(known, known)
     up = f"share of samples at {thresholds.high:g} up"
     return (
         _sign("high scores", share, thresholds.many, up),
         _sign("mean far from median", gap, thresholds.gap, "distance"),
         _sign("high standard deviation", stdev, thresholds.spread, "standard deviation"),
     )
+
+
+def _stdev(mode: ModeSummary) -> float | None:
+    """Divisor ``n − 1``; None below two samples, and where a sample is undetermined."""
+    values = [value for value, times in mode.distribution for _ in range(times)]
+    return None if mode.undetermined or len(values) < 2 else stdev_of(values)
 
 
 def _reaches(figure: float, threshold: float) -> bool:
@@ -123,6 +132,8 @@ def tables(
 
 
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
+    stdev, ranges = _stdev(mode), [each for each, _ in mode.ranges]
+    lowest = Range(*map(min, zip(*ranges, strict=True))) if ranges else None
     return {
         "Mode": mode.mode,
         "Definition": summary.definition,
@@ -130,8 +141,8 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
         "Mean Score": _figure(mode.mean, mode, choice),
         "Median Score": _figure(mode.median, mode, choice),
         "Max Score": _figure(mode.maximum, mode, choice),
-        "Min Score": _figure(mode.minimum, mode, choice),
-        "Standard Deviation": _missing(mode) if mode.stdev is None else mode.stdev,
+        "Min Score": _figure(lowest, mode, choice),
+        "Standard Deviation": _missing(mode) if stdev is None else stdev,
         "Count": summary.samples,
         "Mean Low": "undefined" if mode.mean is None else mode.mean.low,
         "Mean High": "undefined" if mode.mean is None else mode.mean.high,

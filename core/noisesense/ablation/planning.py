@@ -15,7 +15,7 @@ from noisesense.errors import InputError, describe, located
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.stats.tally import range_of
+from noisesense.stats.summarize import range_of
 from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
 
 VARIANTS = ("again", "without", "relevant-only", "plus-2")

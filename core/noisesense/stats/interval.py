@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import mul
 from random import Random
@@ -54,7 +55,7 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
 
 _TIE = 1e-12
 
-Method = Literal["bca", "bca-range", "dirichlet", "dirichlet-range", "t", "t-range", "wilson"]
+Method = Literal["bca", "dirichlet", "t", "wilson"]
 
 
 class Interval(NamedTuple):
@@ -62,12 +63,11 @@ class Interval(NamedTuple):
 
     Attributes:
         low: its lower end.
-        high: its upper end.
+        high: its upper end. Of a figure that open verdicts leave a range, both cover all of it.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
         method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units, or of
             few that differ; ``"t"``: Student's t, of a paired comparison; ``"wilson"``: of a
-            share of independent cases. With ``-range``: open verdicts leave a range, and the
-            interval covers all of it, see `covering`.
+            share of independent cases.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
@@ -78,22 +78,22 @@ class Interval(NamedTuple):
     units: int
 
 
-class Resampling(NamedTuple):
-    """How intervals are made: the same seed gives the same interval."""
+@dataclass(frozen=True)
+class Resampling:
+    """How intervals are made: the same seed gives the same interval.
+
+    Raises:
+        InputError: a confidence of 0 or less, or of 1 or more.
+    """
 
     confidence: float = 0.95
-    resamples: int = 2000
     seed: int = 0
+    resamples: int = 2000
 
-    def check(self) -> Resampling:
-        """Itself. Raises `InputError`."""
+    def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
-            raise InputError(
-                "a number between 0 and 1", describe(self.confidence), where="confidence"
-            )
-        if self.resamples < 100:
-            raise InputError("100 or more", describe(self.resamples), where="resamples")
-        return self
+            got = describe(self.confidence)
+            raise InputError("a number between 0 and 1", got, where="confidence")
 
     @property
     def tail(self) -> float:
@@ -106,20 +106,22 @@ def ratio(sums: Sequence[float]) -> float | None:
     return sums[0] / sums[1] if sums[1] else None
 
 
-def units_of(values: Iterable[tuple[Hashable, Range]], end: int) -> Counter[Unit]:
-    """What each unit adds to the mean of that end: the sum of its values, and how many it has."""
-    units: dict[Hashable, list[float]] = {}
-    for unit, value in values:
-        units.setdefault(unit, []).append(value[end])
-    return Counter((round(sum(each), 12), len(each)) for each in units.values())
+def units_of(parts: Iterable[tuple[Hashable, float, float]]) -> Counter[Unit]:
+    """What each unit adds to a ratio of sums: to each sum the sum of its own parts."""
+    units: dict[Hashable, list[tuple[float, float]]] = {}
+    for unit, part, whole in parts:
+        units.setdefault(unit, []).append((part, whole))
+    # Rounded: a third and two thirds are one, however they were added.
+    return Counter(
+        tuple(round(math.fsum(column), 12) for column in zip(*each, strict=True))
+        for each in units.values()
+    )
 
 
 def mean_interval(
     ends: Sequence[Units],
     resampling: Resampling,
     limits: tuple[float, float] = (0.0, 1.0),
-    *,
-    few: bool = False,
 ) -> Interval | None:
     """Of a ratio of sums over independent units, such as a mean.
 
@@ -128,13 +130,14 @@ def mean_interval(
             open verdicts leave a range, with the highest.
         resampling: confidence, resamples, seed.
         limits: the lowest and the highest value of the ratio.
-        few: as of few units, however many there are.
 
     Returns:
         None below two units.
     """
+    # Sorted: what is computed of units goes through them in their order.
     low, high = (
-        _ratio_interval(tuple(end.items()), resampling, limits, few) for end in (ends[0], ends[-1])
+        _ratio_interval(tuple(sorted(end.items())), resampling, limits)
+        for end in (ends[0], ends[-1])
     )
     return low if ends[0] == ends[-1] else covering(low, high)
 
@@ -144,16 +147,14 @@ def _ratio_interval(
     listed: tuple[tuple[tuple[float, ...], int], ...],
     resampling: Resampling,
     limits: tuple[float, float],
-    few: bool,
 ) -> Interval | None:
     # Kept: a table, a report and a gate ask for the same.
     units = dict(listed)
     if sum(units.values()) < 2 or ratio(total(units)) is None:
         return None
-    few = few or _effective(units) < _FEW or _differing(units) < _FEW_DIFFER
-    if not few and (found := bootstrap_interval(units, ratio, resampling)):
-        return found
-    return few_units_interval(units, resampling, limits)
+    few = _effective(units) < _FEW or _differing(units) < _FEW_DIFFER
+    found = None if few else bootstrap_interval(units, ratio, resampling)
+    return found or few_units_interval(units, resampling, limits)
 
 
 class Estimate(NamedTuple):
@@ -180,7 +181,7 @@ class Estimate(NamedTuple):
 def estimate(values: Iterable[tuple[Hashable, Range]], least: float = 0.0) -> Estimate | None:
     """The mean of values from ``least`` to 1, each with its unit; None of nothing."""
     values = list(values)
-    ends = [units_of(values, end) for end in (0, 1)]
+    ends = [units_of((unit, value[end], 1.0) for unit, value in values) for end in (0, 1)]
     mean = mean_range([value for _, value in values])
     return mean and Estimate(*mean, mean_interval(ends, Resampling(), (least, 1.0)), len(values))
 
@@ -192,8 +193,7 @@ def covering(low: Interval | None, high: Interval | None) -> Interval | None:
     """
     if low is None or high is None:
         return None
-    methods: dict[str, Method] = {"dirichlet": "dirichlet-range", "t": "t-range"}
-    return low._replace(high=high.high, method=methods.get(low.method, "bca-range"))
+    return low._replace(high=high.high)
 
 
 _FEW = 50
@@ -303,12 +303,6 @@ def difference_interval(units: Units, resampling: Resampling) -> Interval | None
     )
 
 
-def percentile_level(confidence: float, units: int) -> float:
-    """The tail of the bootstrap distribution that is cut off at each end; see the module."""
-    t = t_quantile((1 + confidence) / 2, units - 1)
-    return NORMAL.cdf(-t * math.sqrt(units / (units - 1)))
-
-
 def bootstrap_interval(
     units: Units, statistic: Statistic, resampling: Resampling
 ) -> Interval | None:
@@ -334,7 +328,9 @@ def bootstrap_interval(
     if not values:
         return None
     bias = _bias(values, value)
-    tail = percentile_level(resampling.confidence, count)
+    # As wide as Student's t interval would be; see the module.
+    t = t_quantile(1 - resampling.tail, count - 1)
+    tail = NORMAL.cdf(-t * math.sqrt(count / (count - 1)))
     low, high = (
         quantile_of_sorted(values, _adjusted(p, bias, acceleration)) for p in (tail, 1 - tail)
     )

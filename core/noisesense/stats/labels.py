@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, get_args
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
 
-from noisesense.errors import InputError, PairingError
+from noisesense.errors import InputError
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
-from noisesense.scoring.outcomes import Record
-from noisesense.scoring.results import Result, result_in
-from noisesense.stats.interval import Interval, Resampling
+from noisesense.scoring.outcomes import Record, extent
+from noisesense.scoring.results import Result
+from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_cells import (
     Calibration,
     CellAgreement,
     CellKind,
+    Confusion,
+    Rate,
     calibrate,
     cell_agreement,
     compare_cells,
 )
-from noisesense.stats.labels_mean import PoweredMean, prediction_powered
-from noisesense.stats.pairing import Named, PairedBy, name_of, pair, same_sample_pairs
-from noisesense.stats.resampling import Unit
+from noisesense.stats.labels_mean import PoweredMean, corrected_mean, labeled_pairs
+from noisesense.stats.pairing import PairedBy
 from noisesense.verdicts.form import VerdictsForm
 
 
@@ -60,7 +61,6 @@ class Trust(Record):
             claim?). A judge errs differently in each.
         usage: what judging the labels cost.
         calibration: thresholds, of a judge with probabilities; None without any.
-        confidence: of every interval.
         warnings: what a reader of the figures must know, in words.
     """
 
@@ -74,8 +74,7 @@ class Trust(Record):
     cells: dict[CellKind, CellAgreement]
     usage: Usage
     calibration: Calibration | None
-    confidence: float
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...]
 
     @property
     def compared(self) -> int:
@@ -87,12 +86,11 @@ class Trust(Record):
         """The means, if there are any, and the errors in each kind of cell, in words."""
         means = [
             f"people would find a mean ({mode} mode) of {mean.interval.low:.4f} to "
-            f"{mean.interval.high:.4f} where {self.judge} finds {_mean(mean)}"
+            f"{mean.interval.high:.4f} where {self.judge} finds {extent(mean.judge_mean, '.4f')}"
             for mode, mean in self.means.items()
         ]
         errors = [
-            f"{_rate(each.false_yes_rate, each.false_yes_interval)} false yes and "
-            f"{_rate(each.missed_rate, each.missed_interval)} false no {_WHERE[kind]}"
+            f"{_rate(each.false_yes)} false yes and {_rate(each.false_no)} false no {_WHERE[kind]}"
             for kind, each in self.cells.items()
             if each.counts.compared
         ]
@@ -107,16 +105,11 @@ _WHERE: dict[CellKind, str] = {
 }
 
 
-def _mean(mean: PoweredMean) -> str:
-    low, high = mean.judge_mean
-    return f"{low:.4f}" if low == high else f"{low:.4f} to {high:.4f}"
-
-
-def _rate(rate: float | None, interval: Interval | None) -> str:
-    if rate is None:
+def _rate(rate: Rate) -> str:
+    if rate.value is None:
         return "an unknown share of"
-    between = f" ({interval.low:.1%} to {interval.high:.1%})" if interval else ""
-    return f"{rate:.1%}{between}"
+    between = f" ({extent(rate.interval[:2], '.1%')})" if rate.interval else ""
+    return f"{rate.value:.1%}{between}"
 
 
 def trust(
@@ -129,7 +122,6 @@ def trust(
     warnings: Sequence[str] = (),
     confidence: float = 0.95,
     seed: int = 0,
-    resamples: int = 2000,
 ) -> Trust:
     """How often a judge is wrong on labeled claims, for each kind of question that it is asked.
 
@@ -148,15 +140,13 @@ def trust(
         warnings: what a reader must know beside, in words.
         confidence: of each interval.
         seed: the same seed gives the same figures.
-        resamples: of the intervals.
 
     Raises:
         InputError: no labeled cells that the judge decided, another number of chunks, or a number
             out of range.
     """
-    resampling = Resampling(confidence, resamples, seed).check()
-    kinds: tuple[CellKind, ...] = get_args(CellKind)
-    sums: dict[tuple[bool, str], dict[CellKind, list[int]]] = {}
+    resampling = Resampling(confidence, seed)
+    units = defaultdict[Hashable, Counter[tuple[CellKind, str]]](Counter)
     samples = failed = unmatched = 0
     for number, sample in enumerate(labeled):
         if sample.judge is None:
@@ -165,14 +155,15 @@ def trust(
         samples += 1
         cells, alone = compare_cells(sample.judge, sample.labels, sample.name)
         unmatched += alone
-        name = (sample.cluster is not None, sample.cluster or str(number))
-        unit = sums.setdefault(name, {kind: [0] * 6 for kind in kinds})
-        for kind, confusion in cells.items():
-            unit[kind] = [a + b for a, b in zip(unit[kind], confusion, strict=True)]
+        units[number if sample.cluster is None else sample.cluster] += cells
     found: dict[CellKind, CellAgreement] = {}
+    kinds: tuple[CellKind, ...] = get_args(CellKind)
     for kind in kinds:
-        units = Counter[Unit](tuple(map(float, unit[kind])) for unit in sums.values())
-        found[kind] = cell_agreement(units, resampling)
+        confusions = (
+            tuple(float(unit[kind, name]) for name in Confusion._fields) for unit in units.values()
+        )
+        found[kind] = cell_agreement(Counter(confusions), resampling)
+    known = list(probabilities)
     trusted = Trust(
         judge=judge,
         means=dict(means or {}),
@@ -181,51 +172,12 @@ def trust(
         unmatched_claims=unmatched,
         cells=found,
         usage=usage or Usage(),
-        calibration=_calibration(list(probabilities)),
-        confidence=confidence,
+        calibration=calibrate(known) if len({label for label, _ in known}) == 2 else None,
         warnings=tuple(warnings),
     )
     if not trusted.compared and not means:
         raise InputError("labeled claims that the judge decided", "none", where=judge)
     return trusted
-
-
-class _Side(NamedTuple):
-    name: Named
-    verdicts: VerdictsForm
-    cluster: str | None
-
-
-def pair_verdicts(
-    judge: Iterable[Result], human: Iterable[Result], by: PairedBy | None
-) -> tuple[list[LabeledVerdicts], list[str]]:
-    """The samples on which both have verdicts, and warnings; their texts must be the same.
-
-    Raises:
-        InputError: an id twice on one side.
-        PairingError: no sample on both.
-    """
-    expected = "samples with verdicts by the judge and by people"
-    runs = "the judge's verdicts", "the human labels"
-    left, right = (
-        [_Side(name_of(x), x.score.verdicts, x.cluster) for x in map(result_in, side) if x.score]
-        for side in (judge, human)
-    )
-    for run, side in zip(runs, (left, right), strict=True):
-        if not side:
-            raise PairingError(expected, "none", where=run)
-    paired = pair(left, right, by, runs=runs, same_first=True)
-    same, others = same_sample_pairs(paired, expected)
-    warnings = list(paired.warnings)
-    if others:
-        warnings.append(
-            f"{others} of {len(paired.pairs)} pairs differ in their answer or another text: they "
-            "are not the same sample and are in no figure."
-        )
-    labeled = [
-        LabeledVerdicts(y.verdicts, x.verdicts, x.name.id, x.cluster or y.cluster) for x, y in same
-    ]
-    return labeled, warnings
 
 
 def trust_results(
@@ -237,7 +189,6 @@ def trust_results(
     pair_by: PairedBy | None = None,
     confidence: float = 0.95,
     seed: int = 0,
-    resamples: int = 2000,
 ) -> Trust:
     """How far to trust your own results, by labels on some of their samples.
 
@@ -255,41 +206,41 @@ def trust_results(
             question and reference.
         confidence: of each interval.
         seed: the same seed gives the same figures.
-        resamples: of the intervals.
 
     Raises:
         PairingError: no sample on both sides.
         InputError: an id twice on one side, or another number of chunks.
     """
     check_definition(definition)
-    judged, labeled = list(results), list(labels)
-    paired, warnings = pair_verdicts(judged, labeled, pair_by)
+    labeled = labeled_pairs(results, labels, pair_by)
+    warnings = list(labeled.warnings)
     means: dict[Mode, PoweredMean] = {}
     for mode in modes_of(definition):
         try:
-            found = prediction_powered(
-                judged, labeled, mode=mode, pair_by=pair_by, confidence=confidence, seed=seed
-            )
+            means[mode] = corrected_mean(labeled, mode, Resampling(confidence, seed))
         except InputError as error:
             warnings.append(f"{mode}: no mean corrected by the labels: {error}")
         else:
-            means[mode] = found
-            warnings += (f"{mode}: {each}" for each in found.warnings if each not in warnings)
-    if means and any(result.cluster for result in judged):
+            warnings += (f"{mode}: {each}" for each in means[mode].warnings)
+    if means and any(result.cluster for result in labeled.judged):
         warnings.append(
             "The corrected means have intervals over single samples: where samples share a "
             "cluster, they are too narrow."
         )
     return trust(
         judge,
-        paired,
+        [
+            LabeledVerdicts(
+                labels=people.score.verdicts,
+                judge=ours.score.verdicts if ours.score else None,
+                name=ours.id,
+                cluster=ours.cluster or people.cluster,
+            )
+            for ours, people in labeled.pairs
+            if people.score
+        ],
         means=means,
         warnings=warnings,
         confidence=confidence,
         seed=seed,
-        resamples=resamples,
     )
-
-
-def _calibration(cells: list[tuple[bool, float]]) -> Calibration | None:
-    return calibrate(cells) if len({label for label, _ in cells}) == 2 else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import Truth
@@ -18,9 +18,11 @@ from noisesense.stats.interval import (
     mean_interval,
     ratio,
 )
-from noisesense.stats.pairing import match_texts
+from noisesense.stats.pairing import partners, words
 from noisesense.stats.resampling import Unit, Units, total
 from noisesense.verdicts.form import ClaimForm, VerdictsForm
+
+_Claim = TypeVar("_Claim", bound=ClaimForm)
 
 CellKind = Literal["correct", "response", "reference"]
 """Which question a cell answers: does the reference entail a response claim; does a chunk; does a
@@ -47,29 +49,33 @@ class Confusion(NamedTuple):
         return sum(self[:4])
 
 
+class Rate(NamedTuple):
+    """A share or a kappa; None where there is nothing to measure it on.
+
+    Attributes:
+        value: the figure.
+        interval: of it, resampling whole samples (or clusters), whose cells are not independent.
+    """
+
+    value: float | None
+    interval: Interval | None
+
+
 @dataclass(frozen=True)
 class CellAgreement(Record):
     """Agreement on one kind of cell.
 
     Attributes:
         counts: see `Confusion`; cells without two verdicts enter no figure.
-        accuracy: ``(both_yes + both_no) / compared``.
+        false_yes: ``false_yes / (false_yes + both_no)``.
+        false_no: ``missed / (missed + both_yes)``.
         kappa: Cohen's; see `kappa`.
-        kappa_interval: resampling whole samples, whose cells are not independent.
-        false_yes_rate: ``false_yes / (false_yes + both_no)``.
-        false_yes_interval: of it; resampling whole samples, as the next.
-        missed_rate: ``missed / (missed + both_yes)``.
-        missed_interval: of it.
     """
 
     counts: Confusion
-    accuracy: float | None
-    kappa: float | None
-    kappa_interval: Interval | None
-    false_yes_rate: float | None
-    false_yes_interval: Interval | None
-    missed_rate: float | None
-    missed_interval: Interval | None
+    false_yes: Rate
+    false_no: Rate
+    kappa: Rate
 
 
 def kappa(counts: Sequence[float]) -> float | None:
@@ -89,37 +95,33 @@ def kappa(counts: Sequence[float]) -> float | None:
 
 def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
     """From the samples' confusions (and how often each occurs) to the figures."""
-    sums = total(samples) if samples else Confusion()
-    counts = Confusion(*map(round, sums))
-    yes, missed, false_yes, no = counts[:4]
+    counts = Confusion(*map(round, total(samples))) if samples else Confusion()
     value = kappa(counts)
+    interval = None if value is None else bootstrap_interval(samples, kappa, resampling)
     return CellAgreement(
         counts=counts,
-        accuracy=ratio((yes + no, counts.compared)),
-        kappa=value,
-        kappa_interval=(None if value is None else bootstrap_interval(samples, kappa, resampling)),
-        false_yes_rate=ratio((false_yes, false_yes + no)),
-        false_yes_interval=_rate_interval(samples, 2, 3, resampling),
-        missed_rate=ratio((missed, missed + yes)),
-        missed_interval=_rate_interval(samples, 1, 0, resampling),
+        false_yes=_rate(samples, 2, 3, resampling),
+        false_no=_rate(samples, 1, 0, resampling),
+        kappa=Rate(value, interval),
     )
 
 
-def _rate_interval(
-    samples: Units, wrong: int, right: int, resampling: Resampling
-) -> Interval | None:
-    """Of one field of the confusions over it and another; samples without either say nothing."""
+def _rate(samples: Units, wrong: int, right: int, resampling: Resampling) -> Rate:
+    """One field of the confusions over it and another; samples without either say nothing."""
     units: Counter[Unit] = Counter()
     for sums, times in samples.items():
         if cells := sums[wrong] + sums[right]:
             units[sums[wrong], cells] += times
-    return mean_interval([units], resampling) if units else None
+    if not units:
+        return Rate(None, None)
+    return Rate(ratio(total(units)), mean_interval([units], resampling))
 
 
 def compare_cells(
     judge: VerdictsForm, human: VerdictsForm, name: str
-) -> tuple[dict[CellKind, Confusion], int]:
-    """One sample's cells, and how many claims only one side has.
+) -> tuple[Counter[tuple[CellKind, str]], int]:
+    """How many of one sample's cells count in which field of `Confusion`, by kind; and how many
+    claims only one side has.
 
     Raises:
         InputError: another number of chunks.
@@ -127,23 +129,24 @@ def compare_cells(
     if judge.chunks and human.chunks and len(judge.chunks) != len(human.chunks):
         expected = f"{len(human.chunks)} chunks, as people saw"
         raise InputError(expected, str(len(judge.chunks)), where=f"sample {name!r}")
+    response = _matched(judge.response_claims, human.response_claims)
+    reference = _matched(judge.reference_claims, human.reference_claims)
     chunks = range(max(judge.chunk_count, human.chunk_count))
-    response, *alone = match_texts(judge.response_claims, human.response_claims, _text)
-    reference, *others = match_texts(judge.reference_claims, human.reference_claims, _text)
-    unmatched = sum(map(len, alone)) + sum(map(len, others))
-    return {
-        "correct": _confusion((j.correct, h.correct) for j, h in response),
-        "response": _confusion(
-            (cell_of(j, c), cell_of(h, c)) for j, h in response for c in chunks
-        ),
-        "reference": _confusion(
-            (cell_of(j, c), cell_of(h, c)) for j, h in reference for c in chunks
-        ),
-    }, unmatched
+    cells: list[tuple[CellKind, Truth, Truth]] = [
+        *(("correct", j.correct, h.correct) for j, h in response),
+        *(("response", cell_of(j, c), cell_of(h, c)) for j, h in response for c in chunks),
+        *(("reference", cell_of(j, c), cell_of(h, c)) for j, h in reference for c in chunks),
+    ]
+    claims = (len(side.response_claims) + len(side.reference_claims) for side in (judge, human))
+    fields: list[tuple[CellKind, str]] = [
+        (kind, _FIELDS.get((j, h), "human_open")) for kind, j, h in cells
+    ]
+    return Counter(fields), sum(claims) - 2 * (len(response) + len(reference))
 
 
-def _text(claim: ClaimForm) -> str:
-    return claim.text
+def _matched(a: Sequence[_Claim], b: Sequence[_Claim]) -> list[tuple[_Claim, _Claim]]:
+    found = partners([words(claim.text) for claim in a], [words(claim.text) for claim in b])
+    return [(a[i], b[j]) for i, j in found.items()]
 
 
 def cell_of(claim: ClaimForm, chunk: int) -> Truth:
@@ -160,10 +163,6 @@ _FIELDS: dict[tuple[Truth, Truth], str] = {
     (None, False): "judge_open",
 }
 """By the judge's verdict and people's: the field of `Confusion` that counts such a cell."""
-
-
-def _confusion(cells: Iterable[tuple[Truth, Truth]]) -> Confusion:
-    return Confusion(**Counter(_FIELDS.get(cell, "human_open") for cell in cells))
 
 
 @dataclass(frozen=True)
@@ -215,23 +214,19 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
     for number, (_, p) in enumerate(given):
         if not 0 <= p <= 1:
             raise InputError("a probability from 0 to 1", describe(p), where=f"cell {number}")
-    found = sorted(given, key=lambda cell: cell[1])
-    yes = sum(label for label, _ in found)
-    no = len(found) - yes
+    yes, no = (sorted(p for said, p in given if said == label) for label in (True, False))
     if not yes or not no:
-        got = "none" if not found else "one kind"
+        got = "one kind" if given else "none"
         raise InputError('labels of both kinds, "yes" and "no"', got, where="calibrate")
-    values = [(p, [label for label, _ in of]) for p, of in groupby(found, lambda cell: cell[1])]
     cuts: list[Cut] = []
+    below = 0.0
     # A cut above all is as good as the one below all, which stands first.
-    missed, refused, below = 0, 0, 0.0
-    for p, labels in values:
-        counts = (yes - missed, missed, no - refused, refused)
-        agreement = kappa(counts)
+    for p in sorted({*yes, *no}):
+        missed, refused = bisect_left(yes, p), bisect_left(no, p)
+        agreement = kappa((len(yes) - missed, missed, len(no) - refused, refused))
         assert agreement is not None, "there are labels of both kinds"
-        cuts.append(Cut(_between(below, p), counts[2] / no, missed / yes, agreement))
-        missed += sum(labels)
-        refused += len(labels) - sum(labels)
+        threshold = _between(below, p)
+        cuts.append(Cut(threshold, (len(no) - refused) / len(no), missed / len(yes), agreement))
         below = p
 
     def unbalanced(cut: Cut) -> float:
@@ -239,7 +234,7 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
         return round(abs(cut.false_yes - cut.false_no), 12)
 
     return Calibration(
-        cells=len(found),
+        cells=len(given),
         balanced=min(cuts, key=lambda cut: (unbalanced(cut), -cut.kappa)),
         best_kappa=min(cuts, key=lambda cut: (-cut.kappa, unbalanced(cut))),
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
-from noisesense.errors import InputError, check_choice, describe
+from noisesense.errors import check_choice, check_whole
 from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.stats.interval import Interval, Resampling
+from noisesense.stats.interval import Interval
 from noisesense.stats.resampling import NORMAL
 
 GroupBy = Literal["id", "text"]
@@ -53,7 +53,7 @@ class Offender(Record):
         samples: in how many samples it did so for certain.
         retrieved: in how many scored samples it was retrieved.
         rate: ``samples / retrieved``.
-        interval: of the rate, by Wilson.
+        interval: of the rate, 95%, by Wilson.
         offences: the certain claims, in the order of the results, as many as were asked for.
     """
 
@@ -74,22 +74,27 @@ class Offender(Record):
 @dataclass
 class _Record:
     text: str
-    claims: int = 0
-    undetermined: int = 0
-    alone: int = 0
-    relevant: int = 0
-    irrelevant: int = 0
-    samples: int = 0
     retrieved: int = 0
+    samples: int = 0
+    undetermined: int = 0
     offences: list[Offence] = field(default_factory=list[Offence])
 
-    def add(self, offence: Offence, examples: int) -> None:
-        self.claims += 1
-        self.alone += offence.alone is True
-        self.relevant += offence.relevant is True
-        self.irrelevant += offence.relevant is False
-        if len(self.offences) < examples:
-            self.offences.append(offence)
+    def offender(self, document: str, examples: int) -> Offender:
+        relevance = [offence.relevant for offence in self.offences]
+        return Offender(
+            document=document,
+            text=self.text,
+            claims=len(self.offences),
+            undetermined=self.undetermined,
+            alone=sum(offence.alone is True for offence in self.offences),
+            relevant=relevance.count(True),
+            irrelevant=relevance.count(False),
+            samples=self.samples,
+            retrieved=self.retrieved,
+            rate=self.samples / self.retrieved,
+            interval=wilson_interval(self.samples, self.retrieved),
+            offences=tuple(self.offences[:examples]),
+        )
 
 
 def offenders(
@@ -98,7 +103,6 @@ def offenders(
     group_by: GroupBy = "id",
     top: int | None = None,
     examples: int = 100,
-    confidence: float = 0.95,
 ) -> tuple[Offender, ...]:
     """The documents that entail incorrect claims, those that explain most of them first.
 
@@ -111,43 +115,28 @@ def offenders(
     after those that do for certain: an empty list means that none did.
 
     Args:
-        results: read once; failed ones are left out. Memory grows with the number of distinct
-            documents, not of samples.
+        results: read once; failed ones are left out.
         group_by: ``"id"``: by the chunk's id, by its text where it has none; ``"text"``.
         top: how many documents to give; by default all.
         examples: how many claims to keep of each.
-        confidence: of the intervals.
 
     Raises:
         InputError: an unknown ``group_by``, or a number out of range.
     """
     check_choice(group_by, get_args(GroupBy), "group_by")
-    for name, number in (("top", top), ("examples", examples)):
-        if number is not None and number < 0:
-            raise InputError("0 or more", describe(number), where=name)
-    Resampling(confidence).check()
+    for name, number in (("top", 0 if top is None else top), ("examples", examples)):
+        check_whole(number, 0, name)
     records: dict[str, _Record] = {}
     for result in results:
         if (scored := result_in(result).score) is not None:
-            _add(records, result.id, scored, group_by, examples)
-    ranked = sorted(
-        (-each.claims, -each.alone, -each.samples / each.retrieved, -each.undetermined, name)
+            _add(records, result.id, scored, group_by)
+    ranked = [
+        each.offender(name, examples)
         for name, each in records.items()
-        if each.claims or each.undetermined
-    )
-    shown: dict[str, dict[str, Any]] = {}
-    for *_, name in ranked[:top]:
-        fields = vars(records[name])
-        shown[name] = {**fields, "offences": tuple(fields["offences"])}
-    return tuple(
-        Offender(
-            document=name,
-            rate=fields["samples"] / fields["retrieved"],
-            interval=wilson_interval(fields["samples"], fields["retrieved"], confidence),
-            **fields,
-        )
-        for name, fields in shown.items()
-    )
+        if each.offences or each.undetermined
+    ]
+    ranked.sort(key=lambda o: (-o.claims, -o.alone, -o.rate, -o.undetermined, o.document))
+    return tuple(ranked[:top])
 
 
 def culprit(ranking: Sequence[Offender]) -> Offender | None:
@@ -159,46 +148,39 @@ def culprit(ranking: Sequence[Offender]) -> Offender | None:
     return None if (first.claims, first.alone) in told else first
 
 
-def wilson_interval(hits: int, count: int, confidence: float) -> Interval:
-    """The interval of a share, ``hits / count``, of independent cases; at least one.
+def wilson_interval(hits: int, count: int) -> Interval:
+    """The 95% interval of a share, ``hits / count``, of independent cases; at least one.
 
     All ``p`` with ``(hits/count − p)² ≤ z² p (1 − p) / count``.
 
     Source: Wilson (1927), Probable inference, JASA 22.
     """
-    square = NORMAL.inv_cdf((1 + confidence) / 2) ** 2
+    square = NORMAL.inv_cdf(0.975) ** 2
     middle = (hits + square / 2) / (count + square)
     reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
     low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
-    return Interval(low, high, confidence, "wilson", count)
+    return Interval(low, high, 0.95, "wilson", count)
 
 
-def _add(
-    records: dict[str, _Record], sample: str, score: Score, group_by: GroupBy, examples: int
-) -> None:
-    chunks = score.verdicts.chunks
-    by_id = group_by == "id"
+def _add(records: dict[str, _Record], sample: str, score: Score, group_by: GroupBy) -> None:
+    chunks, by_id = score.verdicts.chunks, group_by == "id"
     names = [chunk.id if by_id and chunk.id else chunk.text for chunk in chunks or ()]
     names = names or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
         text = chunks[names.index(name)].text if chunks else ""
         records.setdefault(name, _Record(text)).retrieved += 1
-    guilty: set[str] = set()
+    guilty, relevance = set[str](), score.chunk_relevance
     for claim in score.claims:
         if claim.correct:
             continue
-        relevance: dict[int, bool | None] = {
-            **dict.fromkeys(claim.relevant_chunks, True),
-            **dict.fromkeys(claim.irrelevant_chunks, False),
-            **dict.fromkeys(claim.unlabelled_chunks, None),
-        }
-        sure = {names[j]: j for j in sorted(relevance, reverse=True)}
+        entailing = {*claim.relevant_chunks, *claim.irrelevant_chunks, *claim.unlabelled_chunks}
+        sure = {names[j]: j for j in sorted(entailing, reverse=True)}
         perhaps = {names[j] for j in claim.undetermined_chunks} | sure.keys()
         if claim.correct is False:
             alone = None if len(sure) == 1 < len(perhaps) else len(sure) == 1
-            for name, chunk in sure.items():
-                offence = Offence(sample, claim.text, claim.index, chunk, relevance[chunk], alone)
-                records[name].add(offence, examples)
+            for name, j in sure.items():
+                offence = Offence(sample, claim.text, claim.index, j, relevance[j], alone)
+                records[name].offences.append(offence)
             guilty |= sure.keys()
             perhaps -= sure.keys()
         for name in perhaps:

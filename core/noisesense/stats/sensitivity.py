@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import fsum
 from random import Random
 from typing import get_args
 
-from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
+from noisesense.errors import InputError, check_choice, check_whole
+from noisesense.scoring.definitions import DefinitionName, Mode, Truth, modes_of
 from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.interval import mean_range
-from noisesense.stats.labels_cells import CellKind
+from noisesense.stats.labels_cells import CellKind, cell_of
 from noisesense.stats.resampling import quantile_of_sorted
 from noisesense.verdicts.form import (
     ClaimForm,
@@ -35,16 +34,12 @@ class Band(Record):
 
     Attributes:
         mode: ``"relevant"`` or ``"irrelevant"``.
-        undetermined: samples of which the verdicts as they are leave the value open.
-        undefined: samples with nothing to measure; they are in no figure.
         mean: of the verdicts as they are.
         moved: the mean over the simulations.
-        band: between its ends lies the share ``confidence`` of the simulated means.
+        band: between its ends lie 95% of the simulated means.
     """
 
     mode: Mode
-    undetermined: int
-    undefined: int
     mean: Range | None
     moved: Range | None
     band: Range | None
@@ -57,22 +52,12 @@ class SensitivityBand(Record, BothModes[Band]):
     Attributes:
         samples: how many were simulated.
         failed: results without verdicts; they are in no figure.
-        false_yes: the assumed share of "no" cells that the judge turns into "yes".
-        false_no: the assumed share of "yes" cells that it turns into "no".
-        cells: in which kinds of cells.
-        simulations: how often.
-        confidence: of the bands.
         relevant: the relevant mode.
         irrelevant: the irrelevant mode; None if the definition has none.
     """
 
     samples: int
     failed: int
-    false_yes: float
-    false_no: float
-    cells: tuple[CellKind, ...]
-    simulations: int
-    confidence: float
     relevant: Band | None
     irrelevant: Band | None
 
@@ -85,7 +70,6 @@ def sensitivity_band(
     cells: Iterable[CellKind] = CELLS,
     definition: DefinitionName = "ragas",
     simulations: int = 200,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> SensitivityBand:
     """How far a judge with these error rates would move the means, if the verdicts are the truth.
@@ -102,108 +86,75 @@ def sensitivity_band(
         cells: which kinds of cells have errors: ``"correct"``, ``"response"``, ``"reference"``.
         definition: for the scores.
         simulations: how many. Time grows with it times the number of cells.
-        confidence: the share of simulated means within the band.
         seed: the same seed gives the same band.
 
     Raises:
         InputError: a rate outside 0 to 1, an unknown kind, no verdicts.
     """
-    check_definition(definition)
     for rate, name in ((false_yes, "false_yes"), (false_no, "false_no")):
         check_limit(rate, name)
-    check_limit(confidence, "confidence")
-    kinds = tuple(cells)
-    for kind in kinds:
-        if kind not in CELLS:
-            raise InputError(f"some of {CELLS}", describe(kind), where="cells")
-    if simulations < 1:
-        raise InputError("1 or more", describe(simulations), where="simulations")
-    known = list(map(_verdicts, verdicts))
-    judged = [each for each in known if each is not None]
+    kinds = tuple(check_choice(kind, CELLS, "cells") for kind in cells)
+    check_whole(simulations, 1, "simulations")
+    scored = [v if isinstance(v, Verdicts) else score_in(v) for v in verdicts]
+    judged = [v.verdicts if isinstance(v, Score) else v for v in scored if v is not None]
     if not judged:
         raise InputError("verdicts on at least one sample", "none", where="verdicts")
-    random, rates = Random(seed), (false_no, false_yes)
-    actual = [score(each, definition=definition) for each in judged]
-    runs: dict[Mode, list[Range]] = {mode: [] for mode in modes_of(definition)}
-    for _ in range(simulations):
-        wrong = [
-            score(_flipped(each, kinds, rates, random), definition=definition) for each in judged
-        ]
-        for mode, means in runs.items():
-            if mean := mean_range(_ranges(wrong, mode)):
-                means.append(mean)
-    bands = {mode: _band(mode, actual, means, confidence) for mode, means in runs.items()}
+    random = Random(seed)
+
+    def flip(kind: CellKind, cell: Truth) -> Truth:
+        if cell is None or kind not in kinds:
+            return cell
+        return cell != (random.random() < (false_no if cell else false_yes))
+
+    def mean(samples: Iterable[VerdictsForm]) -> dict[Mode, Range | None]:
+        scores = [score(each, definition=definition) for each in samples]
+        return {
+            mode: mean_range([bounds for each in scores if (bounds := each.bounds(mode))])
+            for mode in modes_of(definition)
+        }
+
+    actual = mean(judged)
+    runs = [mean(_flipped(each, flip) for each in judged) for _ in range(simulations)]
+    bands = {
+        mode: _band(mode, actual[mode], [each for run in runs if (each := run[mode])])
+        for mode in actual
+    }
     return SensitivityBand(
         samples=len(judged),
-        failed=len(known) - len(judged),
-        false_yes=false_yes,
-        false_no=false_no,
-        cells=kinds,
-        simulations=simulations,
-        confidence=confidence,
+        failed=len(scored) - len(judged),
         relevant=bands["relevant"],
         irrelevant=bands.get("irrelevant"),
     )
 
 
-def _verdicts(item: Verdicts | Score | Result) -> VerdictsForm | None:
-    if isinstance(item, Verdicts):
-        return item
-    found = score_in(item)
-    return None if found is None else found.verdicts
+def _band(mode: Mode, mean: Range | None, means: list[Range]) -> Band:
+    if not means:
+        return Band(mode, mean, None, None)
+    lows, highs = map(sorted, zip(*means, strict=True))
+    ends = quantile_of_sorted(lows, 0.025), quantile_of_sorted(highs, 0.975)
+    return Band(mode, mean, mean_range(means), Range(*ends))
 
 
-def _ranges(scores: Sequence[Score], mode: Mode) -> list[Range]:
-    return [bounds for each in scores if (bounds := each.bounds(mode))]
+def _flipped(verdicts: VerdictsForm, flip: Callable[[CellKind, Truth], Truth]) -> LightVerdicts:
+    count = verdicts.chunk_count
 
+    def entailing(kind: CellKind, claim: ClaimForm) -> tuple[int, ...]:
+        return tuple(j for j in range(count) if flip(kind, cell_of(claim, j)))
 
-def _band(mode: Mode, actual: Sequence[Score], means: list[Range], confidence: float) -> Band:
-    ranges, tail = _ranges(actual, mode), (1 - confidence) / 2
-    band = moved = None
-    if means:
-        moved = Range(*(fsum(each[end] for each in means) / len(means) for end in (0, 1)))
-        lows, highs = (sorted(each[end] for each in means) for end in (0, 1))
-        band = Range(quantile_of_sorted(lows, tail), quantile_of_sorted(highs, 1 - tail))
-    undetermined = sum(each.value is None for each in ranges)
-    return Band(mode, undetermined, len(actual) - len(ranges), mean_range(ranges), moved, band)
-
-
-def _flipped(
-    verdicts: VerdictsForm,
-    kinds: Sequence[CellKind],
-    rates: tuple[float, float],
-    random: Random,
-) -> LightVerdicts:
-    """With errors; ``rates`` are those of "yes" and of "no"."""
-    chunks, draw = range(verdicts.chunk_count), random.random
-
-    def flip(cell: bool) -> bool:
-        return cell != (draw() < rates[not cell])
-
-    def entailing(claim: ClaimForm, kind: CellKind) -> tuple[int, ...]:
-        yes, maybe = claim.entailed_by, claim.undetermined
-        if kind not in kinds:
-            return yes
-        return tuple(j for j in chunks if j not in maybe and flip(j in yes))
-
-    def correct_of(correct: bool | None) -> bool | None:
-        return correct if correct is None or "correct" not in kinds else flip(correct)
-
-    own = verdicts.chunks
-    if own is None:
-        texts = [LightChunk("")] * len(chunks)
-    else:
-        texts = [LightChunk(each.text, each.relevant, each.id) for each in own]
+    response = (
+        LightResponseClaim(
+            each.text,
+            entailing("response", each),
+            each.undetermined,
+            correct=flip("correct", each.correct),
+        )
+        for each in verdicts.response_claims
+    )
+    reference = (
+        LightClaim(each.text, entailing("reference", each), each.undetermined)
+        for each in verdicts.reference_claims
+    )
+    chunks = [LightChunk(each.text, each.relevant, each.id) for each in verdicts.chunks or ()]
     return LightVerdicts(
-        tuple(
-            LightResponseClaim(
-                c.text, entailing(c, "response"), c.undetermined, correct=correct_of(c.correct)
-            )
-            for c in verdicts.response_claims
-        ),
-        tuple(
-            LightClaim(c.text, entailing(c, "reference"), c.undetermined)
-            for c in verdicts.reference_claims
-        ),
-        tuple(texts),
+        tuple(response), tuple(reference), tuple(chunks) or (LightChunk(""),) * count
     )

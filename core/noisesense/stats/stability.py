@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, sqrt
+from statistics import fmean
 from typing import NamedTuple
 
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import MODES, Mode
+from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
-from noisesense.stats.pairing import MIN_PAIRED, Named, PairedBy, name_of, pair
-from noisesense.stats.resampling import Statistic
+from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair
+from noisesense.stats.resampling import Statistic, Unit, total
 
 
 class SampleStability(NamedTuple):
@@ -41,12 +41,10 @@ class ModeStability(Record):
         samples: how many there are.
         left_out: samples without a value in some repeat: failed, undetermined or undefined.
         means: of each repeat.
-        within: variance of a sample's value from repeat to repeat, the judge's own:
-            ``mean over samples of Σ (value − sample's mean)² / (K − 1)``.
-        between: variance of the samples' true values: that of their means, less ``within / K``;
-            0 at least.
         judge_share: ``within / (within + between)``: how much of the variance of a single value
-            is the judge's own. None where nothing varies.
+            is the judge's own, where ``within`` is the mean over samples of ``Σ (value − sample's
+            mean)² / (K − 1)`` and ``between`` the variance of the samples' means, less
+            ``within / K``, 0 at least. None where nothing varies.
         judge_share_interval: of it, over samples; None where it cannot be said.
         mean_error: ``√(within / samples)``: how far the judge alone scatters the mean of a run.
         changed: the samples with several values, those that cross the limit and scatter most
@@ -58,8 +56,6 @@ class ModeStability(Record):
     samples: int
     left_out: int
     means: tuple[float, ...]
-    within: float | None
-    between: float | None
     judge_share: float | None
     judge_share_interval: Interval | None
     mean_error: float | None
@@ -84,11 +80,6 @@ class Stability(Record, BothModes[ModeStability]):
     limit: float | None
     relevant: ModeStability | None
     irrelevant: ModeStability | None
-
-
-class _Judged(NamedTuple):
-    name: Named
-    result: Result
 
 
 def stability(
@@ -116,84 +107,64 @@ def stability(
     """
     if limit is not None:
         check_limit(limit)
-    named = [[_Judged(name_of(r), r) for r in map(result_in, run)] for run in runs]
-    if len(named) < 2:
-        raise InputError("two runs or more", str(len(named)), where="runs")
-    first, *others = named
+    judgings = [[*map(result_in, run)] for run in runs]
+    if len(judgings) < 2:
+        raise InputError("two runs or more", str(len(judgings)), where="runs")
+    first, *others = judgings
     # By object: a dataset may hold a sample twice, and then its id as well.
-    repeats_of = {id(each): [each.result] for each in first}
+    repeats_of = {id(each): [each] for each in first}
     for other in others:
         for ours, theirs in pair(first, other, pair_by, min_paired=min_paired).pairs:
-            repeats_of[id(ours)].append(theirs.result)
-    repeats = len(named)
-    judged = [results for results in repeats_of.values() if len(results) == repeats]
-    modes = {mode: _mode(mode, judged, limit) for mode in MODES}
+            repeats_of[id(ours)].append(theirs)
+    samples = [each for each in repeats_of.values() if len(each) == len(judgings)]
     return Stability(
-        repeats=repeats,
-        samples=len(judged),
+        repeats=len(judgings),
+        samples=len(samples),
         limit=limit,
-        relevant=modes["relevant"],
-        irrelevant=modes["irrelevant"],
+        relevant=_mode("relevant", samples, len(judgings), limit),
+        irrelevant=_mode("irrelevant", samples, len(judgings), limit),
     )
 
 
 def _mode(
-    mode: Mode, judged: Sequence[Sequence[Result]], limit: float | None
+    mode: Mode, samples: Sequence[Sequence[Result]], repeats: int, limit: float | None
 ) -> ModeStability | None:
-    scores = [result.score for results in judged for result in results if result.score]
+    scores = [result.score for results in samples for result in results if result.score]
     if scores and all(score.counts(mode) is None for score in scores):
         return None  # the definition has no such mode
-    names: list[str] = []
-    values: list[tuple[float, ...]] = []
-    for results in judged:
-        known = [
+    found: list[SampleStability] = []
+    for results in samples:
+        values = tuple(
             value
             for result in results
-            if result.score is not None and (value := result.score.value(mode)) is not None
-        ]
-        if len(known) == len(results):
-            names.append(results[0].id)
-            values.append(tuple(known))
-    left_out, count = len(judged) - len(values), len(values)
-    if not count:
-        crossing = None if limit is None else 0
-        return ModeStability(mode, 0, left_out, (), None, None, None, None, None, (), crossing)
-    within = fsum(map(_variance, values)) / count
-    averages = [fsum(each) / len(each) for each in values]
-    repeats = len(values[0])
-    between = max(_variance(averages) - within / repeats, 0.0) if count > 1 else None
-    total = within + (between or 0.0)
-    changed = [
-        _changed(name, each, limit)
-        for name, each in zip(names, values, strict=True)
-        if len({*each}) > 1
-    ]
+            if result.score and (value := result.score.value(mode)) is not None
+        )
+        if len(values) == repeats:
+            sides = () if limit is None else {value > limit for value in values}
+            found.append(SampleStability(results[0].id, values, len(sides) > 1))
+    units = Counter[Unit]()
+    for each in found:
+        mean = fmean(each.values)
+        units[_variance(each.values), mean, mean * mean, 1.0] += 1
+    sums, share = total(units) if units else [0.0] * 4, _share(repeats)
+    changed = [each for each in found if len({*each.values}) > 1]
     # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
     changed.sort(key=lambda each: (not each.crosses, -round(_variance(each.values), 12), each.id))
     return ModeStability(
         mode=mode,
-        samples=count,
-        left_out=left_out,
-        means=tuple(fsum(column) / count for column in zip(*values, strict=True)),
-        within=within,
-        between=between,
-        judge_share=within / total if total and between is not None else None,
-        judge_share_interval=bootstrap_interval(
-            Counter(
-                (_variance(each), mean, mean * mean, 1.0)
-                for each, mean in zip(values, averages, strict=True)
-            ),
-            _share(repeats),
-            Resampling(),
-        ),
-        mean_error=math.sqrt(within / count),
+        samples=len(found),
+        left_out=len(samples) - len(found),
+        means=tuple(fmean(run) for run in zip(*(each.values for each in found), strict=True)),
+        judge_share=share(sums),
+        judge_share_interval=bootstrap_interval(units, share, Resampling()),
+        mean_error=sqrt(sums[0]) / len(found) if found else None,
         changed=tuple(changed),
         crossing=None if limit is None else sum(each.crosses for each in changed),
     )
 
 
 def _variance(values: Sequence[float]) -> float:
-    mean = fsum(values) / len(values)
+    mean = fmean(values)
     return fsum((each - mean) ** 2 for each in values) / (len(values) - 1)
 
 
@@ -210,8 +181,3 @@ def _share(repeats: int) -> Statistic:
         return within / whole if whole > 1e-12 else None
 
     return share
-
-
-def _changed(name: str, values: tuple[float, ...], limit: float | None) -> SampleStability:
-    sides = {value > limit for value in values} if limit is not None else ()
-    return SampleStability(name, values, len(sides) > 1)

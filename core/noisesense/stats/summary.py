@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,11 +27,7 @@ class ModeSummary(Record):
         mean: macro average, every sample counts the same: the headline.
         interval: of the mean; where that is a range, it covers all of it. None below two units.
         median: the middle value.
-        minimum: the lowest value.
         maximum: the highest value.
-        stdev: sample standard deviation, divisor ``n − 1``; None below two samples and where a
-            sample is undetermined.
-        quantiles: ``{p: range}``, between two values by interpolation (numpy's default).
         claims: noisy, determined and all response claims over all samples.
         micro: ``noisy / total`` claims, every claim counts the same.
         micro_interval: of that share.
@@ -44,10 +41,7 @@ class ModeSummary(Record):
     mean: Range | None
     interval: Interval | None
     median: Range | None
-    minimum: Range | None
     maximum: Range | None
-    stdev: float | None
-    quantiles: dict[float, Range]
     claims: Counts
     micro: Range | None
     micro_interval: Interval | None
@@ -75,7 +69,7 @@ class Summary(Record, BothModes[ModeSummary]):
         failed: of them, those that could not be judged or scored; they are in no figure.
         empty: scored samples whose response has no claims.
         partition: all response claims by kind.
-        unanswered: verdicts the judge was asked for and did not give.
+        in_clusters: scored samples that name their cluster.
         needed_cells: verdicts that the scores needed, as a lazy plan asks for them: of each claim
             whether the reference entails it; of each that is not known to be correct, whether
             each chunk entails it; and then, of each chunk without a label, whether it entails
@@ -86,10 +80,9 @@ class Summary(Record, BothModes[ModeSummary]):
         irrelevant: the irrelevant mode; None if the definition has none.
         clusters: over how many clusters the intervals were made; None: over single samples.
         confidence: of every interval.
-        warnings: what a reader of the figures must know, in words.
     """
 
-    _derived = ("unanswered_share",)
+    _derived = ("unanswered_share", "warnings")
 
     definition: DefinitionName | None
     samples: int
@@ -97,7 +90,7 @@ class Summary(Record, BothModes[ModeSummary]):
     failed: int
     empty: int
     partition: Partition
-    unanswered: int
+    in_clusters: int
     needed_cells: int
     open_cells: int
     usage: Usage
@@ -105,89 +98,55 @@ class Summary(Record, BothModes[ModeSummary]):
     irrelevant: ModeSummary | None
     clusters: int | None
     confidence: float
-    warnings: tuple[str, ...]
 
     @property
     def unanswered_share(self) -> float | None:
         """``open_cells / needed_cells``; None where nothing was needed."""
         return self.open_cells / self.needed_cells if self.needed_cells else None
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the figures must know, in words."""
+        modes = [mode for mode in (self.relevant, self.irrelevant) if mode]
+        of_modes = (warning for mode in modes for warning in _of_mode(self, mode))
+        return (*_of_run(self), *of_modes)
+
 
 FEW_UNITS = 30
 """Fewer say little: their interval covers, and is wide."""
 
-FEW_NOISY = 5
-"""With fewer samples that differ from the commonest value, an interval depends on single ones."""
 
-
-def run_warnings(
-    *, samples: int, failed: int, unanswered: int, cells: tuple[int, int], partly_clustered: bool
-) -> list[str]:
-    """Of the run as a whole; ``cells`` are those without an answer, and those that were needed."""
-    warnings: list[str] = []
-    if not samples:
-        warnings.append("There are no results.")
-    if failed and failed == samples:
-        warnings.append(f"All {counted(samples, 'sample')} failed: there are no figures.")
-    elif failed:
-        warnings.append(
-            f"{failed} of {samples} samples failed and are in no figure: if they are the hard "
-            "ones, every figure is too good."
+def _of_run(run: Summary) -> Iterator[str]:
+    if not run.samples:
+        yield "There are no results."
+    elif run.failed == run.samples:
+        yield f"All {counted(run.samples, 'sample')} failed: there are no figures."
+    elif run.failed:
+        yield (
+            f"{run.failed} of {run.samples} samples failed and are in no figure: if they are the "
+            "hard ones, every figure is too good."
         )
-    if unanswered:
-        warnings.append(
-            f"The judge left {unanswered} verdicts unanswered; the bounds say how far the "
-            "figures could move."
+    if share := run.unanswered_share:
+        percent = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
+        yield (
+            f"{run.open_cells:,} of the {run.needed_cells:,} verdicts that the scores need "
+            f"({percent}) have no answer: where they decide a score, it is a range."
         )
-    missing, needed = cells
-    if missing:
-        warnings.append(
-            f"{missing:,} of the {needed:,} verdicts that the scores need "
-            f"({_percent(missing / needed)}) have no answer: where they decide a score, it is a "
-            "range."
-        )
-    if partly_clustered:
-        warnings.append(
+    if 0 < run.in_clusters < run.scored:
+        yield (
             "Only some samples name a cluster: the intervals are over single samples and may be "
             "too narrow."
         )
-    return warnings
 
 
-def mode_warnings(mode: ModeSummary, count: int, unit: str, *, differing: int) -> list[str]:
-    """Of one mode; its interval is over ``count`` of ``unit``, ``"sample"`` or ``"cluster"``."""
+def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
     samples = mode.determined + mode.undetermined
     if not samples:
-        words = "no sample has anything to measure."
-        return [f"{mode.mode}: {words}"] if mode.undefined else []
-    warnings: list[str] = []
-    if mode.undetermined and mode.mean:
-        low, high = mode.mean
-        are = "is" if mode.undetermined == 1 else "are"
-        warnings.append(
-            f"{mode.mode}: {mode.undetermined:,} of {counted(samples, 'sample')} {are} "
-            f"undetermined; the mean lies between {low:.4g} and {high:.4g}, and the verdicts do "
-            "not decide where."
-        )
-    if count < FEW_UNITS:
-        warnings.append(
-            f"{mode.mode}: {counted(count, unit)} only; read the interval, not the mean."
-        )
-    if mode.interval and len(mode.ranges) == 1:
-        warnings.append(
-            f"{mode.mode}: all {count} {unit}s have the same value; the interval says how far "
-            "off that can be with so few."
-        )
-    elif mode.interval and samples >= FEW_UNITS and differing < FEW_NOISY:
-        warnings.append(
-            f"{mode.mode}: only {differing} of {samples} samples differ from the "
-            "commonest value; the interval depends on those few samples."
-        )
-    return warnings
-
-
-def _percent(share: float) -> str:
-    return "less than 0.1%" if share < 0.001 else f"{share:.1%}"
+        yield f"{mode.mode}: no sample has anything to measure."
+        return
+    units, unit = (samples, "sample") if run.clusters is None else (run.clusters, "cluster")
+    if units < FEW_UNITS:
+        yield f"{mode.mode}: {counted(units, unit)} only; read the interval, not the mean."
 
 
 def counted(count: int, unit: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,11 @@ def is_the_row(row: dict[str, Any], want: ModeSummary) -> None:
     assert row["Mean Score"] == rounded(want.mean, missing)
     assert row["Median Score"] == rounded(want.median, missing)
     assert row["Max Score"] == rounded(want.maximum, missing)
-    assert row["Min Score"] == rounded(want.minimum, missing)
-    assert row["Standard Deviation"] == rounded(want.stdev, missing)
+    lowest = [min(ends) for ends in zip(*(each for each, _ in want.ranges), strict=True)]
+    assert row["Min Score"] == rounded(Range(*lowest) if lowest else None, missing)
+    values = [value for value, times in want.distribution for _ in range(times)]
+    stdev = None if want.undetermined or len(values) < 2 else statistics.stdev(values)
+    assert row["Standard Deviation"] == rounded(stdev, missing)
     assert want.mean is not None
     assert (row["Mean Low"], row["Mean High"]) == tuple(map(rounded, want.mean))
     assert (row["Undetermined"], row["Undefined"]) == (want.undetermined, want.undefined)
