@@ -13,7 +13,6 @@ import io
 import json
 import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -166,12 +165,8 @@ def judged_reply(data: bytes) -> None:
 
 
 def store(data: bytes) -> None:
-    """A store with some bytes of its file changed, or with odd values and a checksum that fits."""
-    path = _file("store.db", _sound_store())
-    if data[:1] < b"\x80":
-        _flip(path, data[1:])
-    else:
-        _put_odd_values(path, data[1:])
+    """A store with some bytes of its file changed."""
+    path = _file("store.db", _flipped(_sound_store(), data))
     for each in ("-wal", "-shm"):
         path.with_name(path.name + each).unlink(missing_ok=True)
     with VerdictStore(path) as opened:
@@ -209,42 +204,11 @@ def _sound_store() -> bytes:
     return _sound[0]
 
 
-def _flip(path: Path, data: bytes) -> None:
-    content = bytearray(path.read_bytes())
+def _flipped(sound: bytes, data: bytes) -> bytes:
+    content = bytearray(sound)
     for at in range(0, len(data) - 2, 3):
         content[int.from_bytes(data[at : at + 2], "big") % len(content)] = data[at + 2]
-    path.write_bytes(content)
-
-
-def _put_odd_values(path: Path, data: bytes) -> None:
-    """``? column value``, and further ones after NULs; a value is JSON, or else a text."""
-    from noisesense.judging.store import _checksum
-
-    connection = sqlite3.connect(path, isolation_level=None)
-    with contextlib.suppress(sqlite3.Error, IndexError, OverflowError):
-        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-        for part in data.split(b"\0"):
-            columns = [row[1] for row in connection.execute("PRAGMA table_info(calls)")]
-            kind, value = "?", _json_in(part[2:])
-            if value is None or isinstance(value, (list, dict)):
-                kind, value = "CAST(? AS TEXT)", part[2:]
-            column = columns[part[1] % len(columns)]
-            connection.execute(f"UPDATE OR IGNORE calls SET {column} = {kind}", (value,))
-            if column != "checksum":
-                for row in connection.execute("SELECT rowid, * FROM calls").fetchall():
-                    connection.execute(
-                        "UPDATE calls SET checksum = ? WHERE rowid = ?",
-                        (_checksum(row[1:]), row[0]),
-                    )
-    connection.close()
-
-
-def _json_in(text: bytes) -> Any:
-    """None where there is none."""
-    with contextlib.suppress(ValueError, RecursionError):
-        value = json.loads(text)
-        return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    return None
+    return bytes(content)
 
 
 _WORDS = (CORPUS / "cli_words.txt").read_text("utf-8").splitlines()
