@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,28 +17,32 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, Field
 
 from noisesense.errors import InputError, JudgeError, ReplyError
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Choice, Usage, WordLLM
 from noisesense_adapters.langchain import LangChainLLM, judge
-from noisesense_adapters.toolbox import running as _ask
-from support import misbehavior as bad
+from noisesense_adapters.toolbox import running
 from support.faults import mind, pairs
 from support.langchain_models import chat_openai, run
 from support.server import ScriptedServer
+
+YES = '{"text": "yes"}'
 
 
 class Answer(BaseModel):
     text: str
 
 
-class Yes:
+class Says:
+    def __init__(self, text: str = YES) -> None:
+        self.text = text
+
     def answer(self, prompt: str) -> str:
-        return '{"text": "yes"}'
+        return self.text
 
 
 class OwnModel(BaseChatModel):
     """A user's own chat model: sync only, no structured output; says what it was told to."""
 
-    says: AIMessage
+    says: AIMessage = AIMessage(YES)
     asked: list[str] = Field(default_factory=list)
 
     @property
@@ -59,17 +61,29 @@ class ToolModel(OwnModel):
         return self.bind(tools=tools)
 
 
-class BrokenModel(OwnModel):
+class AsyncOnly(OwnModel):
+    """A model whose client has no blocking form."""
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        raise NotImplementedError
+
+    async def _agenerate(self, messages: list[BaseMessage], *a: Any, **kwargs: Any) -> ChatResult:
+        return OwnModel._generate(self, messages)
+
+
+class BrokenModel(ToolModel):
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         raise KeyError(f"key sk-canary, prompt {messages[0].content}")
 
 
 @pytest.fixture(autouse=True)
 def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_ask, "_first", None)
+    monkeypatch.setattr(running, "_first", None)
 
 
-def _say(llm: LangChainLLM, times: int = 1) -> list[tuple[Answer, Usage]]:
+def _say(model: Any, times: int = 1) -> list[tuple[Answer, Usage]]:
+    llm = model if isinstance(model, LangChainLLM) else LangChainLLM(model)
+
     async def main() -> list[tuple[Answer, Usage]]:
         return list(await asyncio.gather(*(llm.generate("Well?", Answer) for _ in range(times))))
 
@@ -82,30 +96,33 @@ def test_a_name_is_no_model(model: Any) -> None:
         judge(model)
 
 
-def test_chat_openai_answers_in_the_form() -> None:
-    with ScriptedServer(Yes()) as server:
+def test_chat_openai_answers_in_the_form_and_in_a_word() -> None:
+    with ScriptedServer(Says()) as server:
         llm = LangChainLLM(chat_openai(server))
         assert _say(llm) == [(Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4))]
     assert [(r.form, r.prompt) for r in server.log.requests] == [("json_schema", "Well?")]
     assert llm.name == "ChatOpenAI gpt-4o-mini"
+    assert isinstance(llm, WordLLM)
+    with ScriptedServer(Says("**No**")) as server:
+        asking = LangChainLLM(chat_openai(server)).choose("Does it say so?", ("yes", "no"))
+        assert run(asking) == (Choice("no"), Usage(1, 0, 0, 4, 2))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda model: model.bind(temperature=0),
-        lambda model: model.with_retry(stop_after_attempt=2),
-        lambda model: model.with_config(tags=["judge"]),
-    ],
-)
-def test_what_is_bound_to_a_model_stays(change: Callable[[ChatOpenAI], Any]) -> None:
-    with ScriptedServer(Yes()) as server:
-        assert _say(LangChainLLM(change(chat_openai(server))))[0][0] == Answer(text="yes")
-    assert server.log.calls == 1
+def test_what_is_bound_to_a_model_stays() -> None:
+    with ScriptedServer(Says()) as server:
+        model = chat_openai(server)
+        for changed in (
+            model.bind(temperature=0),
+            model.with_retry(),
+            model.with_config(tags=["t"]),
+        ):
+            assert _say(changed)[0][0] == Answer(text="yes")
+            model = chat_openai(server)
+    assert server.log.calls == 3
 
 
 def test_an_endpoint_without_structured_output_is_asked_in_words_from_then_on() -> None:
-    with ScriptedServer(Yes(), forms=["text"]) as server:
+    with ScriptedServer(Says(), forms=["text"]) as server:
         llm = LangChainLLM(chat_openai(server))
         _say(llm)
         assert [r.form for r in server.log.requests] == ["json_schema", "text"]
@@ -116,20 +133,19 @@ def test_an_endpoint_without_structured_output_is_asked_in_words_from_then_on() 
 @pytest.mark.parametrize(
     "content",
     [
-        '{"text": "yes"}',
-        'Here you are:\n```json\n{"text": "yes"}\n```',
+        f"Here you are:\n```json\n{YES}\n```",
         [
             {"type": "thinking", "thinking": '{"text": "no"}'},
             {"type": "text", "text": '{"text":'},
             {"type": "text", "text": ' "yes"}'},
         ],
-        ['{"text": "yes"}'],
+        [YES],
     ],
 )
 def test_a_model_without_structured_output_is_asked_in_words(content: Any) -> None:
     used: Any = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
     model = OwnModel(says=AIMessage(content, usage_metadata=used))
-    assert _say(LangChainLLM(model)) == [(Answer(text="yes"), Usage(1, 0, 0, 3, 4))]
+    assert _say(model) == [(Answer(text="yes"), Usage(1, 0, 0, 3, 4))]
     (prompt,) = model.asked
     assert prompt.startswith("Well?\n")
     assert prompt.endswith('Its keys are "text".')
@@ -142,8 +158,12 @@ def _calls(*arguments: dict[str, Any]) -> AIMessage:
 
 def test_a_model_with_tools_answers_by_tool_call() -> None:
     model = ToolModel(says=_calls({"text": "yes"}))
-    assert _say(LangChainLLM(model))[0][0] == Answer(text="yes")
+    assert _say(model)[0][0] == Answer(text="yes")
     assert model.asked == ["Well?"]
+
+
+# As the model wrote it: LangChain's own parser takes the last of two values.
+_TWICE = {"name": "Answer", "arguments": '{"text": "yes", "text": "no"}'}
 
 
 @pytest.mark.parametrize(
@@ -151,19 +171,19 @@ def test_a_model_with_tools_answers_by_tool_call() -> None:
     [
         (AIMessage(""), "empty"),
         (AIMessage("sk-canary"), "does not begin with a JSON"),
-        (AIMessage('{"text": "yes"}', additional_kwargs={"refusal": "no"}), "refused"),
-        (AIMessage('{"text": "yes"}', response_metadata={"stop_reason": "refusal"}), "refused"),
+        (AIMessage(YES, additional_kwargs={"refusal": "no"}), "refused"),
+        (AIMessage(YES, response_metadata={"stop_reason": "refusal"}), "refused"),
         (AIMessage('{"text": "y', response_metadata={"finish_reason": "length"}), "cut short"),
-        (AIMessage('{"text": "yes"}', response_metadata={"stop_reason": "max_tokens"}), "cut"),
         (_calls({"text": "yes"}, {"text": "no"}), "something follows"),
         (_calls({"other": "sk-canary"}), r"does not fit \(missing\)"),
         (_calls({"text": 1}), r"does not fit \(string_type\)"),
+        (AIMessage("", additional_kwargs={"tool_calls": [{"function": _TWICE}]}), "not fit"),
     ],
 )
 def test_what_is_no_reply(message: AIMessage, says: str) -> None:
     for model in (OwnModel(says=message), ToolModel(says=message)):
         with pytest.raises(ReplyError, match=says) as caught:
-            _say(LangChainLLM(model))
+            _say(model)
         assert caught.value.usage == Usage(calls=1)
         assert "sk-canary" not in str(caught.value)
 
@@ -174,28 +194,25 @@ def test_a_reply_cut_short_is_not_completed() -> None:
     class Claims(BaseModel):
         claims: list[str]
 
-    class Two:
-        def answer(self, prompt: str) -> str:
-            return json.dumps({"claims": ["one", "two"]})
-
     async def main(model: ChatOpenAI) -> None:
         parsing = model.with_structured_output(Claims.model_json_schema())
         assert await parsing.ainvoke("Well?") == {"claims": ["one", ""]}
         with pytest.raises(ReplyError):
             await LangChainLLM(model).generate("Well?", Claims)
 
-    half = bad.Misbehavior("half", mutate=lambda text: text[: text.index("two")])
-    with ScriptedServer(Two(), script=bad.always(half)) as server:
+    with ScriptedServer(Says('{"claims": ["one", "')) as server:
         run(main(chat_openai(server)))
 
 
 def test_any_loop_and_any_thread() -> None:
-    with ScriptedServer(Yes(), together={"": 9}) as server:
+    with ScriptedServer(Says(), together={"": 9}) as server:
         llm = LangChainLLM(chat_openai(server))
         answers = [answer for _ in range(3) for answer in _say(llm, times=40)]
     assert [answer.text for answer, _ in answers] == ["yes"] * 120
     assert server.log.calls == 120
     assert server.log.concurrency > 8
+    only = LangChainLLM(AsyncOnly())
+    assert [_say(only)[0][0].text for _ in range(3)] == ["yes"] * 3
 
 
 LEFT_BEHIND = """
@@ -216,28 +233,11 @@ for _ in range(3):
 
 def test_connections_of_a_loop_that_is_gone_cost_no_sample() -> None:
     """In a process of its own: LangChain leaves them to the garbage collector, which warns."""
-    with ScriptedServer(Yes()) as server:
+    with ScriptedServer(Says()) as server:
         command = [sys.executable, "-W", "ignore", "-c", LEFT_BEHIND, server.base_url]
         subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
     # The first of ours may have gone out on the dead connection; the others have not.
     assert len([p for p in server.log.prompts if p == "Well?"]) in (3, 4)
-
-
-class AsyncOnly(OwnModel):
-    """A model whose client has no blocking form."""
-
-    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        raise NotImplementedError
-
-    async def _agenerate(self, messages: list[BaseMessage], *a: Any, **kwargs: Any) -> ChatResult:
-        return OwnModel._generate(self, messages)
-
-
-def test_a_model_that_is_only_async_answers_in_every_loop() -> None:
-    llm = LangChainLLM(AsyncOnly(says=AIMessage('{"text": "yes"}')))
-    for _ in range(3):
-        reply, _ = run(llm.generate("Well?", Answer))
-        assert reply.text == "yes"
 
 
 def test_a_model_of_ones_own_with_fallbacks() -> None:
@@ -255,36 +255,18 @@ class Own(OwnModel):
 """
     names: dict[str, Any] = {"__name__": "own", "OwnModel": OwnModel}
     exec(program, names)  # annotations that cannot be resolved
-    broken, sound = (names["Own"](says=AIMessage(text)) for text in ("", '{"text": "yes"}'))
-    reply, _ = run(LangChainLLM(sound.with_fallbacks([broken])).generate("Well?", Answer))
-    assert reply.text == "yes"
-
-
-def test_arguments_of_a_tool_call_are_read_as_the_model_wrote_them() -> None:
-    """LangChain's own parser takes the last of two values."""
-    written = '{"text": "yes", "text": "no"}'
-    function = {"name": "Answer", "arguments": written}
-    message = AIMessage(
-        "",
-        tool_calls=[{"name": "Answer", "args": {"text": "no"}, "id": "1"}],
-        additional_kwargs={"tool_calls": [{"id": "1", "type": "function", "function": function}]},
-    )
-    with pytest.raises(ReplyError):
-        run(LangChainLLM(ToolModel(says=message)).generate("Well?", Answer))
+    model = names["Own"]().with_fallbacks([names["Own"](says=AIMessage(""))])
+    assert _say(model)[0][0].text == "yes"
 
 
 def test_callbacks_are_passed_on() -> None:
     class Seen(BaseCallbackHandler):
-        def __init__(self) -> None:
-            self.ends = 0
+        ends = 0
 
         def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
             self.ends += 1
 
-    for model in (
-        OwnModel(says=AIMessage('{"text": "yes"}')),
-        ToolModel(says=_calls({"text": ""})),
-    ):
+    for model in (OwnModel(), ToolModel(says=_calls({"text": ""}))):
         seen = Seen()
         llm = LangChainLLM(model, {"callbacks": [seen]})
         _say(llm, times=2)
@@ -293,12 +275,10 @@ def test_callbacks_are_passed_on() -> None:
 
 
 def test_a_model_that_breaks_tells_where_and_nothing_it_carried() -> None:
-    for kind in (BrokenModel, type("Both", (BrokenModel, ToolModel), {})):
-        with pytest.raises(JudgeError, match=r"KeyError, raised in test_langchain.py") as caught:
-            _say(LangChainLLM(kind(says=AIMessage(""))))
-        assert "canary" not in str(caught.value)
-        assert caught.value.__cause__ is None
-        assert caught.value.__context__ is None
+    with pytest.raises(JudgeError, match=r"KeyError, raised in test_langchain.py") as caught:
+        _say(BrokenModel())
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
 
 
 def test_the_short_way_from_a_model_to_verdicts() -> None:

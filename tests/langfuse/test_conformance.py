@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+from noisesense.testing import HostRun, Shown, ShownRow
 from noisesense_adapters.langfuse import noise_sensitivity
-from support.experiments import given_rows, outputs, score_name, usage_in
+from support.experiments import ExperimentTests, outputs, score_name, usage_in
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +45,7 @@ def experiment(
     )
 
 
-class TestLangfuse(AdapterTests):
-    tables = 50
-
+class TestLangfuse(ExperimentTests):
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
@@ -71,14 +69,6 @@ class TestLangfuse(AdapterTests):
             usage=usage_in(each.metadata for item in items for each in item.evaluations),
             names=[f"item with the input {item.item['input']!r}" for item in items],
         )
-
-    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
-        return self.run(given_rows(things), judge)
-
-    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
-        from langchain_core.documents import Document
-
-        return Document(page_content=text, metadata=dict(metadata))
 
     def _row(self, evaluations: Sequence[Any], definition: str) -> ShownRow:
         by_name = {each.name: each for each in evaluations}

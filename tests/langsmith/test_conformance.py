@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import datetime
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+from noisesense.testing import HostRun, Shown, ShownRow
 from noisesense_adapters.langsmith import noise_sensitivity
-from support.experiments import given_rows, outputs, score_name, usage_in
+from support.experiments import ExperimentTests, outputs, score_name, usage_in
 
 
 def examples(samples: Sequence[Sample]) -> list[Any]:
@@ -58,43 +58,34 @@ def host_run(rows: Iterable[Any], definition: str) -> HostRun:
     )
 
 
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
-class TestLangSmith(AdapterTests):
-    tables = 50
+def arguments(samples: Sequence[Sample], judge: Judge, definition: DefinitionName) -> Any:
+    return {
+        "data": examples(samples),
+        "evaluators": [noise_sensitivity(judge=judge, definition=definition)],
+        "upload_results": False,
+        "max_concurrency": 8,
+    }
 
+
+@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+class TestLangSmith(ExperimentTests):
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
-    ) -> HostRun:
-        return asyncio.run(self._run(samples, judge, definition))
-
-    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
-        return self.run(given_rows(things), judge)
-
-    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
-        from langchain_core.documents import Document
-
-        return Document(page_content=text, metadata=dict(metadata))
-
-    async def _run(
-        self, samples: Sequence[Sample], judge: Judge, definition: DefinitionName
     ) -> HostRun:
         from langsmith import aevaluate
 
         async def application(inputs: dict[str, Any]) -> dict[str, Any]:
             return outputs(samples[inputs["number"]])
 
-        run = await aevaluate(
-            application,
-            data=examples(samples),
-            evaluators=[noise_sensitivity(judge=judge, definition=definition)],
-            upload_results=False,
-            max_concurrency=8,
-        )
-        return host_run([row async for row in run], definition)
+        async def rows() -> list[Any]:
+            run = await aevaluate(application, **arguments(samples, judge, definition))
+            return [row async for row in run]
+
+        return host_run(asyncio.run(rows()), definition)
 
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
-class TestLangSmithBlocking(TestLangSmith):
+class TestLangSmithBlocking(ExperimentTests):
     """The same evaluator in ``evaluate``, which runs each row in a thread's own loop."""
 
     def run(
@@ -105,11 +96,4 @@ class TestLangSmithBlocking(TestLangSmith):
         def application(inputs: dict[str, Any]) -> dict[str, Any]:
             return outputs(samples[inputs["number"]])
 
-        run = evaluate(
-            application,
-            data=examples(samples),
-            evaluators=[noise_sensitivity(judge=judge, definition=definition)],
-            upload_results=False,
-            max_concurrency=8,
-        )
-        return host_run(run, definition)
+        return host_run(evaluate(application, **arguments(samples, judge, definition)), definition)

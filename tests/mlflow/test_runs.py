@@ -13,47 +13,64 @@ pytestmark = [
     pytest.mark.usefixtures("tracking"),
 ]
 
-OPEN = {"response_claims": [{"text": "c", "correct": None, "entailed_by": [0]}]}
-NOISY = {"response_claims": [{"text": "c", "correct": False, "entailed_by": [0]}]}
-UNENTAILED = {"response_claims": [{"text": "c", "correct": False, "entailed_by": []}]}
+
+class Judge:
+    """Calls the one claim incorrect; each chunk entails it, or leaves that open."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, list[str]] = {}
+
+    async def judge(self, sample: Any) -> Any:
+        from noisesense import Verdicts
+
+        name = sample.user_input
+        self.seen[name] = [chunk.text for chunk in sample.retrieved_contexts]
+        said = None if name == "open" else True
+        count = len(self.seen[name])
+        return Verdicts.from_matrices([False], [[said] * count], relevant=[True] * count)
+
+
 LABELED = [{"page_content": "A portrait.", "metadata": {"relevant": True, "text": "Title"}}]
-ROWS: dict[str, tuple[Any, dict[str, Any] | None]] = {
-    "sound": (LABELED, NOISY),
-    "open": (LABELED, OPEN),
-    "nothing": ([], UNENTAILED),
-    "dict": ({"documents": LABELED}, NOISY),
-    "text": ("A portrait.", NOISY),
-    "numbers": ([1, 2], NOISY),
-    "raised": (RuntimeError("the index is down"), NOISY),
+SCORED = {"sound": LABELED, "reranked": ["first"], "open": ["a"], "nothing": []}
+WRONG: dict[str, tuple[Any, str]] = {
+    "a dict": ({"documents": LABELED}, "expected a list of chunks, got {'documents'"),
+    "a text": ("one text", "expected JSON, got 'one text'"),
+    "a number": (7, "expected a list of chunks, got 7"),
+    "none": (None, "expected a list of chunks, got None"),
+    "numbers": ([1, 2], "chunk 0: expected a text, or an object that holds one, got 1"),
+    "raised": (ConnectionError("no index"), "a retriever that succeeded, got one that failed"),
 }
 
 
-def run(scorers: list[Any], rows: dict[str, Any] = ROWS) -> tuple[Any, dict[str, list[Any]]]:
+def run(scorers: list[Any]) -> tuple[Any, dict[str, list[Any]]]:
     """The result, and of each row its assessments."""
     import mlflow
 
-    @mlflow.trace(span_type="RETRIEVER")
+    rows = {**SCORED, **{name: outputs for name, (outputs, _) in WRONG.items()}}
+
+    @mlflow.trace(span_type="RETRIEVER", name="inner")
+    def inner() -> list[str]:  # it only feeds the reranker around it
+        return ["second", "first"]
+
+    @mlflow.trace(span_type="RETRIEVER", name="search")
     def search(question: str) -> Any:
-        found = rows[question][0]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if question == "reranked":
+            inner()
+        if isinstance(rows[question], Exception):
+            raise rows[question]  # type: ignore[misc]
+        return rows[question]
 
     @mlflow.trace
     def application(question: str) -> str:
         try:
             search(question)
-        except RuntimeError:
+        except ConnectionError:
             return "No answer."
         return "It is by Leonardo."
 
-    data = [
-        {
-            "inputs": {"question": name},
-            "expectations": {"expected_response": "r", "verdicts": verdicts},
-        }
-        for name, (_, verdicts) in rows.items()
-    ]
+    expected = {"expected_response": "r", "expected_facts": ["no"]}
+    data = [{"inputs": {"question": name}, "expectations": expected} for name in rows]
+    data.append({"inputs": {"question": "sound"}, "expectations": {"other": "r"}})
     result = mlflow.genai.evaluate(data=data, predict_fn=application, scorers=scorers)
     traces: Any = mlflow.search_traces(run_id=result.run_id, return_type="list")
     return result, {
@@ -61,48 +78,44 @@ def run(scorers: list[Any], rows: dict[str, Any] = ROWS) -> tuple[Any, dict[str,
             each for each in trace.info.assessments if each.name.startswith("noise")
         ]
         for trace in traces
+        if "other" not in {each.name for each in trace.info.assessments}
     }
 
 
 def test_no_wrong_shape_is_a_perfect_score_and_a_run_has_a_range() -> None:
     from noisesense_adapters.mlflow import NoiseSensitivity, run_summary
 
-    class Unasked:
-        async def judge(self, sample: Any) -> Any:
-            raise AssertionError("every row has its verdicts")
-
+    judge = Judge()
     scorers = [
-        NoiseSensitivity(judge=Unasked(), mode="relevant"),
-        NoiseSensitivity(judge=Unasked(), mode="relevant", definition="validmind"),
+        NoiseSensitivity(judge=judge, mode="relevant"),
+        NoiseSensitivity(judge=judge, mode="relevant", definition="validmind"),
     ]
     result, rows = run(scorers)
+    for name, (_, says) in WRONG.items():
+        (error,) = (f.error.error_message for f in rows[name] if f.name == "noise_sensitivity")
+        assert "retriever span 'search'" in error
+        assert says in error
     shown = {
-        name: next((f for f in each if f.name == "noise_sensitivity/relevant"), None)
-        for name, each in rows.items()
+        name: next(f for f in rows[name] if f.name == "noise_sensitivity/relevant")
+        for name in SCORED
     }
-    for name, words in (
-        ("dict", "expected a list of chunks"),
-        ("text", "retriever span 'search'"),
-        ("numbers", "chunk 0"),
-        ("raised", "the index is down"),
-    ):
-        (error,) = (f.error for f in rows[name] if f.name == "noise_sensitivity")
-        assert words in error.error_message, error.error_message
-        assert shown[name] is None
-    values = {name: f.value for name, f in shown.items() if f is not None}
-    assert values == {"sound": 1.0, "open": None, "nothing": None}
-    nothing, undetermined = shown["nothing"], shown["open"]
-    assert nothing is not None
-    assert "nothing was retrieved" in nothing.rationale
-    assert undetermined is not None
-    assert "undetermined" in undetermined.rationale
-    # MLflow's mean is over the one row with a number; two definitions do not share a name.
+    values = {name: feedback.value for name, feedback in shown.items()}
+    assert values == {"sound": 1.0, "reranked": 1.0, "open": None, "nothing": None}
+    assert "nothing was retrieved" in shown["nothing"].rationale
+    assert "undetermined" in shown["open"].rationale
+    assert judge.seen["sound"] == ["A portrait."]
+    assert judge.seen["reranked"] == ["first"]
+    # MLflow's mean is over the rows with a number; two definitions do not share a name.
     assert result.metrics["noise_sensitivity/relevant/mean"] == 1.0
     assert "noise_sensitivity_validmind/relevant/mean" in result.metrics
     summary = run_summary(result.run_id)
-    counts = (summary.relevant.undetermined, summary.relevant.undefined, summary.failed)
-    assert (summary.samples, *counts) == (7, 1, 1, 4)
-    other = run_summary(result.run_id, name="noise_sensitivity_validmind")
-    assert other.definition == "validmind"
+    counts = (
+        summary.relevant.determined,
+        summary.relevant.undetermined,
+        summary.relevant.undefined,
+    )
+    assert (summary.samples, summary.failed, *counts) == (11, 7, 2, 1, 1)
+    assert tuple(summary.relevant.mean) == (pytest.approx(2 / 3), 1.0)
+    assert run_summary(result.run_id, name="noise_sensitivity_validmind").definition == "validmind"
     with pytest.raises(InputError, match="feedback of 'elsewhere'"):
         run_summary(result.run_id, name="elsewhere")

@@ -85,15 +85,6 @@ def serving(
             thread.join()
 
 
-def test_a_reply_with_its_usage() -> None:
-    with ScriptedServer(Yes(), api_key="k-1") as server:
-        # 5 and 15 characters, four a token.
-        expected = Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4)
-        assert ask(server.base_url + "/") == expected
-    (request,) = server.log.requests
-    assert (request.model, request.form, request.prompt) == ("m", "json_schema", "Well?")
-
-
 def test_name_and_identity_are_those_of_the_package() -> None:
     for base_url in ("", "https://user:secret@host/v1/?q=secret"):
         of_package = OpenAILLM("m", base_url=base_url or None)
@@ -104,7 +95,7 @@ def test_name_and_identity_are_those_of_the_package() -> None:
 
 def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org")
-    monkeypatch.setenv("OPENAI_PROJECT_ID", "project")
+    monkeypatch.delenv("OPENAI_PROJECT_ID", raising=False)
     with serving() as (address, requests):
         ask(f"{address}/base/?version=2")
         ask(address.replace("://", "://me:p%40ss@") + "/v1")
@@ -112,45 +103,39 @@ def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.path == "/base/chat/completions?version=2"
     assert first.headers["Authorization"] == "Bearer k-1"
     names = ("OpenAI-Organization", "OpenAI-Project")
-    assert [first.headers[name] for name in names] == ["org", "project"]
+    assert [first.headers[name] for name in names] == ["org", None]
     assert second.path == "/v1/chat/completions"
     assert base64.b64decode(second.headers["Authorization"].split()[1]) == b"me:p@ss"
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "tries"),
+    ("status", "retry_after", "tries"),
     [
-        (408, {}, 2),
-        (409, {}, 2),
-        (429, {}, 2),
-        (500, {}, 2),
-        (503, {}, 2),
-        (404, {}, 1),
-        (429, {"Retry-After": "121"}, 1),
-        (429, {"Retry-After": "nan"}, 2),
-        (429, {"Retry-After": "soon"}, 2),
-        (429, {"Retry-After": formatdate(0)}, 2),
-        (429, {"Retry-After": formatdate(time.time() + 3600)}, 1),
+        (408, "", 2),
+        (409, "", 2),
+        (503, "", 2),
+        (404, "", 1),
+        (429, "1.5", 2),
+        (429, "121", 1),
+        (429, "nan", 2),
+        (429, "soon", 2),
+        (429, formatdate(0), 2),
+        (429, formatdate(time.time() + 3600), 1),
     ],
 )
 def test_what_is_tried_again(
-    status: int, headers: dict[str, str], tries: int, monkeypatch: pytest.MonkeyPatch
+    status: int, retry_after: str, tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("noisesense_adapters.openai.client._FIRST_DELAY", 0.0)
-    with serving((status, headers)) as (address, requests):
+    start = time.monotonic()
+    with serving((status, {"Retry-After": retry_after})) as (address, requests):
         if tries == 1:
             with pytest.raises(JudgeError, match=f"HTTP {status}"):
                 ask(address, max_retries=5)
         else:
             assert ask(address, max_retries=1)[0].text == "yes"
     assert len(requests) == tries
-
-
-def test_it_waits_as_long_as_it_is_told() -> None:
-    start = time.monotonic()
-    with serving((429, {"Retry-After": "1.5"})) as (address, _):
-        ask(address, max_retries=1)
-    assert time.monotonic() - start >= 1.5
+    assert retry_after != "1.5" or time.monotonic() - start >= 1.5
 
 
 def test_a_redirect_is_named_and_not_followed() -> None:
@@ -218,10 +203,6 @@ except (TimeoutError, asyncio.TimeoutError):
     print("given up")
 """
     with ScriptedServer(Yes(), script=bad.always(bad.HANG)) as server:
-        done = subprocess.run(
-            [sys.executable, "-c", script, server.base_url],
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
+        command = [sys.executable, "-c", script, server.base_url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (0, "given up\n", "")

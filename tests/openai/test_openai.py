@@ -1,56 +1,78 @@
-"""`OpenAILLM` through the real openai client: forms, loops, threads, keys, settings."""
+"""`OpenAILLM` through the real openai client: forms, words, loops, threads, keys, settings."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 import subprocess
 import sys
 import threading
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import openai
 import pytest
 from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError, MissingExtraError, ReplyError
-from noisesense.judging.protocol import Usage
+from noisesense.errors import InputError, JudgeError, ReplyError
+from noisesense.judging.protocol import Choice, Usage, WordLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.openai.client import ChatClient
 from support import misbehavior as bad
 from support.server import ScriptedServer
+
+WORDS = ("yes", "no")
 
 
 class Answer(BaseModel):
     text: str
 
 
-class Yes:
+class Says:
+    def __init__(self, text: str = '{"text": "yes"}') -> None:
+        self.text = text
+
     def answer(self, prompt: str) -> str:
-        return '{"text": "yes"}'
+        return self.text
 
 
-def _llm(server: ScriptedServer) -> OpenAILLM:
-    return OpenAILLM("m", base_url=server.base_url, api_key="k-1", max_retries=0)
+def _llm(server: ScriptedServer, **settings: Any) -> OpenAILLM:
+    return OpenAILLM(
+        "m", **{"base_url": server.base_url, "api_key": "k-1", "max_retries": 0, **settings}
+    )
 
 
-def _ask(llm: OpenAILLM, times: int = 1) -> list[tuple[Answer, Usage]]:
-    async def main() -> list[tuple[Answer, Usage]]:
-        return list(await asyncio.gather(*(llm.generate("Well?", Answer) for _ in range(times))))
+def _asked(work: Callable[[], Awaitable[Any]], times: int = 1) -> list[Any]:
+    async def main() -> list[Any]:
+        return list(await asyncio.gather(*(work() for _ in range(times))))
 
     return asyncio.run(main())
 
 
+def _ask(llm: OpenAILLM, times: int = 1) -> list[tuple[Answer, Usage]]:
+    return _asked(lambda: llm.generate("Well?", Answer), times)
+
+
+def _choose(server: ScriptedServer) -> Choice:
+    llm = _llm(server)
+    assert isinstance(llm, WordLLM)
+    ((choice, _),) = _asked(lambda: llm.choose("Does it say so?", WORDS))
+    return choice
+
+
 def test_a_reply_with_its_usage() -> None:
-    with ScriptedServer(Yes(), api_key="k-1") as server:
-        llm = OpenAILLM(
-            "m", base_url=server.base_url, api_key="k-1", params={"temperature": 0, "user": "u"}
-        )
+    with ScriptedServer(Says(), api_key="k-1") as server:
+        llm = _llm(server, params={"temperature": 0, "user": "u"})
         # 5 and 15 characters, four a token.
         assert _ask(llm) == [(Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4))]
     (request,) = server.log.requests
     assert (request.model, request.form, request.prompt) == ("m", "json_schema", "Well?")
     assert llm.name == f"m at 127.0.0.1:{server.port}/v1"
     assert OpenAILLM("m").name == "m"
-    assert OpenAILLM("m", base_url="https://user:secret@host/v1/?q=secret").name == "m at host/v1"
+    secret = OpenAILLM("m", base_url="https://user:secret@host/v1/?q=secret")
+    assert repr(secret) == "OpenAILLM('m at host/v1')"
 
 
 @pytest.mark.parametrize(
@@ -59,11 +81,11 @@ def test_a_reply_with_its_usage() -> None:
         (("json_schema", "json_object", "text"), ["json_schema"]),
         (("json_object", "text"), ["json_schema", "json_object"]),
         (("text",), ["json_schema", "json_object", "text"]),
-        ((), ["json_schema", "json_object", "text"]),
+        ((), []),
     ],
 )
 def test_a_refused_form_is_left_for_good(forms: tuple[str, ...], asked: list[str]) -> None:
-    with ScriptedServer(Yes(), forms=forms) as server:
+    with ScriptedServer(Says(), forms=forms) as server:
         llm = _llm(server)
         if not forms:
             with pytest.raises(JudgeError, match="HTTP 400"):
@@ -79,7 +101,7 @@ def test_a_refused_form_is_left_for_good(forms: tuple[str, ...], asked: list[str
 
 @pytest.mark.parametrize("given", [None, openai.AsyncOpenAI, openai.OpenAI])
 def test_any_loop_and_any_thread(given: type[openai.AsyncOpenAI | openai.OpenAI] | None) -> None:
-    with ScriptedServer(Yes(), latency=0.01) as server:
+    with ScriptedServer(Says(), latency=0.01) as server:
         client = given(base_url=server.base_url, api_key="k", max_retries=0) if given else None
         llm = OpenAILLM("m", client=client) if client else _llm(server)
         answers = [answer for _ in range(3) for answer in _ask(llm, times=5)]
@@ -96,9 +118,8 @@ def test_any_loop_and_any_thread(given: type[openai.AsyncOpenAI | openai.OpenAI]
 
 def test_the_client_honours_retry_after() -> None:
     script = bad.first(1, bad.http_error(429, retry_after="1.5"))
-    with ScriptedServer(Yes(), script=script) as server:
-        llm = OpenAILLM("m", base_url=server.base_url, api_key="k-1", max_retries=1)
-        assert _ask(llm)[0][0] == Answer(text="yes")
+    with ScriptedServer(Says(), script=script) as server:
+        assert _ask(_llm(server, max_retries=1))[0][0] == Answer(text="yes")
     refused, taken = server.log.requests
     assert taken.started - refused.started >= 1.5
 
@@ -107,48 +128,27 @@ def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(JudgeError, match="OPENAI_API_KEY"):
         _ask(OpenAILLM("m"))
-    with ScriptedServer(Yes(), api_key="right") as server:
+    with ScriptedServer(Says(), api_key="right") as server:
         with pytest.raises(JudgeError, match=r"HTTP 401, invalid_api_key.*check the API key"):
-            _ask(OpenAILLM("m", base_url=server.base_url, api_key="wrong"))
-        assert server.log.calls == 1
-        monkeypatch.setenv("OPENAI_API_KEY", "right")
-        assert _ask(OpenAILLM("m", base_url=server.base_url))[0][0] == Answer(text="yes")
-
-
-def test_unreachable_and_unknown_endpoints() -> None:
-    with ScriptedServer(Yes()) as server:
-        base_url = server.base_url
+            _ask(_llm(server, api_key="wrong"))
         with pytest.raises(JudgeError, match=r"HTTP 404.*check the model's name and the base URL"):
-            _ask(OpenAILLM("m", base_url=base_url + "/v2", api_key="k-1"))
-    with pytest.raises(JudgeError, match="cannot be reached"):
-        _ask(OpenAILLM("m", base_url=base_url, api_key="k-1", max_retries=0))
+            _ask(_llm(server, base_url=f"{server.base_url}/v2"))
+        monkeypatch.setenv("OPENAI_API_KEY", "right")
+        assert _ask(_llm(server, api_key=None))[0][0] == Answer(text="yes")
 
 
 def test_a_reply_that_is_no_completion() -> None:
-    for fault in (bad.NOT_A_COMPLETION, bad.Misbehavior("other", body='{"object": "list"}')):
-        with (
-            ScriptedServer(Yes(), script=bad.always(fault)) as server,
-            pytest.raises(
-                ReplyError, match=r"the reply is not (JSON|a chat completion)"
-            ) as caught,
-        ):
-            _ask(_llm(server))
-        assert caught.value.usage == Usage(calls=1)
-
-
-def test_groqs_complaint_about_the_reply_is_no_refusal_of_the_form() -> None:
-    body = '{"error": {"message": "Failed to generate JSON", "code": "json_validate_failed"}}'
-    fault = bad.http_error(400, message=body)
-    with ScriptedServer(Yes(), script=bad.always(fault)) as server:
-        with pytest.raises(ReplyError):
-            _ask(_llm(server))
-        assert server.log.calls == 1
-
-
-@pytest.mark.parametrize(("model", "got"), [(" ", "an empty text"), (None, "NoneType")])
-def test_no_name_is_refused(model: Any, got: str) -> None:
-    with pytest.raises(InputError, match=f"model: expected a model's name, got {got}"):
-        OpenAILLM(model)
+    groq = '{"error": {"message": "Failed to generate JSON", "code": "json_validate_failed"}}'
+    for fault in (
+        bad.NOT_A_COMPLETION,
+        bad.Misbehavior("other", body='{"object": "list"}'),
+        bad.http_error(400, message=groq),  # about the reply: no refusal of the form
+    ):
+        with ScriptedServer(Says(), script=bad.always(fault)) as server:
+            with pytest.raises(ReplyError) as caught:
+                _ask(_llm(server))
+            assert caught.value.usage == Usage(calls=1)
+            assert server.log.calls == 1
 
 
 @pytest.mark.parametrize(
@@ -176,24 +176,17 @@ def test_a_server_of_ones_own_has_more_time(
     assert seen == [seconds]
 
 
-def test_it_is_shown_by_its_name() -> None:
-    llm = OpenAILLM("m", base_url="http://user:secret@127.0.0.1:9/v1", api_key="k-1")
-    assert repr(llm) == "OpenAILLM('m at 127.0.0.1:9/v1')"
-
-
-def test_a_client_and_settings_for_another_are_refused() -> None:
+def test_what_is_refused() -> None:
     client = openai.OpenAI(api_key="k-1")
-    with pytest.raises(InputError, match="either a client or"):
-        OpenAILLM("m", client=client, timeout=1)
+    for given, says in (
+        ({"model": " "}, "model: expected a model's name, got an empty text"),
+        ({"model": None}, "model: expected a model's name, got NoneType"),
+        ({"base_url": "localhost:8000/v1"}, "base_url: expected an address that begins with http"),
+        ({"client": client, "timeout": 1}, "either a client or"),
+    ):
+        with pytest.raises(InputError, match=says):
+            OpenAILLM(**{"model": "m", **given})
     client.close()
-
-
-def test_without_the_client_library_the_error_names_the_extra(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'noisesense\[openai\]'"):
-        _ask(OpenAILLM("m", api_key="k-1"))
 
 
 def test_importing_the_bridge_imports_no_client() -> None:
@@ -201,8 +194,71 @@ def test_importing_the_bridge_imports_no_client() -> None:
     subprocess.run([sys.executable, "-c", check], check=True)
 
 
-def test_an_address_without_a_scheme_is_named() -> None:
-    with pytest.raises(
-        InputError, match=r"base_url: expected an address that begins with http://"
-    ):
-        OpenAILLM("m", base_url="localhost:8000/v1", api_key="k")
+def _with_logprobs(**tokens: float) -> bad.Misbehavior:
+    listed = [{"token": t, "logprob": math.log(p), "bytes": None} for t, p in tokens.items()]
+
+    def reshape(completion: dict[str, Any]) -> object:
+        first_token = {**listed[0], "top_logprobs": listed}
+        completion["choices"][0]["logprobs"] = {"content": [first_token], "refusal": None}
+        return completion
+
+    return bad.Misbehavior("logprobs", reshape=reshape)
+
+
+def test_a_word_and_the_share_of_the_first_among_the_words() -> None:
+    # "Yes" and " yes" are one word; what is neither is left out: 0.6 / (0.6 + 0.2).
+    script = bad.at({1}, _with_logprobs(**{"Yes": 0.4, " yes": 0.2, "no": 0.2, "Maybe": 0.1}))
+    with ScriptedServer(Says(" Yes."), script=script) as server:
+        assert _choose(server) == Choice("yes", None)
+        choice = _choose(server)
+    assert (choice.word, choice.probability) == ("yes", pytest.approx(0.75))
+    assert [r.form for r in server.log.requests] == ["text", "text"]
+
+
+def test_a_short_reply_that_reaches_its_limit_is_a_word_all_the_same() -> None:
+    cut = bad.always(bad.Misbehavior("cut", finish_reason="length"))
+    with ScriptedServer(Says("No, the text does not"), script=cut) as server:
+        assert _choose(server) == Choice("no")
+
+
+class Thinks(ChatClient):
+    """Reaches its limit while it thinks."""
+
+    async def create(self, **request: Any) -> object:
+        self.limit: int = request["max_tokens"]
+        message = SimpleNamespace(content="<think>Is it")
+        return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason="length")])
+
+
+def test_a_model_that_thinks_first_has_room_for_it_from_then_on() -> None:
+    client = Thinks(api_key="k")
+    llm = OpenAILLM("m", client=client)
+    for most in (8, 8_008):
+        with pytest.raises(ReplyError, match="cut short"):
+            _asked(lambda: llm.choose("Well?", WORDS))
+        assert client.limit == most
+
+
+@pytest.mark.parametrize("text", ["perhaps", "yes and no", "The text says yes"])
+def test_any_other_words_are_no_reply(text: str) -> None:
+    with ScriptedServer(Says(text)) as server, pytest.raises(ReplyError) as caught:
+        _choose(server)
+    assert caught.value.usage == Usage(1, 0, 0, 4, len(text) // 4 + bool(len(text) % 4))
+
+
+@pytest.mark.parametrize(
+    ("refused", "tries"),
+    [
+        ("unknown: logprobs", 2),
+        ("max_tokens is not supported, use max_completion_tokens", 2),
+        ("no", 3),  # first without probabilities, then without a limit
+    ],
+)
+def test_an_endpoint_is_asked_without_what_it_refuses_for_good(refused: str, tries: int) -> None:
+    refusal = bad.http_error(400, message=json.dumps({"error": {"message": refused}}))
+    with ScriptedServer(Says("no"), script=bad.first(tries - 1, refusal)) as server:
+        llm = _llm(server)
+        for _ in range(3):
+            ((choice, _),) = _asked(lambda: llm.choose("Well?", WORDS))
+            assert choice.word == "no"
+    assert server.log.calls == tries + 2

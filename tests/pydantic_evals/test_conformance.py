@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
-from support.experiments import contexts, given_rows, score_name, usage_in
+from noisesense.testing import HostRun, Shown, ShownRow
+from support.experiments import ExperimentTests, contexts, score_name, usage_in
 
 
 def report_of(samples: Sequence[Sample], *evaluators: Any, report_evaluators: Any = ()) -> Any:
@@ -58,8 +58,7 @@ def shown_row(case: Any, definition: str) -> ShownRow:
     return ShownRow(modes)
 
 
-class TestPydanticEvals(AdapterTests):
-    tables = 50
+class TestPydanticEvals(ExperimentTests):
     limit = 0.25
 
     def run(
@@ -86,11 +85,3 @@ class TestPydanticEvals(AdapterTests):
             usage=usage_in(line.get("usage") for line in lines),
             names=[f"case {case.name!r}" for case in report.cases],
         )
-
-    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
-        return self.run(given_rows(things), judge)
-
-    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
-        from langchain_core.documents import Document
-
-        return Document(page_content=text, metadata=dict(metadata))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from noisesense import Sample, Usage
-from noisesense.testing import TEXTS
+from noisesense import Judge, Sample, Usage
+from noisesense.testing import TEXTS, AdapterTests, HostRun
 
 COSTS = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
 
@@ -51,3 +51,17 @@ def usage_in(metadata: Iterable[Mapping[str, Any] | None]) -> Usage:
 def score_name(mode: str, definition: str) -> str:
     """What hosts call a score: any definition but the default is part of the name."""
     return f"noise_sensitivity_{mode}" + ("" if definition == "ragas" else f"_{definition}")
+
+
+class ExperimentTests(AdapterTests):
+    """The kit for a host whose rows are whatever an application returns."""
+
+    tables = 50
+
+    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
+        return self.run(given_rows(things), judge)
+
+    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
+        from langchain_core.documents import Document
+
+        return Document(page_content=text, metadata=dict(metadata))

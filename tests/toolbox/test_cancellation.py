@@ -3,65 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
 
 import pytest
 
 from noisesense import LLMJudge, score
-from noisesense.judging.protocol import StructuredLLM
-from noisesense_adapters.langchain import LangChainLLM
-from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.toolbox import running as _ask
+from noisesense_adapters.toolbox import running
 from support import misbehavior as bad
+from support.bridges import BRIDGES
+from support.command import ROOTS, environment
 from support.faults import TRUTH, mind, pairs
-from support.langchain_models import chat_openai, run
+from support.langchain_models import run
 from support.server import ScriptedServer
 
-Make = Callable[[ScriptedServer], StructuredLLM]
-BRIDGES: dict[str, Make] = {
-    "openai": lambda server: OpenAILLM("m", base_url=server.base_url, api_key="k"),
-    "langchain": lambda server: LangChainLLM(chat_openai(server)),
-}
 
-
-@pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
-def test_cancelling_the_judge_ends_its_requests(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_ask, "_first", None)
-    sample, _ = pairs()[0]
-    with ScriptedServer(mind(), script=bad.first(2, bad.HANG)) as server:
-        judge = LLMJudge(make(server))
-
-        async def main() -> None:
-            await _cancelled(judge, server)
-            assert asyncio.all_tasks() - {asyncio.current_task()} == set()
-            while not all(request.aborted for request in server.log.requests):
-                await asyncio.sleep(0.01)
-            assert score(await judge.judge(sample)).relevant == TRUTH
-
-        run(main())
-        assert server.log.calls == 2 + 6
-
-
-def test_a_thread_that_is_given_up_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a second loop LangChain is asked by threads, which cannot be stopped."""
+@pytest.mark.parametrize("bridge", ["openai", "langchain", "langchain, in a second loop"])
+def test_a_judge_that_is_cancelled(bridge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its requests end. In a second loop LangChain is asked by threads, which cannot be stopped,
+    but hold nobody."""
     other = asyncio.new_event_loop()
-    monkeypatch.setattr(_ask, "_first", weakref.ref(other))
-    sample, _ = pairs()[0]
+    name, _, second = bridge.partition(", ")
+    if second:
+        monkeypatch.setattr(running, "_first", weakref.ref(other))
     with ScriptedServer(mind(), script=bad.first(2, bad.HANG)) as server:
-        judge = LLMJudge(LangChainLLM(chat_openai(server)))
+        judge, (sample, _) = LLMJudge(BRIDGES[name](server)), pairs()[0]
 
         async def main() -> None:
-            await _cancelled(judge, server)
+            asking = asyncio.ensure_future(judge.judge(sample))
+            while server.log.calls < 2:
+                await asyncio.sleep(0.01)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
             assert asyncio.all_tasks() - {asyncio.current_task()} == set()
+            while not (second or all(request.aborted for request in server.log.requests)):
+                await asyncio.sleep(0.01)
             assert score(await judge.judge(sample)).relevant == TRUTH
 
         run(main())
@@ -73,48 +54,22 @@ def test_a_thread_that_is_given_up_holds_nobody(monkeypatch: pytest.MonkeyPatch)
     other.close()
 
 
-async def _cancelled(judge: LLMJudge, server: ScriptedServer) -> None:
-    """Cancel the judging of the first sample once both of its first calls hang."""
-    asking = asyncio.ensure_future(judge.judge(pairs()[0][0]))
-    while server.log.calls < 2:
-        await asyncio.sleep(0.01)
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
-
-
 ASK = """
-import asyncio, sys, weakref
+import asyncio, sys
 from noisesense import LLMJudge
-from noisesense_adapters.toolbox import running
+from noisesense_adapters.openai import OpenAILLM
 from support.faults import pairs
 
-bridge, url = sys.argv[1:]
-if bridge == "openai":
-    from noisesense_adapters.openai import OpenAILLM
-    llm = OpenAILLM("m", base_url=url, api_key="sk-canary")
-else:
-    from langchain_openai import ChatOpenAI
-    from noisesense_adapters.langchain import LangChainLLM
-    llm = LangChainLLM(ChatOpenAI(model="gpt-4o-mini", base_url=url, api_key="sk-canary"))
-if bridge == "threads":
-    running._first = weakref.ref(asyncio.new_event_loop())
+llm = OpenAILLM("m", base_url=sys.argv[1], api_key="sk-canary")
 asyncio.run(LLMJudge(llm).judge(pairs()[0][0]))
 """
 
 
-@pytest.mark.parametrize(
-    "bridge",
-    [
-        "openai",
-        *(pytest.param(each, marks=pytest.mark.broad) for each in ("langchain", "threads")),
-    ],
-)
-def test_ctrl_c_ends_the_process(bridge: str) -> None:
+def test_ctrl_c_ends_the_process() -> None:
     with ScriptedServer(mind(), script=bad.always(bad.HANG)) as server:
         process = subprocess.Popen(
-            [sys.executable, "-c", ASK, bridge, server.base_url],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            [sys.executable, "-c", ASK, server.base_url],
+            env=environment([*ROOTS, *map(type(ROOTS[0]), sys.path)]),
             stderr=subprocess.PIPE,
             text=True,
         )

@@ -1,4 +1,4 @@
-"""The fault table through the openai client, Promptfoo's, and LangChain's ChatOpenAI.
+"""Sound and faulty endpoints through the openai client, Promptfoo's, and LangChain's ChatOpenAI.
 
 The last with and without forms.
 """
@@ -17,10 +17,11 @@ from openai import AsyncOpenAI
 from noisesense import LLMJudge, Sample, Verdicts, score
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
+from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.toolbox import running as _ask
 from support import misbehavior as bad
+from support.bridges import Make, judged, settings
 from support.faults import (
     RETRIES,
     STRUCK,
@@ -35,9 +36,9 @@ from support.faults import (
 from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.server import ScriptedServer
+from support.sizes import few_or_many
+from support.tables import Shape, random_pairs
 from support.timeouts import ChatClientOnDemand, async_client, clients
-
-Make = Callable[..., StructuredLLM]
 
 
 class InWords(ChatOpenAI):
@@ -47,91 +48,70 @@ class InWords(ChatOpenAI):
         raise NotImplementedError
 
 
-def _openai(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    client = AsyncOpenAI(
-        base_url=server.base_url,
-        api_key="k",
-        timeout=timeout,
-        max_retries=RETRIES,
-        http_client=async_client(),
-    )
-    return OpenAILLM("m", client=client)
+def _openai(server: ScriptedServer) -> StructuredLLM:
+    options = settings(server, max_retries=RETRIES, http_client=async_client())
+    return OpenAILLM("m", client=AsyncOpenAI(**options))
 
 
-def _chat_client(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    client = ChatClientOnDemand(
-        base_url=server.base_url, api_key="k", timeout=timeout, max_retries=RETRIES
-    )
-    return OpenAILLM("m", client=client)
+def _promptfoo(server: ScriptedServer) -> StructuredLLM:
+    return OpenAILLM("m", client=ChatClientOnDemand(**settings(server, max_retries=RETRIES)))
 
 
-def _langchain(
-    server: ScriptedServer, timeout: float = 60, kind: type[ChatOpenAI] = ChatOpenAI
-) -> StructuredLLM:
-    options = {"timeout": timeout, "max_retries": RETRIES, **clients()}
-    return LangChainLLM(chat_openai(server, kind, **options))
-
-
-def _in_words(server: ScriptedServer, timeout: float = 60) -> StructuredLLM:
-    return _langchain(server, timeout, InWords)
+def _langchain(server: ScriptedServer, kind: type[ChatOpenAI] = ChatOpenAI) -> StructuredLLM:
+    return LangChainLLM(chat_openai(server, kind, max_retries=RETRIES, **clients()))
 
 
 BRIDGES: dict[str, Make] = {
     "openai": _openai,
-    "promptfoo": _chat_client,
+    "promptfoo": _promptfoo,
     "langchain": _langchain,
-    "in words": _in_words,
+    "in words": lambda server: _langchain(server, InWords),
 }
 each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
 
 
-@pytest.fixture(autouse=True)
-def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_ask, "_first", None)
+@each_bridge
+@few_or_many(15, 500)
+def test_random_tables_score_as_they_are(make: Make, count: int) -> None:
+    shape = Shape(response_claims=(0, 6), reference_claims=(1, 4), chunks=(1, 6), labelled=0.2)
+    tables = list(random_pairs(count, shape=shape))
+    with ScriptedServer(Mind(tables)) as server:
+        full, lazy = (LLMJudge(make(server), plan=plan) for plan in ("full", "lazy"))
 
+        async def main() -> list[list[Verdicts]]:
+            asked = ([judge.judge(sample) for sample, _ in tables] for judge in (full, lazy))
+            return [await asyncio.gather(*judging) for judging in asked]
 
-def _judge_all(judge: LLMJudge) -> dict[str, Judgement | BaseException]:
-    samples = [sample for sample, _ in pairs()]
-
-    async def main() -> list[Judgement | BaseException]:
-        return await asyncio.gather(*map(judge.judge_detailed, samples), return_exceptions=True)
-
-    return {_name(sample): got for sample, got in zip(samples, run(main()), strict=True)}
-
-
-def _name(sample: Sample) -> str:
-    return sample.user_input.removeprefix("Who is ").removesuffix("?")
+        by_full, by_lazy = run(main())
+    for (sample, true), whole, part in zip(tables, by_full, by_lazy, strict=True):
+        assert whole == true.beside(sample)
+        for name in DEFINITIONS:
+            found, expected = score(part, definition=name), score(whole, definition=name)
+            assert (found.relevant, found.irrelevant) == (expected.relevant, expected.irrelevant)
 
 
 @pytest.mark.parametrize(("fault", "make"), faults_through(BRIDGES, every=("openai", "langchain")))
 def test_fault(fault: Fault, make: Make) -> None:
     with ScriptedServer(mind(), script=fault.script()) as server:
-        judge = LLMJudge(make(server))
-        results = _judge_all(judge)
-        struck = results.pop(STRUCK)
-        for name, result in results.items():
-            assert isinstance(result, Judgement), name
-            assert _values(result) == (TRUTH, TRUTH), name
-            assert result.unanswered == 0
+        untouched, struck = judged(LLMJudge(make(server)))
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests
-    if fault.outcome == "safe" and isinstance(struck, JudgeError):
+    assert isinstance(untouched, Judgement)
+    assert (_values(untouched), untouched.unanswered) == ((TRUTH, TRUTH), 0)
+    if isinstance(struck, JudgeError):
+        outcome = "unusable" if isinstance(struck, ReplyError) else "failed"
+        assert fault.outcome in (outcome, "safe")
         return
-    if fault.outcome == "failed":
-        assert isinstance(struck, JudgeError)
-        assert not isinstance(struck, ReplyError)
-    elif fault.outcome == "unusable":
-        assert isinstance(struck, ReplyError)
-    else:
-        assert isinstance(struck, Judgement), struck
-        assert fault.outcome == "safe" or (struck.unanswered == 0) is (fault.outcome == "exact")
-        if fault.outcome == "exact":
-            assert _values(struck) == (TRUTH, TRUTH)
-        if fault.outcome == "undefined":
-            assert _values(struck) == (None, None)
-        _assert_nothing_wrong(struck.verdicts, pairs()[1][1])
-        for mode in ("relevant", "irrelevant"):
-            low, high = score(struck.verdicts).bounds(mode) or (0.0, 1.0)
-            assert low <= TRUTH <= high
+    assert isinstance(struck, Judgement), struck
+    assert fault.outcome not in ("unusable", "failed")
+    assert fault.outcome == "safe" or (struck.unanswered == 0) is (fault.outcome == "exact")
+    if fault.outcome == "exact":
+        assert _values(struck) == (TRUTH, TRUTH)
+    if fault.outcome == "undefined":
+        assert _values(struck) == (None, None)
+    _assert_nothing_wrong(struck.verdicts, pairs()[1][1])
+    for mode in ("relevant", "irrelevant"):
+        low, high = score(struck.verdicts).bounds(mode) or (0.0, 1.0)
+        assert low <= TRUTH <= high
 
 
 def _values(judgement: Judgement) -> tuple[float | None, float | None]:
@@ -157,7 +137,7 @@ def _values(judgement: Judgement) -> tuple[float | None, float | None]:
 def test_a_provider_says_the_cause(make: Make, error: dict[str, str], says: str) -> None:
     refusal = bad.http_error(400, message=json.dumps({"error": error}))
     with ScriptedServer(mind(), script=bad.always(refusal)) as server:
-        result = _judge_all(LLMJudge(make(server)))[STRUCK]
+        _, result = judged(LLMJudge(make(server)))
     assert type(result) is JudgeError
     assert says in str(result)
     assert "canary" not in str(result)
@@ -167,8 +147,7 @@ def test_a_provider_says_the_cause(make: Make, error: dict[str, str], says: str)
 def test_connection_refused(make: Make) -> None:
     with ScriptedServer(mind()) as server:
         judge = LLMJudge(make(server))
-    results = _judge_all(judge)
-    for result in results.values():
+    for result in judged(judge):
         assert isinstance(result, JudgeError)
         assert "cannot be reached" in str(result)
 
@@ -176,11 +155,11 @@ def test_connection_refused(make: Make) -> None:
 @each_bridge
 def test_an_endpoint_without_structured_output(make: Make) -> None:
     with ScriptedServer(mind(), forms=["text"]) as server:
-        results = _judge_all(LLMJudge(make(server)))
+        results = judged(LLMJudge(make(server)))
         # Refused: at most two more of the six calls that are out before one came back.
         assert sum(request.status == 400 for request in server.log.requests) <= 2 * 6
         assert sum(request.status == 200 for request in server.log.requests) == len(pairs()) * 6
-    for result in results.values():
+    for result in results:
         assert isinstance(result, Judgement)
         assert _values(result) == (TRUTH, TRUTH)
 
@@ -208,11 +187,8 @@ def test_claims_numbered_anew_get_no_wrong_verdict(
         response_claims=[f"Claim {i}." for i in "1234"],
         chunks=["Passage 0.", "Passage 1."],
     )
-    sample = Sample(
-        response="The response.",
-        reference="The reference.",
-        retrieved_contexts=verdicts.chunks or (),
-    )
+    chunks = verdicts.chunks or ()
+    sample = Sample(response="The response.", reference="It is.", retrieved_contexts=chunks)
     fault = bad.when(lambda prompt: "Passage" in prompt, in_verdicts("anew", renumber))
     with ScriptedServer(Mind([(sample, verdicts)]), script=fault) as server:
         judgement = run(LLMJudge(_openai(server)).judge_detailed(sample))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable
-from types import SimpleNamespace
+from types import SimpleNamespace as Fields
 from typing import Literal
 
 import pytest
@@ -42,15 +41,7 @@ TWO = '{"verdicts": [{"id": 1, "entailed": false}]}'
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        ONE,
-        f"  \n{ONE}\n",
-        f"```json\n{ONE}\n```",
-        f"Sure! Here is the JSON:\n```\n{ONE}\n```",
-        f"<think>Maybe {TWO}? No.</think>\n{ONE}",
-        ONE.replace("}]", "},]").replace('quote\\""', 'quote\\"" ,'),
-    ],
+    "text", [f" \n{ONE}\n", ONE.replace("}]", "},]").replace('quote\\""', 'quote\\"" ,')]
 )
 def test_the_object_is_found(text: str) -> None:
     reply = read_reply(text, Reply, USAGE)
@@ -60,21 +51,17 @@ def test_the_object_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "empty"),
         (" \n ", "empty"),
         ("I cannot answer that, secret-prompt.", "does not begin with a JSON object"),
-        (ONE[:-2], "no complete JSON object"),
         # Half of the reply: its items are whole objects, and still not the reply.
         ('{"verdicts": [{"id": 1, "entailed": true}, {"id": 2, "ent', "no complete JSON object"),
         (f"{ONE}\n{TWO}", "something follows"),
         (f"{ONE}\n{ONE}", "something follows"),
+        (f"<think>as <think>before</think>{ONE}", "thoughts"),
         ('{"verdicts": [{"id": "secret-prompt", "entailed": true}]}', r"not fit \(int_parsing\)"),
-        ('{"verdicts": "secret-prompt"}', r"not fit \(list_type\)"),
         ("[" * 100_000, "does not begin"),
         ('{"verdicts":' * 100_000, "nested too deeply"),
-        ("1" * 1_000_000, "does not begin"),
-        ("blah { " * 150_000, "does not begin"),
-        ("</s>" * 100_000, "does not begin"),
+        ("x" * (LONGEST + 1), r"too long: 2,000,001 of 2,000,000 characters"),
     ],
 )
 def test_anything_else_is_no_reply(text: str, says: str) -> None:
@@ -85,11 +72,27 @@ def test_anything_else_is_no_reply(text: str, says: str) -> None:
     assert "secret-prompt" not in str(caught.value)
 
 
+@pytest.mark.parametrize("levels", [100, 490, 700, 990, 5_000, 100_000])
+def test_deep_nesting_is_no_reply(levels: int) -> None:
+    deep = '{"note": ' * levels + "1" + "}" * levels
+    for text in (deep, deep.replace("note", "verdicts"), "[" * levels + '"x"' + "]" * levels):
+        with pytest.raises(ReplyError):
+            read_reply(text, Reply, USAGE)
+
+
 def test_a_key_with_two_values_has_none() -> None:
     both = '{"verdicts": [{"id": 1, "entailed": true, "entailed": false}]}'
     assert read_reply(both, Reply, USAGE).verdicts == [Item(id=1, entailed=None)]
     same = '{"verdicts": [{"id": 1, "entailed": true, "entailed": true}]}'
     assert read_reply(same, Reply, USAGE).verdicts == [Item(id=1, entailed=True)]
+
+
+def test_what_a_claim_quotes_is_data() -> None:
+    claims = [
+        "It says <think>", "<|channel|>analysis<|message|>", "</think>", "a { b", "</s>",
+        "He wrote: Here is the answer: {x}", "Here is the JSON:\n`",
+    ]  # fmt: skip
+    assert read_reply(json.dumps({"claims": claims}), Claims, USAGE).claims == claims
 
 
 def test_the_form_is_strict_and_short() -> None:
@@ -115,6 +118,10 @@ class Words(BaseModel):
 FINAL, DRAFT = '{"1": "yes", "2": "no"}', '{"1": "no", "2": "yes"}'
 PLAIN = {DRAFT, f"```json\n{DRAFT}\n```", f"```\n{DRAFT}\n```"}
 """Whole replies: where a longer one is cut just there, no reader can know."""
+FORMS = {
+    name: form.replace("DRAFT", DRAFT).replace("FINAL", FINAL)
+    for name, form in {**KNOWN, **UNCLEAR}.items()
+}
 
 
 def _said(text: str) -> str | None:
@@ -124,28 +131,46 @@ def _said(text: str) -> str | None:
         return None
 
 
-def _filled(form: str) -> str:
-    return form.replace("DRAFT", DRAFT).replace("FINAL", FINAL)
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_models_are_known_to_write_around_an_answer(name: str) -> None:
+    assert _said(FORMS[name]) == "yes"
 
 
-@pytest.mark.parametrize("form", KNOWN.values(), ids=KNOWN.keys())
-def test_what_models_are_known_to_write_around_an_answer(form: str) -> None:
-    assert _said(_filled(form)) == "yes"
-
-
-@pytest.mark.parametrize("form", UNCLEAR.values(), ids=UNCLEAR.keys())
-def test_what_no_marking_makes_the_answer_is_none(form: str) -> None:
-    whole = _filled(form)
-    assert _said(whole) is None or whole.strip() in PLAIN or form == "<think>DRAFT</think>"
+@pytest.mark.parametrize("name", UNCLEAR)
+def test_what_no_marking_makes_the_answer_is_none(name: str) -> None:
+    whole = FORMS[name]
+    draft_alone = whole.strip() in PLAIN or UNCLEAR[name] == "<think>DRAFT</think>"
+    assert _said(whole) is None or draft_alone
 
 
 def test_a_draft_is_never_the_answer_wherever_a_reply_is_cut() -> None:
-    forms = [*KNOWN.values(), *UNCLEAR.values()]
-    assert len(forms) > 150
-    for whole in map(_filled, forms):
+    assert len(FORMS) > 150
+    for whole in FORMS.values():
         for cut in range(len(whole)):
             if whole[:cut].strip() not in PLAIN:
                 assert _said(whole[:cut]) in (None, "yes"), whole[:cut]
+
+
+# Whatever the reader looks for, it looks at each character a bounded number of times.
+PIECES = [
+    *{part for form in FORMS.values() for part in form.split("{")},
+    "{", '["', "blah { ", FINAL, '{"verdicts": ', '{"\\"', "{\\", '{"a": "\\"', '"\\"', "<a>",
+    "<a></b>", "<think>", "</think>{}", "<|channel|>", "<|channel|>final<|message|>", "{,  ",
+    '{"a": [,, ,', "```json\n", "Here is the JSON: ", "sure, ", "</s>", "</s> ",
+]  # fmt: skip
+
+
+def test_time_is_linear_in_a_hostile_reply() -> None:
+    """Half a megabyte of each: a reader that looks twice as long at twice as much would take
+    hours, so that only being done is asserted."""
+    for piece in filter(None, PIECES):
+        for text in (
+            piece * (300_000 // len(piece)),
+            '{"claims": ["' + piece * (100_000 // len(piece)),
+        ):
+            _said(text)
+            with contextlib.suppress(ReplyError):
+                read_word(text, ("yes", "no"), USAGE)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +194,6 @@ def test_a_word(text: str, word: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "spell", [lambda prompt: prompt, lambda prompt: spelled_out(prompt, Claims)]
-)
-@pytest.mark.parametrize(
     "prompt",
     [
         DEFAULT_PROMPTS.decomposition('{"claims": ["a"]}', "Who?"),
@@ -180,9 +202,9 @@ def test_a_word(text: str, word: str | None) -> None:
         DEFAULT_PROMPTS.single('{"answer": "yes"}', "no", form=True),
     ],
 )
-def test_the_prompt_echoed_is_no_answer(prompt: str, spell: Callable[[str], str]) -> None:
+def test_the_prompt_echoed_is_no_answer(prompt: str) -> None:
     """Whole, or any run of its lines, the data's own alone among them."""
-    lines = spell(prompt).splitlines()
+    lines = spelled_out(prompt, Claims).splitlines()
     for start in range(len(lines)):
         for end in range(start + 1, len(lines) + 1):
             echo = "\n".join(lines[start:end])
@@ -193,19 +215,9 @@ def test_the_prompt_echoed_is_no_answer(prompt: str, spell: Callable[[str], str]
                 read_word(echo, ("yes", "no"), USAGE)
 
 
-def test_one_thought_in_another_has_not_ended() -> None:
-    with pytest.raises(ReplyError, match="thoughts"):
-        read_reply(f"<think>as <think>before</think>{DRAFT}", Words, USAGE)
-
-
-def test_a_line_that_announces_is_data_within_a_claim() -> None:
-    claims = ["He wrote: Here is the answer: {x}", "Here is the JSON:\n`"]
-    assert read_reply(json.dumps({"claims": claims}), Claims, USAGE).claims == claims
-
-
-def _token(said: str, **shares: float) -> SimpleNamespace:
-    top = [SimpleNamespace(token=t, logprob=math.log(p)) for t, p in shares.items()]
-    return SimpleNamespace(token=said, top_logprobs=top)
+def _token(said: str, **shares: float) -> Fields:
+    top = [Fields(token=token, logprob=math.log(share)) for token, share in shares.items()]
+    return Fields(token=said, top_logprobs=top)
 
 
 @pytest.mark.parametrize(
@@ -216,52 +228,11 @@ def _token(said: str, **shares: float) -> SimpleNamespace:
         ([_token("**", yes=1.0), _token(" no", Yes=0.1, no=0.3)], 0.25),
         # Another word stands first: thoughts, or a sentence.
         ([_token("The", yes=0.5, no=0.5), _token("no", yes=0.5, no=0.5)], None),
-        ([SimpleNamespace(token="yes", top_logprobs="?")], None),
+        ([Fields(token="yes", top_logprobs=[Fields(token="yes", logprob=math.nan)])], None),
         ([_token("yes")], None),
-        ([], None),
         (None, None),
     ],
 )
 def test_the_share_of_the_first_word(tokens: object, share: float | None) -> None:
     found = share_of_first(tokens, ("yes", "no"))
     assert found == (None if share is None else pytest.approx(share))
-
-
-def test_tags_and_tokens_that_a_claim_quotes_are_data() -> None:
-    claims = ["It says <think>", "<|channel|>analysis<|message|>", "</think>", "a { b", "</s>"]
-    assert read_reply(json.dumps({"claims": claims}), Claims, USAGE).claims == claims
-
-
-@pytest.mark.parametrize("levels", [100, 490, 700, 990, 5_000, 100_000])
-def test_deep_nesting_is_no_reply(levels: int) -> None:
-    deep = '{"note": ' * levels + "1" + "}" * levels
-    for text in (deep, deep.replace("note", "verdicts"), "[" * levels + '"x"' + "]" * levels):
-        with pytest.raises(ReplyError):
-            read_reply(text, Reply, USAGE)
-
-
-# Whatever the reader looks for, it looks at each character a bounded number of times.
-PIECES = [
-    *{part for form in (*KNOWN.values(), *UNCLEAR.values()) for part in _filled(form).split("{")},
-    "{", '["', "blah { ", FINAL, '{"verdicts": ', '{"\\"', "{\\", '{"a": "\\"', '"\\"', "<a>",
-    "<a></b>", "<think>", "</think>{}", "<|channel|>", "<|channel|>final<|message|>", "{,  ",
-    '{"a": [,, ,', "```json\n", "Here is the JSON: ", "sure, ", "</s>", "</s> ",
-]  # fmt: skip
-
-
-def test_time_is_linear_in_a_hostile_reply() -> None:
-    """Half a megabyte of each: a reader that looks twice as long at twice as much would take
-    hours, so that only being done is asserted."""
-    for piece in filter(None, PIECES):
-        for text in (
-            piece * (300_000 // len(piece)),
-            '{"claims": ["' + piece * (100_000 // len(piece)),
-        ):
-            _said(text)
-            with contextlib.suppress(ReplyError):
-                read_word(text, ("yes", "no"), USAGE)
-
-
-def test_a_reply_beyond_the_limit_is_named() -> None:
-    with pytest.raises(ReplyError, match=r"too long: 2,000,001 of 2,000,000 characters"):
-        read_reply("x" * (LONGEST + 1), Reply, USAGE)
