@@ -78,10 +78,6 @@ def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
     }
     assert {row["entailed"] for row in rows} == {""}  # blind
     assert run_here(capsys, "trust", "export-labels", judged, sheet).status == 2
-    shown = run_here(capsys, "trust", "export-labels", judged, sheet, "--force", "--show-verdicts")
-    assert shown.status == 0
-    said = [row["judge"] for row in rows_of(sheet)]
-    assert said == ["yes", "no", "yes", "no", "no", "yes", "yes", "no"]
 
 
 def test_labels_come_back_as_they_were_given(tmp_path: Path) -> None:
@@ -266,12 +262,7 @@ def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
     assert done.status == 0
     assert "1 sample to" in done.out
     assert ": 1 yes, 1 no, 0 undecided" in done.out
-    assert "SHA-256 of the download: " in done.out
     refused = run_here(capsys, "trust", "import-labels", "wice", raw, out)
     assert (refused.status, "--force" in refused.err) == (2, True)
     other = run_here(capsys, "trust", "import-labels", "ragtruth", raw, tmp_path / "r.jsonl")
     assert (other.status, "expected wice, got 'ragtruth'" in other.err) == (2, True)
-    wrong_sum = run_here(
-        capsys, "trust", "import-labels", "wice", raw, out, "--force", "--sha256", "0" * 64
-    )
-    assert (wrong_sum.status, "is the download complete" in wrong_sum.err) == (2, True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
@@ -17,7 +18,6 @@ from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.results import results_of
-from noisesense_adapters.datasets.write import scratch_folder
 from noisesense_adapters.toolbox.judges import untested
 
 
@@ -88,8 +88,8 @@ class Score(Command):
             raise InputError("--judge as well", got, where="score")
         # A report reads the results again: from a file.
         needs_file = output.out is None and bool(output.report or output.png)
-        with scratch_folder() if needs_file else nullcontext() as scratch:
-            results = scratch / "results.jsonl" if scratch else output.out
+        with TemporaryDirectory() if needs_file else nullcontext() as scratch:
+            results = Path(scratch, "results.jsonl") if scratch else output.out
             progress = RunProgress(self.dataset, model)
             if asking.check == "auto":
                 progress.say("testing the judge on statements of known answer, then judging")

@@ -174,19 +174,13 @@ class ExportLabels(Command):
     sheet: Path = argument("A new file: .csv or .tsv.")
     samples: int | None = option("Draw so many, by kind in proportion; by default all.", "N")
     seed: int = option("The seed of the draw.", default=0)
-    show_verdicts: bool = option("Add what the judge said, with which people tend to agree.")
     force: bool = options.FORCE
 
     def run(self) -> int:
         options.check_new(self.sheet, force=self.force)
         reading = options.Reading()
-        written = write_labels(
-            reading.results(self.results),
-            self.sheet,
-            samples=self.samples,
-            seed=self.seed,
-            show_verdicts=self.show_verdicts,
-        )
+        results = reading.results(self.results)
+        written = write_labels(results, self.sheet, samples=self.samples, seed=self.seed)
         if written.left_out:
             tell(f"note: {counted(written.left_out, 'sample')} left out: without texts or claims")
         rows, chosen = counted(written.rows, "question"), counted(written.samples, "sample")
@@ -207,7 +201,6 @@ class ImportLabels(Command):
     download: Path = argument("A file such as claim/dev.jsonl.")
     out: Path = argument("The file to write.")
     sentences: int = option("Of the evidence, in a chunk.", default=8)
-    sha256: str | None = option("The checksum that the download must have.", "HEX")
     force: bool = options.FORCE
 
     def run(self) -> int:
@@ -217,12 +210,9 @@ class ImportLabels(Command):
             hint = "turn other labels into results or a recording, or use export-labels"
             raise InputError("wice", repr(self.source), where="import-labels", hint=hint)
         options.check_new(self.out, force=self.force)
-        imported = import_labels(
-            self.download, self.out, sentences=self.sentences, sha256=self.sha256
-        )
+        imported = import_labels(self.download, self.out, sentences=self.sentences)
         say(
             f"wrote {counted(imported.samples, 'sample')} to {self.out}: {imported.yes:,} yes, "
-            f"{imported.no:,} no, {imported.undecided:,} undecided",
-            f"SHA-256 of the download: {imported.sha256}",
+            f"{imported.no:,} no, {imported.undecided:,} undecided"
         )
         return 0

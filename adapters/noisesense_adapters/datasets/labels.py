@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -130,13 +129,12 @@ async def _judged(
 
 
 class Imported(NamedTuple):
-    """What was written: labeled samples, their cells, and the download's SHA-256."""
+    """What was written: labeled samples, and their cells."""
 
     samples: int
     yes: int
     no: int
     undecided: int
-    sha256: str
 
 
 def import_labels(
@@ -144,7 +142,6 @@ def import_labels(
     out: str | os.PathLike[str],
     *,
     sentences: int = 8,
-    sha256: str | None = None,
 ) -> Imported:
     """Turn a download of WiCE into a file of labeled claims, for `judge_labels`.
 
@@ -155,27 +152,23 @@ def import_labels(
         path: a file of its ``entailment_retrieval/``, such as ``claim/dev.jsonl``.
         out: the results file to write; it appears whole or not at all.
         sentences: of the evidence, in a chunk.
-        sha256: that the download must have.
 
     Raises:
-        InputError: another checksum, or a file of another form.
+        InputError: a file of another form; it names the line.
 
     Source: the README of github.com/ryokamoi/wice. Nothing of it is in this package: users
     download it under its own license.
     """
     check_whole(sentences, 1, "sentences")
-    path = as_path(path)
-    rows = list(_rows(path))
-    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
-    if sha256 is not None and sha256.lower() != checksum:
-        hint = "is the download complete, and is it the version you mean?"
-        raise InputError(f"SHA-256 {sha256}", checksum, where=str(path), hint=hint)
     counts: Counter[Cell] = Counter()
+    samples = 0
 
     def results() -> Iterator[Result]:
-        for row in rows:
+        nonlocal samples
+        for row in _rows(as_path(path)):
             chunks, cells = row.labeled(sentences)
             counts.update(cells)
+            samples += 1
             verdicts = Verdicts.from_matrices(
                 [None], [cells], response_claims=[row.claim], chunks=chunks
             )
@@ -183,7 +176,7 @@ def import_labels(
             yield Result(name, score(verdicts), cluster=name)
 
     write_results(out, results())
-    return Imported(len(rows), counts[True], counts[False], counts[None], checksum)
+    return Imported(samples, counts[True], counts[False], counts[None])
 
 
 class _Meta(Model):
@@ -207,16 +200,15 @@ class _Row(Model):
         """The chunks' texts, and whether each entails the claim."""
         texts: list[str] = []
         cells: list[Cell] = []
+        sets = [each for each in self.supporting_sentences if each]
         for at in range(0, len(self.evidence), sentences):
             texts.append(" ".join(self.evidence[at : at + sentences]))
             chunk = {*range(at, at + sentences)}
-            touched = any(each & chunk for each in self.supporting_sentences)
-            if self.label == "supported" and any(
-                each and each <= chunk for each in self.supporting_sentences
-            ):
-                cells.append(True)
-            else:
-                cells.append(None if touched and self.label != "not_supported" else False)
+            said: Cell = False
+            if self.label != "not_supported" and any(each & chunk for each in sets):
+                whole = any(each <= chunk for each in sets)
+                said = True if whole and self.label == "supported" else None
+            cells.append(said)
         return texts, cells
 
 

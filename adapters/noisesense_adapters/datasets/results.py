@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
 from typing_extensions import Unpack
@@ -14,7 +14,6 @@ from noisesense.scoring.results import Choices, Result
 from noisesense.scoring.scoring import check_empty, check_undetermined
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.toolbox.given import Column
 
 _FIRST_ROWS = 20
 
@@ -33,7 +32,6 @@ def choices(
 def results_of(
     path: str | os.PathLike[str],
     *,
-    columns: Mapping[str, Column] | None = None,
     on_error: Callable[[InputError], object] = lambda _: None,
     **chosen: Unpack[Choices],
 ) -> Iterator[Result]:
@@ -45,7 +43,6 @@ def results_of(
 
     Args:
         path: the file.
-        columns: as `read_rows` takes them.
         on_error: called with the error of each row that cannot be read.
         chosen: ``definition``, ``empty`` and ``undetermined``; by default as each result's line
             names them, or else as `noisesense.score` has them.
@@ -60,7 +57,7 @@ def results_of(
             on_error(row.error)
         return result_of(row, **chosen)
 
-    return map(result, with_verdicts(read_rows(path, columns)))
+    return map(result, with_verdicts(read_rows(path)))
 
 
 def with_verdicts(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:

@@ -15,7 +15,6 @@ from noisesense import InputError, Result, Sample, Score, Verdicts, score
 from noisesense.errors import describe
 from noisesense.jsonl import write_whole
 from noisesense.scoring.definitions import MODES
-from noisesense.stats.labels_cells import cell_of
 from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense_adapters.datasets.files import Raw, csv_rows
 from noisesense_adapters.toolbox.given import as_object
@@ -29,19 +28,14 @@ _WORDS: dict[str, Cell] = {
     **dict.fromkeys(("no", "n", "false", "0"), False),
     **dict.fromkeys(("", "?"), None),
 }
-_IN_WORDS: dict[Cell, str] = {True: "yes", False: "no", None: ""}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 Key = tuple[str, str, str]
 """The kind of a question and the positions of its claim and its chunk, as the sheet has them."""
 
 
-class Question(NamedTuple):
-    """Does the source say what the statement says?"""
-
-    statement: str
-    source: str
-    said: Cell
+Question = tuple[str, str]
+"""A statement and a source: does the source say what the statement says?"""
 
 
 class Sheet(NamedTuple):
@@ -58,13 +52,12 @@ def write_labels(
     *,
     samples: int | None = None,
     seed: int = 0,
-    show_verdicts: bool = False,
 ) -> Sheet:
     """Write a CSV file in which people answer each question the judge could be asked.
 
     A row asks whether ``source`` (the reference, or a chunk) says what ``statement`` (a claim)
     says; people write ``yes`` or ``no`` into ``entailed``, or leave it empty. Claims and chunks
-    are numbered from 0. What the judge said is not in it, unless ``show_verdicts`` is set.
+    are numbered from 0. What the judge said is not in it: people tend to agree with it.
 
     Args:
         results: the judge's; those with an error are left out.
@@ -72,7 +65,6 @@ def write_labels(
         samples: draw so many samples, from those with noise, without, and undetermined ones in
             proportion to their numbers, so that rates among the labels are rates of the run.
         seed: of the draw.
-        show_verdicts: a further column ``judge``, which people tend to agree with.
 
     Raises:
         InputError: an id twice, no sample with texts and claims, or a file of another kind.
@@ -83,17 +75,17 @@ def write_labels(
     known, left_out = _by_id(results)
     chosen = known if samples is None else _drawn(known, samples, seed)
     writer = csv.writer(_Line(), delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
-    names, count = [*_KEYS, *_TEXTS, LABEL, "judge"], 0
-    width = len(names) if show_verdicts else len(names) - 1
+    count = 0
 
     def lines() -> Iterator[str]:
         nonlocal count
-        yield "\ufeff" + writer.writerow(names[:width])  # tells spreadsheets that it is UTF-8
+        # The mark tells spreadsheets that it is UTF-8.
+        yield "\ufeff" + writer.writerow((*_KEYS, *_TEXTS, LABEL))
         for name, result in chosen.items():
             sample, _ = _parts(result)
-            for key, (statement, source, said) in _questions(result).items():
-                cells = (name, *key, sample.user_input, statement, source, "", _IN_WORDS[said])
-                yield writer.writerow(map(_as_text, cells[:width]))
+            for key, question in _questions(result).items():
+                cells = (name, *key, sample.user_input, *question, "")
+                yield writer.writerow(map(_as_text, cells))
                 count += 1
 
     write_whole(path, lines())
@@ -159,7 +151,7 @@ def _questions(result: Result) -> dict[Key, Question]:
     verdicts, chunks = scored.verdicts, sample.retrieved_contexts
     found: dict[Key, Question] = {}
     for i, claim in enumerate(verdicts.response_claims):
-        found["correct", str(i), ""] = Question(claim.text, sample.reference, claim.correct)
+        found["correct", str(i), ""] = claim.text, sample.reference
     labeled = all(chunk.relevant is not None for chunk in chunks)
     sides: dict[str, Sequence[ClaimForm]] = {
         "response": verdicts.response_claims,
@@ -168,7 +160,7 @@ def _questions(result: Result) -> dict[Key, Question]:
     for kind, claims in sides.items():
         for j, chunk in enumerate(chunks):
             for i, one in enumerate(claims):
-                found[kind, str(i), str(j)] = Question(one.text, chunk.text, cell_of(one, j))
+                found[kind, str(i), str(j)] = one.text, chunk.text
     return found
 
 
@@ -233,7 +225,7 @@ def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> tuple[
     question = questions(row["sample"]).get(key)
     if question is None:
         raise InputError("a kind, a claim and a chunk of the sheet", describe(key))
-    if _words(row.get("statement", "")) not in ("", _words(_as_text(question.statement))):
+    if _words(row.get("statement", "")) not in ("", _words(_as_text(question[0]))):
         hint = "was the run judged again since the sheet was written?"
         raise InputError("the judge's claim", "another", where="statement", hint=hint)
     return row["sample"], key, _WORDS[row[LABEL].lower()]

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from noisesense.errors import InputError
@@ -61,19 +60,6 @@ def _only_writer(target: Path) -> Generator[None, None, None]:
         with suppress(OSError):
             path.unlink(missing_ok=True)
         lock.release()
-
-
-@contextmanager
-def scratch_folder() -> Generator[Path, None, None]:
-    """A folder for what one run needs and nobody keeps. Raises `InputError`."""
-    try:
-        folder = TemporaryDirectory(prefix="noisesense-")
-    except OSError as error:
-        got, hint = error.strerror or str(error), "TMPDIR names another folder"
-        where = "temporary files"
-        raise InputError("a folder that can be written to", got, where=where, hint=hint) from error
-    with folder as path:
-        yield Path(path)
 
 
 def check_folder(folder: Path, where: str) -> None:
