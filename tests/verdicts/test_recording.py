@@ -40,6 +40,7 @@ def test_what_is_written_is_found_again_and_can_be_written(tmp_path: Path) -> No
     write_recording(path, PAIRS)
     judge = RecordedJudge(path)
     assert isinstance(judge, Judge)
+    assert judge.samples == tuple(sample for sample, _ in PAIRS)
     for sample, verdicts in PAIRS:
         assert judge.lookup(sample) == asyncio.run(judge.judge(sample)) == verdicts
     assert repr(judge) == f"RecordedJudge({str(path)!r}, 30 samples)"

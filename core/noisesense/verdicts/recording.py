@@ -58,6 +58,11 @@ class RecordedJudge:
     def __len__(self) -> int:
         return len(self._by_key)
 
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The recorded samples, in the order of the file."""
+        return tuple(recorded.sample for recorded in self._by_key.values())
+
     async def judge(self, sample: Sample) -> Verdicts:
         """The recorded verdicts. Raises `SampleNotRecordedError`."""
         return self.lookup(sample)
