@@ -57,7 +57,6 @@ DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     ("CSV", "None"): (NOTHING, "a table has an empty cell where nothing was retrieved"),
     ("JSONL", "None"): (NOTHING, "as in a table"),
     ("command line", "None"): (NOTHING, "it reads the same files"),
-    ("ValidMind", "None"): (NOTHING, "a dataframe has None where a cell is empty"),
     **{
         ("table", shape): (ERROR, "a recorded line holds texts, or chunks in its one form")
         for shape in SHAPES

@@ -5,142 +5,28 @@ ValidMind reads the test's signature and shows its docstring as its description.
 
 # Without `from __future__ import annotations`: ValidMind looks for classes in the return type.
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
-from noisesense import Judge, Result, summarize
-from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, describe, located
+from noisesense import Judge, summarize
+from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, located
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
-from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
-from noisesense_adapters.datasets.rows import BadRow, ColumnReader, Row, recognize
+from noisesense.scoring.scoring import Empty, Undetermined
+from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_rows
 from noisesense_adapters.toolbox.evaluate import Modes, check_modes
 from noisesense_adapters.toolbox.failures import judge_error
-from noisesense_adapters.toolbox.given import Column, pick
+from noisesense_adapters.toolbox.given import Column, Places
 from noisesense_adapters.toolbox.judges import given_judge, judge_over
 from noisesense_adapters.validmind.result import plots, raw_data, tables
-
-_HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain"
-
-
-def judge_of(judge: Any, judge_llm: Any, store: Any) -> Judge:
-    """The judge that the parameters describe.
-
-    Args:
-        judge: a judge, or the path of a recording.
-        judge_llm: a LangChain chat model, or a ValidMind model that holds one. Without ``judge``
-            and ``judge_llm``, the model that ValidMind is configured with.
-        store: a `VerdictStore`, or the path of one, for a model's replies.
-
-    Raises:
-        InputError: both, something else, or a store beside a judge.
-        MissingExtraError: the packages of ValidMind's own model are not installed.
-        JudgeError: ValidMind's own model cannot be made, e.g. its key is not configured.
-    """
-    given = given_judge(judge, judge_llm=judge_llm, store=store)
-    if given is not None:
-        return given
-    from noisesense_adapters.langchain import LangChainLLM
-
-    model = _model(judge_llm)
-    return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)
-
-
-def _model(judge_llm: Any) -> Any:
-    """The chat model, by ValidMind's own rules; its embeddings are not needed."""
-    name = "judge_llm" if judge_llm is not None else "there is no judge, and ValidMind's own model"
-    failure: NoiseSenseError
-    try:
-        model, _ = import_module("validmind.ai.utils").get_judge_config(judge_llm, None)
-    except ImportError:
-        failure = MissingExtraError(f"{name} needs packages of 'validmind[llm]'. Hint: {_HINT}")
-    except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
-        if judge_llm is None:
-            cause = judge_error(error, name)
-            failure = type(cause)(f"{cause}. Hint: {_HINT}")
-        else:
-            expected = "a LangChain chat model, or a ValidMind model with one as its .model"
-            failure = InputError(expected, type(judge_llm).__name__, where="judge_llm")
-    else:
-        return model
-    raise failure
-
-
-pandas: Any = import_module("pandas")
-_OPTIONAL = "user_input"
-
-
-def dataset_rows(dataset: Any, columns: Mapping[str, Column]) -> list[Row | BadRow]:
-    """Every row of the dataset, named by its index.
-
-    ``user_input`` may be missing: no verdict depends on it. Raises `InputError` for anything but
-    a dataset, without a readable row, or a column that is neither a name nor a function.
-    """
-    # Its public table leaves out the predictions of models.
-    table = getattr(dataset, "_df", None)
-    if table is None:
-        hint = "vm.init_dataset(dataset=…)"
-        raise InputError("a ValidMind dataset", type(dataset).__name__, where="dataset", hint=hint)
-    for field, column in columns.items():
-        if not isinstance(column, str) and not callable(column):
-            expected = "a column's name, a dotted path or a function of the row"
-            raise InputError(expected, describe(column), where=f"{field}_column")
-    wanted = dict(columns)
-    if wanted[_OPTIONAL] == _OPTIONAL and _OPTIONAL not in table.columns:
-        del wanted[_OPTIONAL]
-    rows = list(_read(dataset.input_id, table, wanted))
-    if not rows:
-        raise InputError("at least one row", "none", where=f"dataset {dataset.input_id!r}")
-    first = rows[0]
-    if isinstance(first, BadRow) and all(isinstance(row, BadRow) for row in rows):
-        raise first.error
-    return rows
-
-
-def _read(name: str, table: Any, columns: Mapping[str, Column]) -> Iterator[Row | BadRow]:
-    reader = recognize(columns, {})
-    for label, cells in table.iterrows():
-        place, label = f"dataset {name!r}, row {label}", str(label)
-        try:
-            yield _row(reader, cells, columns, place)._replace(id=label)
-        except InputError as error:
-            yield BadRow(place, label, error.within(place))
-
-
-def _row(reader: ColumnReader, cells: Any, columns: Mapping[str, Column], place: str) -> Row:
-    fields = cast("dict[str, Any]", cells.to_dict())
-    values: dict[str, Any] = {}
-    for field, column in columns.items():
-        with located(f"{field}_column"):
-            # A function gets the row as ValidMind gives it, a pandas Series.
-            value = pick(cells if callable(column) else fields, column)
-        values[field] = None if _is_missing(value) else value
-    contexts: Any = values.get("retrieved_contexts")
-    if isinstance(contexts, str) and not contexts.lstrip().startswith("["):
-        raise InputError(
-            "a list of texts",
-            describe(contexts),
-            where="retrieved_contexts_column",
-            hint="one text is one context: retrieved_contexts_column=lambda row:"
-            " [row['contexts']], or row['contexts'].split(…)",
-        )
-    return reader(values, place)
-
-
-def _is_missing(value: Any) -> bool:
-    """Is it the value of an empty cell in pandas?"""
-    return bool(pandas.api.types.is_scalar(value) and pandas.isna(value))
-
 
 _NAMESPACE, _NAME = "noisesense", "NoiseSensitivity"
 TEST_ID = f"{_NAMESPACE}.{_NAME}"
 
-_LOGGED = 5
-
 vm: Any = import_module("validmind")
+pandas: Any = import_module("pandas")
 logger: Any = import_module("validmind.logging").get_logger("noisesense")
 
 if TYPE_CHECKING:
@@ -149,19 +35,7 @@ else:
     Figure = import_module("plotly.graph_objects").Figure
     Output = tuple[dict[str, list[dict[str, Any]]], Figure, Figure, vm.RawData]
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _registered(test: F) -> F:
-    vm.tags("noisesense", "llm", "rag_performance")(test)
-    vm.tasks("text_qa", "text_generation", "text_summarization")(test)
-    vm.test(TEST_ID)(test)
-    # ValidMind marks it as a wrapper of itself, on which `help` and `inspect.signature` fail.
-    vars(test).pop("__wrapped__", None)
-    return test
-
-
-@_registered
 def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     dataset: Any,
     response_column: Column = "response",
@@ -226,7 +100,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     #### Configuring the Test
 
     - `mode`: `"relevant"` (the default), `"irrelevant"` or `"both"`, which gives the tables a
-    row and the figures a trace for each. `focus` is its deprecated name.
+    row and the figures a trace for each. `focus`, as in ValidMind's own test, is the same.
     - `definition`: `"ragas"` (the default, which ValidMind's own test also computes), `"paper"`,
     `"promptfoo"` or `"validmind"`, the formula in the description of ValidMind's test: all
     incorrect claims, whatever they come from.
@@ -262,32 +136,40 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     - The test does not say whether the response answers the question.
     """
     modes = _modes(mode, focus, definition)
-    check_empty(empty)
-    check_undetermined(undetermined)
-    columns: dict[str, Column] = {
+    columns = {
         "response": response_column,
-        "retrieved_contexts": retrieved_contexts_column,
+        "contexts": retrieved_contexts_column,
         "reference": reference_column,
         "user_input": user_input_column,
     }
-    rows = dataset_rows(dataset, columns)
     results = score_rows(
-        rows,
-        judge_of(judge, judge_llm, store),
+        _rows(dataset, columns),
+        _judge(judge, judge_llm, store),
         definition=definition,
         empty=empty,
         undetermined=undetermined,
     )
+    if failed := [result.error for result in results if result.error is not None]:
+        said = f"{len(failed)} of {len(results)} samples failed. The first: {failed[0]}"
+        logger.warning(said)
+        if len(failed) == len(results):
+            raise NoiseSenseError(said)
     summary = summarize(results)
-    _log_failures(results)
-    of_modes = [figures for name in modes if (figures := summary.mode(name)) is not None]
-    histogram, box = plots(results, of_modes, undetermined)
+    shown = [figures for name in modes if (figures := summary.mode(name)) is not None]
+    histogram, box = plots(results, shown, undetermined)
     return (
-        tables(summary, of_modes, undetermined),
+        tables(summary, shown, undetermined),
         histogram,
         box,
         raw_data(dataset, results, summary),
     )
+
+
+vm.tags("noisesense", "llm", "rag_performance")(NoiseSensitivity)
+vm.tasks("text_qa", "text_generation", "text_summarization")(NoiseSensitivity)
+vm.test(TEST_ID)(NoiseSensitivity)
+# ValidMind marks it as a wrapper of itself, on which `help` and `inspect.signature` fail.
+vars(NoiseSensitivity).pop("__wrapped__", None)
 
 
 class _Provider:
@@ -309,25 +191,71 @@ def _modes(
     mode: Modes | None, focus: Modes | None, definition: DefinitionName
 ) -> tuple[Mode, ...]:
     """The modes of the tables and figures: the relevant one by default, as in ValidMind."""
-    if focus is not None:
-        warnings.warn("focus= is deprecated, as in ragas: use mode=", DeprecationWarning, 3)
-        if mode not in (None, focus):
-            raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
-    chosen = mode or focus or "relevant"
-    modes = check_modes(chosen, definition)
+    if mode and focus and mode != focus:
+        raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
+    modes = check_modes(mode or focus or "relevant", definition)
     if modes == ("irrelevant",) and check_definition(definition).irrelevant is None:
-        raise InputError(
-            "a definition with an irrelevant mode", repr(definition), where="definition"
-        )
+        expected = "a definition with an irrelevant mode"
+        raise InputError(expected, repr(definition), where="definition")
     return modes
 
 
-def _log_failures(results: list[Result]) -> None:
-    """Log which samples failed. Raises `NoiseSenseError` if all did."""
-    errors = [result.error for result in results if result.error is not None]
-    if len(errors) == len(results):
-        raise NoiseSenseError(f"none of {len(results)} samples was scored. The first: {errors[0]}")
-    for error in errors[:_LOGGED]:
-        logger.warning("failed: %s", error)
-    if len(errors) > _LOGGED:
-        logger.warning("%d samples failed; the raw data say why of each", len(errors))
+_USUAL = {
+    "response": ("response",),
+    "contexts": ("retrieved_contexts",),
+    "reference": ("reference",),
+    "user_input": ("user_input",),  # may be missing: no verdict depends on it
+}
+
+
+def _of_series(column: Callable[[Any], Any], row: Mapping[str, Any]) -> Any:
+    """A function gets the row as ValidMind gives it."""
+    return column(pandas.Series(row))
+
+
+def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
+    """Every row of the dataset, named by its index."""
+    # Its public table leaves out the predictions of models.
+    table = getattr(dataset, "_df", None)
+    if table is None or table.empty:
+        got = type(dataset).__name__ if table is None else "no rows"
+        hint = "vm.init_dataset(dataset=…)"
+        raise InputError("a ValidMind dataset with rows", got, where="dataset", hint=hint)
+    chosen = {f: partial(_of_series, c) if callable(c) else c for f, c in columns.items()}
+    places = Places(_USUAL, **{f: c for f, c in chosen.items() if (c,) != _USUAL[f]})
+    rows: list[Row | BadRow] = []
+    # An empty cell is None instead of pandas' NaN.
+    for label, cells in table.astype(object).where(table.notna(), None).iterrows():
+        place, name = f"dataset {dataset.input_id!r}, row {label}", str(label)
+        try:
+            with located(place):
+                rows.append(Row(place, name, sample=places.read(dict(cells))[0]))
+        except InputError as error:
+            rows.append(BadRow(place, name, error))
+    return rows
+
+
+_HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain"
+
+
+def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
+    """The judge, or one over the model that was given or that ValidMind is configured with."""
+    given = given_judge(judge, judge_llm=judge_llm, store=store)
+    if given is not None:
+        return given
+    from noisesense_adapters.langchain import LangChainLLM
+
+    name = "judge_llm" if judge_llm is not None else "there is no judge, and ValidMind's own model"
+    try:
+        # By ValidMind's own rules; its embeddings are not needed.
+        model, _ = import_module("validmind.ai.utils").get_judge_config(judge_llm, None)
+    except ImportError:
+        needs = f"{name} needs packages of 'validmind[llm]'. Hint: {_HINT}"
+        raise MissingExtraError(needs) from None
+    except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
+        if judge_llm is None:
+            cause = judge_error(error, name)
+            raise type(cause)(f"{cause}. Hint: {_HINT}") from None
+        expected = "a LangChain chat model, or a ValidMind model with one as its .model"
+        raise InputError(expected, type(judge_llm).__name__, where="judge_llm") from None
+    return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)

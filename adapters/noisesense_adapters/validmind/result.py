@@ -2,112 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from statistics import stdev as stdev_of
-from typing import Any
+from statistics import stdev
+from typing import Any, NamedTuple
 
 from noisesense import ModeSummary, Range, Result, Summary, Undetermined
 from noisesense.scoring.definitions import MODES
-from noisesense.scoring.outcomes import Record
-
-
-@dataclass(frozen=True)
-class RiskThresholds:
-    """When a sign counts as present. ValidMind names the signs and leaves the numbers open.
-
-    Attributes:
-        high: from this value on a sample's score is high; 0.5: every second claim.
-        many: from this share of samples on high scores are many.
-        gap: from this distance on the mean is far from the median.
-        spread: from this standard deviation on the scores are inconsistent; 0.25 is half of the
-            largest possible one, and scores spread evenly from 0 to 1 have 0.29.
-    """
-
-    high: float = 0.5
-    many: float = 0.1
-    gap: float = 0.1
-    spread: float = 0.25
-
-
-@dataclass(frozen=True)
-class RiskSign(Record):
-    """One sign: is it there, by which figure and threshold.
-
-    Attributes:
-        name: ``"high scores"``, ``"mean far from median"`` or ``"high standard deviation"``.
-        present: does the figure reach the threshold? None where open verdicts decide it, and
-            where there is nothing to measure.
-        figure: what was measured, or between what it lies; None where it is undefined.
-        threshold: what it was compared with.
-        sentence: the same in words.
-    """
-
-    name: str
-    present: bool | None
-    figure: Range | None
-    threshold: float
-    sentence: str
-
-
-def risk_signs(mode: ModeSummary, thresholds: RiskThresholds) -> tuple[RiskSign, ...]:
-    """The three signs of one mode.
-
-    1. share of samples with ``value >= high`` is at least ``many``;
-    2. ``|mean − median| >= gap``, as if the two could move apart freely;
-    3. sample standard deviation ``>= spread``.
-
-    Source: ValidMind, test NoiseSensitivity, "Signs of High Risk".
-    """
-    share = gap = stdev = None
-    if mode.mean and mode.median:
-        samples = sum(times for _, times in mode.ranges)
-        high = [
-            sum(times for each, times in mode.ranges if each[end] >= thresholds.high) / samples
-            for end in (0, 1)
-        ]
-        share, gap = Range(*high), mode.mean.minus(mode.median).absolute
-        if mode.undetermined:
-            stdev = Range(0.0, 1.0)
-        elif (known := _stdev(mode)) is not None:
-            stdev = Range(known, known)
-    up = f"share of samples at {thresholds.high:g} up"
-    return (
-        _sign("high scores", share, thresholds.many, up),
-        _sign("mean far from median", gap, thresholds.gap, "distance"),
-        _sign("high standard deviation", stdev, thresholds.spread, "standard deviation"),
-    )
-
-
-def _stdev(mode: ModeSummary) -> float | None:
-    """Divisor ``n − 1``; None below two samples, and where a sample is undetermined."""
-    values = [value for value, times in mode.distribution for _ in range(times)]
-    return None if mode.undetermined or len(values) < 2 else stdev_of(values)
-
-
-def _reaches(figure: float, threshold: float) -> bool:
-    """Is it at least the threshold? As fractions: 3/10 - 2/10 is 1/10, and less as floats."""
-    return Fraction(figure).limit_denominator(10**9) >= Fraction(str(threshold))
-
-
-def _sign(name: str, figure: Range | None, threshold: float, what: str) -> RiskSign:
-    present, answer = None, "undefined"
-    if figure is not None:
-        low, high = figure
-        sure, possible = _reaches(low, threshold), _reaches(high, threshold)
-        present = sure if sure == possible else None
-        what += f" {low:.3g}" if low == high else f" between {low:.3g} and {high:.3g}"
-        answer = {True: "yes", False: "no", None: "undetermined"}[present]
-    sentence = f"{name}: {answer} ({what}, threshold {threshold:g})"
-    return RiskSign(name, present, figure, threshold, sentence)
-
+from noisesense.scoring.outcomes import extent
 
 # None of them has types. ValidMind brings the other two.
 vm: Any = import_module("validmind")
 pandas: Any = import_module("pandas")
 express: Any = import_module("plotly.express")
+
+# ValidMind names the signs of high risk and leaves the numbers open.
+HIGH = 0.5
+"""From this value on a sample's score is high: every second claim."""
+MANY = 0.1
+"""From this share of samples on high scores are many."""
+GAP = 0.1
+"""From this distance on the mean is far from the median."""
+SPREAD = 0.25
+"""From this standard deviation on the scores are inconsistent; the largest possible one is 0.5."""
+
+
+class _Spread(NamedTuple):
+    """How one mode's scores lie; None where there are none."""
+
+    minimum: Range | None = None
+    maximum: Range | None = None
+    high: Range | None = None
+    """The share of samples at `HIGH` and above."""
+    stdev: Range | None = None
+    """Sample standard deviation; from 0 to 1 where a sample is undetermined."""
+
+
+def _spread(mode: ModeSummary) -> _Spread:
+    lows, highs = (
+        [each[end] for each, times in mode.ranges for _ in range(times)] for end in (0, 1)
+    )
+    if not lows:
+        return _Spread()
+    share = Range(*(sum(value >= HIGH for value in ends) / len(ends) for ends in (lows, highs)))
+    spread = Range(0.0, 1.0) if mode.undetermined else None
+    if spread is None and len(lows) > 1:
+        spread = Range(stdev(lows), stdev(lows))
+    return _Spread(Range(min(lows), min(highs)), Range(max(lows), max(highs)), share, spread)
 
 
 def tables(
@@ -116,36 +57,56 @@ def tables(
     """A row for each mode in the first table, and for each of its signs in the second."""
     return {
         "Aggregate Scores": [_aggregates(summary, mode, undetermined) for mode in modes],
-        "Signs of High Risk": [
-            {
-                "Mode": mode.mode,
-                "Sign": sign.name,
-                "Present": {True: "yes", False: "no", None: _missing(mode)}[sign.present],
-                "Figure": _figure(sign.figure, mode),
-                "Threshold": sign.threshold,
-                "In Words": sign.sentence,
-            }
-            for mode in modes
-            for sign in risk_signs(mode, RiskThresholds())
-        ],
+        "Signs of High Risk": [sign for mode in modes for sign in signs(mode)],
     }
 
 
+def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
+    """Is each of the three signs of one mode there, by which figure and threshold?
+
+    1. share of samples with ``value >= HIGH`` is at least `MANY`;
+    2. ``|mean − median|`` is at least `GAP`, as if the two could move apart freely;
+    3. the sample standard deviation is at least `SPREAD`.
+
+    Where open verdicts decide it, a sign is "undetermined"; where there is nothing to measure,
+    "undefined".
+
+    Source: ValidMind, test NoiseSensitivity, "Signs of High Risk".
+    """
+    spread = _spread(mode)
+    gap = mode.mean.minus(mode.median).absolute if mode.mean and mode.median else None
+    for name, figure, threshold in (
+        (f"high scores (share of samples at {HIGH:g} up)", spread.high, MANY),
+        ("mean far from median (distance)", gap, GAP),
+        ("high standard deviation", spread.stdev, SPREAD),
+    ):
+        # Rounded: 3/10 - 2/10 is 1/10, and less as floats.
+        reached = {round(end, 9) >= threshold for end in figure or ()}
+        yield {
+            "Mode": mode.mode,
+            "Sign": name,
+            "Present": ("yes" if True in reached else "no")
+            if len(reached) == 1
+            else _missing(mode),
+            "Figure": _missing(mode) if figure is None else extent(figure, ".3g"),
+            "Threshold": threshold,
+        }
+
+
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
-    stdev, ranges = _stdev(mode), [each for each, _ in mode.ranges]
-    lowest = Range(*map(min, zip(*ranges, strict=True))) if ranges else None
+    spread = _spread(mode)
     return {
         "Mode": mode.mode,
         "Definition": summary.definition,
         # Names and order as in ValidMind's test. Count is of all samples there, too.
         "Mean Score": _figure(mode.mean, mode, choice),
         "Median Score": _figure(mode.median, mode, choice),
-        "Max Score": _figure(mode.maximum, mode, choice),
-        "Min Score": _figure(lowest, mode, choice),
-        "Standard Deviation": _missing(mode) if stdev is None else stdev,
+        "Max Score": _figure(spread.maximum, mode, choice),
+        "Min Score": _figure(spread.minimum, mode, choice),
+        "Standard Deviation": _figure(spread.stdev, mode),
         "Count": summary.samples,
-        "Mean Low": "undefined" if mode.mean is None else mode.mean.low,
-        "Mean High": "undefined" if mode.mean is None else mode.mean.high,
+        "Mean Low": mode.mean.low if mode.mean else "undefined",
+        "Mean High": mode.mean.high if mode.mean else "undefined",
         "Undetermined": mode.undetermined,
         "Undefined": mode.undefined,
         "Failed": summary.failed,
@@ -181,13 +142,13 @@ def plots(
     left_open = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
     place = {"none": "left out", "low": "as no noise", "high": "as noise"}[undetermined]
     note = f", undetermined {place}: {', '.join(left_open)}" if left_open else ""
-    histogram = express.histogram(
-        data, nbins=10, barmode="group", title=f"Noise Sensitivity ({names}){note}", **axes
+    title, spread = "Noise Sensitivity", "Noise Sensitivity Distribution"
+    return (
+        express.histogram(
+            data, nbins=10, barmode="group", title=f"{title} ({names}){note}", **axes
+        ),
+        express.box(data, y="Mode", title=f"{spread} ({names}){note}", **axes),
     )
-    box = express.box(
-        data, y="Mode", title=f"Noise Sensitivity Distribution ({names}){note}", **axes
-    )
-    return histogram, box
 
 
 def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
@@ -196,26 +157,26 @@ def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
     ``evaluation_results`` has the dataset's index. NaN means no score: ``…_status`` says whether
     it is undetermined (then with bounds) or undefined. A sample that failed has an ``error``.
     """
-    table = pandas.DataFrame([_texts(result) for result in results], index=dataset._df.index)
-    scores = [result.score for result in results]
-    for mode in MODES:
-        name = f"noise_sensitivity_{mode}"
-        values = [None if score is None else score.value(mode) for score in scores]
-        table[name] = pandas.array(values, dtype="float64")
-        table[f"{name}_status"] = [None if s is None else s.status(mode) for s in scores]
-        bounds = [None if s is None else s.bounds(mode) for s in scores]
-        for i, end in enumerate(("low", "high")):
-            table[f"{name}_{end}"] = pandas.array([b and b[i] for b in bounds], dtype="float64")
-        table[f"{name}_reason"] = [None if s is None else s.reason(mode) for s in scores]
-    table["error"] = [result.error for result in results]
+    rows = [_raw(result) for result in results]
+    table = pandas.DataFrame(rows, index=dataset._df.index)
+    numbers = [name for name in rows[0] if name.endswith(("relevant", "_low", "_high"))]
     return vm.RawData(
-        evaluation_results=table, dataset=dataset.input_id, summary=summary.to_dict()
+        evaluation_results=table.astype(dict.fromkeys(numbers, "float64")),
+        dataset=dataset.input_id,
+        summary=summary.to_dict(),
     )
 
 
-def _texts(result: Result) -> dict[str, Any]:
+def _raw(result: Result) -> dict[str, Any]:
     names = ("user_input", "retrieved_contexts", "response", "reference")
-    if result.sample is None:
-        return dict.fromkeys(names)
-    texts = {name: getattr(result.sample, name) for name in names}
-    return texts | {"retrieved_contexts": [chunk.text for chunk in texts["retrieved_contexts"]]}
+    row: dict[str, Any] = {name: getattr(result.sample, name, None) for name in names}
+    if result.sample is not None:
+        row["retrieved_contexts"] = [chunk.text for chunk in result.sample.retrieved_contexts]
+    for mode in MODES:
+        name, score = f"noise_sensitivity_{mode}", result.score
+        low, high = (score and score.bounds(mode)) or (None, None)
+        row[name] = score and score.value(mode)
+        row[f"{name}_status"] = score and score.status(mode)
+        row[f"{name}_low"], row[f"{name}_high"] = low, high
+        row[f"{name}_reason"] = score and score.reason(mode)
+    return row | {"error": result.error}
