@@ -8,8 +8,14 @@ from typing import Any
 
 import pytest
 
-from noisesense import InputError, RecordedJudge, Sample, Verdicts, score, write_recording
-from noisesense_adapters.ragchecker import CheckedResult, read_checking_outputs, read_result
+from noisesense import InputError, Result, Sample, Verdicts, read_recording, score, write_recording
+from noisesense_adapters.ragchecker import (
+    CheckedResult,
+    ragchecker_aggregates,
+    read_checking_outputs,
+    read_result,
+)
+from support.datasets import checked_table
 from support.published import ragchecker_examples
 from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels
 from support.tables import Shape, random_pairs
@@ -33,6 +39,13 @@ RESULT: dict[str, Any] = {
 }
 
 
+NONE: dict[str, Any] = {"answer2response": [], "retrieved2response": []}
+AGGREGATES = (
+    *("precision", "hallucination"),
+    *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant"),
+)
+
+
 def _read(data: Any, folder: Path) -> tuple[CheckedResult, ...]:
     path = folder / "outputs.json"
     path.write_text(json.dumps(data), encoding="utf-8")
@@ -40,69 +53,46 @@ def _read(data: Any, folder: Path) -> tuple[CheckedResult, ...]:
 
 
 def _of(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
-    labels = as_labels(verdicts.to_matrices())
     return {
-        "query_id": None,
-        "query": sample.user_input,
+        **{"query_id": None, "query": sample.user_input, "response": sample.response},
         "gt_answer": sample.reference,
-        "response": sample.response,
-        "retrieved_context": [
-            {"doc_id": None, "text": chunk.text} for chunk in sample.retrieved_contexts
-        ],
+        "retrieved_context": [{"text": chunk.text} for chunk in sample.retrieved_contexts],
         "response_claims": [claim.text for claim in verdicts.response_claims],
         "gt_answer_claims": [claim.text for claim in verdicts.reference_claims],
-        **labels._asdict(),
+        **as_labels(verdicts.to_matrices())._asdict(),
     }
 
 
 def test_texts_claims_and_labels(tmp_path: Path) -> None:
     (result,) = _read({"results": [RESULT]}, tmp_path)
-
-    assert result.query_id == "7"
-    assert result.sample is not None
-    assert result.sample.user_input == "Where does the Nile end?"
-    assert result.sample.reference == "In the Mediterranean."
-    assert [chunk.id for chunk in result.sample.retrieved_contexts] == ["a", "b"]
-    assert result.verdicts.chunks == result.sample.retrieved_contexts
-    assert [claim.text for claim in result.verdicts.response_claims] == [
-        "The Nile ends in the Red Sea",
-        "The Nile is long",
-    ]
+    sample, verdicts = result.sample, result.verdicts
+    assert sample is not None
+    assert (result.query_id, sample.user_input) == ("7", "Where does the Nile end?")
+    assert sample.reference == "In the Mediterranean."
+    assert [chunk.id for chunk in sample.retrieved_contexts] == ["a", "b"]
+    assert verdicts.chunks == sample.retrieved_contexts
+    claims = [claim.text for claim in verdicts.response_claims]
+    assert claims == ["The Nile ends in the Red Sea", "The Nile is long"]
     # Only "Entailment" is a yes: both claims are wrong, both come from the first chunk, and
     # only the second chunk holds the answer.
-    assert result.verdicts.to_matrices() == {
+    assert verdicts.to_matrices() == {
         "reference_to_response": [False, False],
         "chunks_to_response": [[True, False], [True, False]],
         "chunks_to_reference": [[False, True]],
         "relevant": [None, None],
     }
-    assert score(result.verdicts).irrelevant == result.metrics["noise_sensitivity_in_irrelevant"]
+    assert score(verdicts).irrelevant == result.metrics["noise_sensitivity_in_irrelevant"]
 
 
 def test_published_figures() -> None:
     for example in ragchecker_examples():
-        table = example.verdicts.to_matrices()
-        labels = as_labels(table)
-        result = read_result(
-            {
-                **RESULT,
-                **labels._asdict(),
-                "retrieved_context": [f"chunk {j}" for j in range(example.verdicts.chunk_count)],
-                "response_claims": [f"claim {i}" for i in range(len(labels.answer2response))],
-                "gt_answer_claims": [f"claim {g}" for g in range(len(labels.retrieved2answer))],
-                "metrics": example.expected,
-            }
-        )
+        data = {**RESULT, **checked_table(example.id, example.verdicts)}
+        result = read_result({**data, "metrics": example.expected})
+        assert result.verdicts.to_matrices() == example.verdicts.to_matrices()
         ours, theirs = score(result.verdicts), result.metrics
-        assert result.verdicts.to_matrices() == table
-        assert ours.relevant == pytest.approx(theirs["noise_sensitivity_in_relevant"], abs=1e-12)
-        assert ours.irrelevant == pytest.approx(
-            theirs["noise_sensitivity_in_irrelevant"], abs=1e-12
-        )
-        assert ours.partition.share("hallucination") == pytest.approx(
-            theirs["hallucination"], abs=1e-12
-        )
-        assert ours.partition.share("correct") == pytest.approx(theirs["precision"], abs=1e-12)
+        shares = ours.partition.share("correct"), ours.partition.share("hallucination")
+        found = dict(zip(AGGREGATES, (*shares, ours.relevant, ours.irrelevant), strict=True))
+        assert found == pytest.approx({name: theirs[name] for name in AGGREGATES}, abs=1e-12)
 
 
 def test_empty_zero_is_its_convention_on_random_tables(tmp_path: Path) -> None:
@@ -123,9 +113,7 @@ def test_empty_zero_is_its_convention_on_random_tables(tmp_path: Path) -> None:
         lambda rows: {"results": {"results": rows}},
         lambda rows: {"results": [rows]},
         lambda rows: rows,
-        lambda rows: [rows],
     ],
-    ids=["results", "results twice", "results in a list", "a list", "a list in a list"],
 )
 def test_forms_in_the_wild(wrap: Any, tmp_path: Path) -> None:
     results = _read(wrap([RESULT, {**RESULT, "query_id": None}]), tmp_path)
@@ -134,19 +122,11 @@ def test_forms_in_the_wild(wrap: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "missing",
-    [
-        {"retrieved2response": None},
-        {"retrieved2response": []},
-        {"retrieved2response": [[], []]},
-        {"retrieved2response": [None, []]},
-        {"retrieved2response": [[None, ""], [[], None]]},
-    ],
+    "rows", [None, [], [[], []], [None, []], [[None, ""], [[], None]]], ids=str
 )
-def test_a_missing_label_is_undetermined_not_neutral(missing: dict[str, Any]) -> None:
-    result = score(read_result({**RESULT, **missing}).verdicts)
-    assert result.irrelevant is None
-    assert result.bounds("irrelevant") == (0.0, 1.0)
+def test_a_missing_label_is_undetermined_not_neutral(rows: Any) -> None:
+    result = score(read_result({**RESULT, "retrieved2response": rows}).verdicts)
+    assert (result.irrelevant, result.bounds("irrelevant")) == (None, (0.0, 1.0))
 
 
 def test_a_judge_that_failed_throughout_gets_no_score() -> None:
@@ -162,11 +142,8 @@ def test_a_judge_that_failed_throughout_gets_no_score() -> None:
 def test_a_short_row_leaves_only_its_end_open() -> None:
     # Claim 0: entailed by the irrelevant chunk, open whether by the relevant one too.
     # Claim 1: has all its labels. So the irrelevant mode counts one claim or both.
-    result = score(
-        read_result(
-            {**RESULT, "retrieved2response": [["Entailment"], ["Entailment", "Neutral"]]}
-        ).verdicts
-    )
+    rows = [["Entailment"], ["Entailment", "Neutral"]]
+    result = score(read_result({**RESULT, "retrieved2response": rows}).verdicts)
     assert (result.irrelevant, result.status("irrelevant")) == (None, "undetermined")
     assert result.counts("irrelevant") == (1, 1, 2)
     assert result.bounds("irrelevant") == (0.5, 1.0)
@@ -179,14 +156,25 @@ def test_labels_of_segments_are_merged() -> None:
     assert result.verdicts.to_matrices()["chunks_to_response"] == [[True, None], [None, False]]
 
 
-@pytest.mark.parametrize("empty", [[], [[]]])
 @pytest.mark.parametrize("rows", [[], [[]], [[], []], None])
-def test_no_claims(empty: list[Any], rows: Any) -> None:
-    result = read_result(
-        {**RESULT, "response_claims": empty, "answer2response": [], "retrieved2response": rows}
-    )
-    assert score(result.verdicts).relevant is None
-    assert score(result.verdicts, empty="zero").relevant == 0.0
+def test_no_claims(rows: Any) -> None:
+    none = {**RESULT, "answer2response": [], "retrieved2response": rows}
+    for empty in ([], [[]]):
+        result = read_result({**none, "response_claims": empty})
+        assert score(result.verdicts).relevant is None
+        assert score(result.verdicts, empty="zero").relevant == 0.0
+
+
+def test_aggregates_are_as_ragchecker_prints_them() -> None:
+    """A sample without claims counts as 0, one that failed not at all."""
+    wrong, empty = read_result(RESULT), read_result({**RESULT, "response_claims": [[]]} | NONE)
+    results = [score(each.verdicts) for each in (wrong, wrong, empty)]
+    found = ragchecker_aggregates([*results, Result("failed", error="no reply")])
+    assert found == dict(zip(AGGREGATES, (0.0, 0.0, 0.0, 66.7), strict=True))
+    with pytest.raises(InputError, match="definition='ragas'"):
+        ragchecker_aggregates([score(wrong.verdicts, definition="paper")])
+    with pytest.raises(InputError, match="at least one scored sample"):
+        ragchecker_aggregates([])
 
 
 @pytest.mark.parametrize("field", ["retrieved_context", "response", "gt_answer"])
@@ -207,8 +195,8 @@ def test_round_trip_through_a_recording(tmp_path: Path) -> None:
     pairs = list(random_pairs(20, seed=41_000, shape=Shape(response_claims=(1, 5))))
     path.write_text(json.dumps({"results": [_of(*pair) for pair in pairs]}), encoding="utf-8")
     write_recording(tmp_path / "recording.jsonl", read_checking_outputs(path).pairs())
-    judge = RecordedJudge(tmp_path / "recording.jsonl")
-    assert [(sample, judge.lookup(sample)) for sample in judge.samples] == pairs
+    recorded = read_recording(tmp_path / "recording.jsonl")
+    assert [(each.sample, each.verdicts) for each in recorded] == pairs
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
