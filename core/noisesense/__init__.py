@@ -45,13 +45,10 @@ _NAMES = {
 _HOMES = {
     name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()
 }
-_PACKAGES = {".".join(module.split(".")[:2]) for module in _HOMES.values()}
 __all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if f"{__name__}.{name}" in _PACKAGES:
-        return import_module(f"{__name__}.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
