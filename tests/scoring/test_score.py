@@ -138,6 +138,18 @@ def test_a_blank_chunk_among_others_and_a_table_without_texts_are_measured() -> 
     assert score(Verdicts.from_matrices([False], [[False]], [[True]])).irrelevant == 0.0
     labeled = Verdicts(response_claims=(_WRONG,), chunks=({"text": "", "relevant": True},))
     assert score(labeled).relevant == 0.0
+    open_chunk = Verdicts(response_claims=({**_WRONG, "undetermined": (0,)},), chunks=("",))
+    assert score(open_chunk).status("relevant") == "undetermined"
+
+
+def test_no_chunks_that_anybody_names_are_none() -> None:
+    bare = {**_WRONG, "text": ""}
+    for verdicts in (
+        Verdicts(response_claims=(_WRONG,)),
+        Verdicts(response_claims=(_WRONG, bare), chunks=("",)),
+    ):
+        assert score(verdicts).status("relevant") == "undefined"
+        assert score(verdicts, undetermined="low").relevant is None
 
 
 def test_a_sample_with_blank_chunks_only_has_none() -> None:
