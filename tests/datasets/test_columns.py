@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -158,7 +157,7 @@ def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
 
 
 def test_a_chunk_takes_its_first_text_that_is_not_blank(tmp_path: Path) -> None:
-    chunks = [{"text": "", "content": "real"}, {"text": " ", "context": None}, json.loads('"b"')]
+    chunks = [{"text": "", "content": "real"}, {"text": " ", "context": None}, "b"]
     line = {**under("question answer reference contexts"), "contexts": chunks}
     assert texts(line, {}, tmp_path)[3] == ["real", " ", "b"]
 

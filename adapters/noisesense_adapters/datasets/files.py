@@ -68,7 +68,7 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
     if path.is_dir():
         return sum(map(_count_parquet, _folder_files(path)))
     kind = _KINDS.get(path.suffix.lower())
-    if not path.is_file() or kind is document_rows:
+    if not path.is_file() or kind in (None, document_rows):
         return None
     if kind is parquet_rows:
         return _count_parquet(path)

@@ -84,12 +84,8 @@ def read_rows(
         tried = [_row(raw, read, columns, verdicts=verdicts) for raw in first]
         if isinstance(tried[0], BadRow) and all(isinstance(row, BadRow) for row in tried):
             raise tried[0].error
-    if (
-        read is read_line
-        and path.suffix.lower() in files.LINES
-        and verdicts
-        and not (texts or columns)
-    ):
+    plain = read is read_line and path.suffix.lower() in files.LINES
+    if plain and verdicts and not (texts or columns):
         return (light_row(*line, keyed=False) for line in files.jsonl_lines(path))
     if split_contexts is not None and isinstance(read, ColumnReader):
         read = replace(read, separator=split_contexts)

@@ -225,7 +225,8 @@ def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> tuple[
     question = questions(row["sample"]).get(key)
     if question is None:
         raise InputError("a kind, a claim and a chunk of the sheet", describe(key))
-    if _words(row.get("statement", "")) not in ("", _words(_as_text(question[0]))):
+    statement = _as_text(question[0])
+    if _words(row.get("statement", statement)) != _words(statement):
         hint = "was the run judged again since the sheet was written?"
         raise InputError("the judge's claim", "another", where="statement", hint=hint)
     return row["sample"], key, _WORDS[row[LABEL].lower()]
