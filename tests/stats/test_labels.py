@@ -26,6 +26,7 @@ from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Resampling, bootstrap_interval, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, kappa
 from noisesense.stats.resampling import Unit
+from support.known import known
 from support.tables import Shape, random_pairs
 
 
@@ -91,8 +92,7 @@ def test_clusters_are_the_units() -> None:
     assert trust("m", rows).cells["response"].false_yes.interval is None
     alone = labeled("same", [True, False], [True, False])
     mixed = trust("m", [alone, labeled("1", [True, False], [True, False], "same")])
-    interval = mixed.cells["response"].false_yes.interval
-    assert interval is not None
+    interval = known(mixed.cells["response"].false_yes.interval)
     # A sample without a cluster is none of the cluster that has its name.
     assert interval.units == 2
 
@@ -131,8 +131,7 @@ def _own() -> tuple[list[Result], list[Result]]:
     ]
     labels: list[Result] = []
     for result in judged[::2]:
-        assert result.score is not None
-        claims = result.score.verdicts.response_claims
+        claims = known(result.score).verdicts.response_claims
         data = [
             {
                 "text": claim.text,
@@ -146,7 +145,7 @@ def _own() -> tuple[list[Result], list[Result]]:
                 "response_claims": data,
                 "reference_claims": [
                     {"text": claim.text, "entailed_by": claim.entailed_by}
-                    for claim in result.score.verdicts.reference_claims
+                    for claim in known(result.score).verdicts.reference_claims
                 ],
             }
         )
@@ -184,8 +183,7 @@ def test_what_cannot_be_measured() -> None:
 
 
 def test_thresholds_of_a_judge_with_probabilities() -> None:
-    found = trust("m", SAMPLES, probabilities=[(True, 0.9), (False, 0.2)]).calibration
-    assert found is not None
+    found = known(trust("m", SAMPLES, probabilities=[(True, 0.9), (False, 0.2)]).calibration)
     assert found.balanced.false_yes == found.balanced.false_no == 0.0
     assert trust("m", SAMPLES, probabilities=[(True, 0.9)]).calibration is None
 
@@ -269,8 +267,7 @@ def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() ->
     found = trust_results(grouped, labels)
     units = [each.cells["correct"].false_yes.interval for each in (alone, found)]
     assert all(units)
-    assert units[1] is not None
-    assert units[1].units == 6
+    assert known(units[1]).units == 6
     assert sum("share a cluster" in each for each in found.warnings) == 1
     assert not any("share a cluster" in each for each in alone.warnings)
     some = trust_results([grouped[0], *judged[1:]], labels)

@@ -78,6 +78,7 @@ def test_top_and_examples() -> None:
     results = [result(f"q{i}", ("x", False, [1]), ("y", False, [1, 2])) for i in range(5)]
     (bad,) = offenders(results, top=1, examples=3)
     assert (bad.claims, len(bad.offences)) == (10, 3)
+    assert json.loads(json.dumps(bad.to_dict()))["offences"][2]["claim"] == "x"
     many_claims = [result(str(i), ("x", False, [1])) for i in range(102)]
     assert len(offenders(many_claims)[0].offences) == 100
 
@@ -94,7 +95,6 @@ def test_by_text_where_there_is_no_id() -> None:
     chunks = [{"text": "a"}, {"text": "b", "id": "B"}]
     one = result("q1", ("x", False, [0, 1]), chunks=chunks)
     assert [each.document for each in offenders([one])] == ["B", "a"]
-    assert [each.document for each in offenders([one], group_by="text")] == ["a", "b"]
 
 
 def test_a_document_retrieved_twice_counts_once_and_is_alone() -> None:
@@ -144,17 +144,6 @@ def test_nobody() -> None:
     assert offenders([result("q", ("x", True, [0]))]) == ()
 
 
-def test_an_unknown_grouping() -> None:
-    with pytest.raises(InputError, match="group_by: expected 'id' or 'text'"):
-        offenders([], group_by="title")  # type: ignore[arg-type]
-
-
-def test_plain_data() -> None:
-    (found,) = offenders([result("q1", ("x", False, [1]))])
-    data = json.loads(json.dumps(found.to_dict()))
-    assert data["offences"][0]["claim"] == "x"
-
-
 @pytest.mark.parametrize("name", ["top", "examples"])
 def test_a_number_below_zero(name: str) -> None:
     with pytest.raises(InputError, match=f"^{name}: expected a whole number of 0 or more, got -1"):
@@ -190,7 +179,7 @@ def _random_run(rng: random.Random) -> list[Result]:
     return found
 
 
-def _by_definition(results: list[Result], group_by: str) -> dict[str, dict[str, Any]]:
+def _by_definition(results: list[Result]) -> dict[str, dict[str, Any]]:
     """What is said of each document, from the tables alone."""
     found: dict[str, dict[str, Any]] = {}
     for result in results:
@@ -198,7 +187,7 @@ def _by_definition(results: list[Result], group_by: str) -> dict[str, dict[str, 
             continue
         verdicts, relevance = result.score.verdicts, result.score.chunk_relevance
         chunks, cells = verdicts.chunks or (), verdicts.to_matrices()["chunks_to_response"]
-        names = [(each.id if group_by == "id" else None) or each.text for each in chunks]
+        names = [each.id or each.text for each in chunks]
         for name in set(names):
             own = [j for j, each in enumerate(names) if each == name]
             about = found.setdefault(
@@ -230,12 +219,11 @@ def _by_definition(results: list[Result], group_by: str) -> dict[str, dict[str, 
     return found
 
 
-@pytest.mark.parametrize("group_by", ["id", "text"])
-def test_random_runs_by_the_definition(group_by: Any) -> None:
+def test_random_runs_by_the_definition() -> None:
     for seed in range(150):
         results = _random_run(random.Random(seed))
-        expected = _by_definition(results, group_by)
-        found = offenders(results, group_by=group_by)
+        expected = _by_definition(results)
+        found = offenders(results)
         guilty = {n for n, e in expected.items() if e["claims"] or e["undetermined"]}
         assert {each.document for each in found} == guilty
         for each in found:
@@ -247,11 +235,11 @@ def test_random_runs_by_the_definition(group_by: Any) -> None:
         assert order == sorted(order, reverse=True)
         for (first, one), (second, other) in pairwise(zip(order, found, strict=True)):
             assert first > second or one.document < other.document
-        assert offenders(results, group_by=group_by, top=2) == found[:2]
-        assert offenders(results, group_by=group_by, top=0) == ()
-        for each in offenders(results, group_by=group_by, examples=1):
+        assert offenders(results, top=2) == found[:2]
+        assert offenders(results, top=0) == ()
+        for each in offenders(results, examples=1):
             assert len(each.offences) == min(each.claims, 1)
-        assert not any(e.offences for e in offenders(results, group_by=group_by, examples=0))
+        assert not any(e.offences for e in offenders(results, examples=0))
 
 
 def test_an_interval_of_a_share_stays_within_0_and_1() -> None:

@@ -28,6 +28,7 @@ from noisesense import (
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.stats.summary import ModeSummary
 from noisesense_adapters.ragchecker import ragchecker_aggregates
+from support.known import known
 from support.plain_definitions import by_words, category_by_words, completions, open_cells
 from support.tables import Shape, matrices, random_matrices
 
@@ -76,9 +77,7 @@ def every_run(tables: Sequence[Matrices], mode: Mode) -> list[tuple[Fraction, ..
 
 
 def mode_of(summary: Summary, mode: Mode) -> ModeSummary:
-    found = summary.mode(mode)
-    assert found is not None
-    return found
+    return known(summary.mode(mode))
 
 
 @given(Tables)
@@ -145,12 +144,10 @@ def test_clusters_have_ranges_too() -> None:
     assert summary.clusters == 10
     assert ours.mean == ours.micro == (10 / 40, 15 / 40)
     assert ours.interval is not None
-    assert ours.micro_interval is not None
-    assert ours.interval[:2] == ours.micro_interval[:2], "one claim a sample"
+    assert ours.interval[:2] == known(ours.micro_interval)[:2], "one claim a sample"
     assert (ours.interval.units, ours.interval.method) == (10, "dirichlet")
     # Of ten clusters of 0 or 1/2, and of 0 or 3/4: further than the single samples' intervals.
-    single = mode_of(summarize(results, cluster=False), "relevant").interval
-    assert single is not None
+    single = known(mode_of(summarize(results, cluster=False), "relevant").interval)
     assert ours.interval.low < single.low < 10 / 40 < 15 / 40 < single.high < ours.interval.high
 
 
@@ -190,16 +187,14 @@ def test_a_comparison_agrees_with_every_completion(
     found = compare(*runs_of(a, b))
     changed = {change.id: change for change in found.changes}
     for mode in MODES:
-        ours = found.mode(mode)
-        assert ours is not None
+        ours = known(found.mode(mode))
         before, after = every_run(a, mode), every_run(b, mode)
         means = [sorted(float(sum(run) / len(run)) for run in runs) for runs in (before, after)]
         assert ours.mean_a == pytest.approx((means[0][0], means[0][-1]), abs=1e-14)
         assert ours.mean_b == pytest.approx((means[1][0], means[1][-1]), abs=1e-14)
         least, most = means[1][0] - means[0][-1], means[1][-1] - means[0][0]
         assert ours.difference == pytest.approx((least, most), abs=1e-14)
-        known = ours.undetermined == 0
-        assert ours.difference.value == (pytest.approx(least, abs=1e-14) if known else None)
+        assert (known(ours.difference).value is None) == (ours.undetermined > 0)
         assert (ours.interval is None) == (len(tables) < 2)
         if ours.interval:
             assert ours.interval.low <= least + 1e-12
@@ -238,10 +233,8 @@ def test_missing_verdicts_alone_are_no_difference(rate: float, choice: Undetermi
         for first, second in ((a, b), (b, a)):
             found = compare(first, second)
             for mode in MODES:
-                ours = found.mode(mode)
-                assert ours is not None
-                assert ours.difference is not None
-                assert ours.difference[0] <= 0 <= ours.difference[1]
+                ours = known(found.mode(mode))
+                assert known(ours.difference)[0] <= 0 <= known(ours.difference)[1]
                 assert ours.interval is not None
                 decided += ours.decision != "undecided"
                 open_pairs += ours.undetermined
@@ -265,15 +258,13 @@ def test_what_is_certain_is_still_found() -> None:
         "relevant": [None],
     }
     found = compare(*runs_of([before] * 40, [after] * 40))
-    ours = found.relevant
-    assert ours is not None
+    ours = known(found.relevant)
     assert (ours.decision, ours.undetermined, ours.pairs) == ("worse", 40, 40)
     assert (ours.mean_a, ours.mean_b) == ((0.0, 0.5), (1.0, 1.0))
     assert ours.difference == (0.5, 1.0)
     # All lower ends 1/2, all upper ends 1: beside 40 pairs half a one of −1 is left.
-    assert ours.interval is not None
     reach = 1.5 * float(beta.ppf(0.975, 0.5, 40))
-    assert ours.interval[:2] == pytest.approx((0.5 - reach, 1.0), abs=0.01)
+    assert known(ours.interval)[:2] == pytest.approx((0.5 - reach, 1.0), abs=0.01)
     change = found.changes[0]
     assert change.changed("relevant")
     assert change.apart("relevant") == 0.5

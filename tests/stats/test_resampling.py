@@ -13,6 +13,7 @@ from scipy import stats
 
 from noisesense.stats import resampling as _resampling
 from noisesense.stats.resampling import resampled, total
+from support.known import known
 
 UNITS = {(0.0, 1.0): 6, (0.5, 1.0): 3, (1.0, 1.0): 1}
 
@@ -23,8 +24,7 @@ def mean(sums: list[float] | tuple[float, ...]) -> float:
 
 @pytest.mark.parametrize(("part", "whole", "count"), [(1, 3, 10), (1, 2, 25), (5, 7, 200)])
 def test_one_split_is_binomial(part: int, whole: int, count: int) -> None:
-    share = _resampling._binary(part, whole)
-    assert share is not None
+    share = known(_resampling._binary(part, whole))
     rng = random.Random(1)
     drawn = Counter(_resampling._binomial(count, share, rng.getrandbits) for _ in range(20_000))
     expected = stats.binom(count, part / whole).pmf(range(count + 1)) * 20_000
@@ -161,8 +161,7 @@ def test_resamples_of_many_units_have_their_frequencies() -> None:
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (1, 2), (3, 4), (1, 3), (99_999, 100_000)])
 def test_shares_as_binary_digits(part: int, whole: int) -> None:
-    digits = _resampling._binary(part, whole)
-    assert digits is not None
+    digits = known(_resampling._binary(part, whole))
     value = sum(Fraction(digit, 2 ** (i + 1)) for i, digit in enumerate(digits))
     assert abs(value - Fraction(part, whole)) < Fraction(1, 2**52)
     # None that say nothing: of a power of two the last one is 1.

@@ -24,6 +24,7 @@ from noisesense.stats.interval import Resampling, bootstrap_interval
 from noisesense.stats.resampling import Unit
 from noisesense.stats.stability import ModeStability, SampleStability
 from support.command_here import run_here
+from support.known import known
 from support.simulated import result_of
 
 Capsys = pytest.CaptureFixture[str]
@@ -39,27 +40,27 @@ def run(noisy: list[int]) -> list[Result]:
 def test_variance_by_hand() -> None:
     found = stability(map(run, RUNS), limit=0.5)
     assert (found.repeats, found.samples) == (3, 4)
-    mode = found.relevant
-    assert mode is not None
+    mode = known(found.relevant)
     assert (mode.samples, mode.left_out) == (4, 0)
     assert mode.means == pytest.approx((7 / 16, 9 / 16, 8 / 16))
     # Only q3 changes: 1/4, 3/4, 1/2 have the variance 1/16; a quarter of it is the mean of four.
     # The samples' means 0, 1/2, 1, 1/2 have the variance 1/6; less 1/64 / 3.
     assert mode.judge_share == pytest.approx((1 / 64) / (1 / 64 + 1 / 6 - 1 / 192))
     assert mode.mean_error == pytest.approx((1 / 64 / 4) ** 0.5)
-    assert mode.judge_share_interval is not None
-    assert mode.judge_share_interval.low <= mode.judge_share <= mode.judge_share_interval.high
+    assert (
+        known(mode.judge_share_interval).low
+        <= mode.judge_share
+        <= known(mode.judge_share_interval).high
+    )
     assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5), True),)
-    irrelevant = found.irrelevant
-    assert irrelevant is not None
+    irrelevant = known(found.irrelevant)
     assert (irrelevant.mean_error, irrelevant.judge_share, irrelevant.changed) == (0, None, ())
 
 
 def test_samples_without_a_value_are_counted() -> None:
     open_one = score(Verdicts.from_matrices([None], [[True]], relevant=[True]))
     second = [*run(RUNS[1])[:2], Result("q2", open_one), Result("q3", error="no")]
-    mode = stability([run(RUNS[0]), second]).relevant
-    assert mode is not None
+    mode = known(stability([run(RUNS[0]), second]).relevant)
     assert (mode.samples, mode.left_out) == (2, 2)
 
 
@@ -82,12 +83,10 @@ def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
 def test_one_sample_and_two() -> None:
     """Of one, nothing is known of others: no share. Two have means 1/4 and 1, whose variance is
     9/32, less 1/8 / 2 / 2."""
-    one = stability([run([0]), run([2])]).relevant
-    assert one is not None
+    one = known(stability([run([0]), run([2])]).relevant)
     assert (one.mean_error, one.judge_share) == ((1 / 8) ** 0.5, None)
     assert [(each.id, each.crosses) for each in one.changed] == [("q0", False)]
-    two = stability([run([0, 4]), run([2, 4])]).relevant
-    assert two is not None
+    two = known(stability([run([0, 4]), run([2, 4])]).relevant)
     assert two.judge_share == pytest.approx((1 / 16) / (1 / 16 + 9 / 32 - 1 / 32))
 
 
@@ -100,8 +99,7 @@ def test_without_any_value() -> None:
 def test_a_mode_that_some_repeats_lack() -> None:
     table = Verdicts.from_matrices([False], [[True]], relevant=[True])
     runs = [[Result("a", score(table, definition=name))] for name in ("ragas", "validmind")]
-    found = stability(runs).irrelevant
-    assert found is not None
+    found = known(stability(runs).irrelevant)
     assert (found.samples, found.left_out) == (0, 1)
 
 
@@ -111,8 +109,7 @@ def test_a_sample_has_its_name_of_the_first_repeat() -> None:
         [replace(result_of(name, (noisy, 4)), sample=sample)]
         for name, noisy in (("first", 0), ("second", 2))
     ]
-    found = stability(runs, pair_by="question").relevant
-    assert found is not None
+    found = known(stability(runs, pair_by="question").relevant)
     assert [each.id for each in found.changed] == ["first"]
 
 
@@ -121,8 +118,7 @@ def test_a_mode_that_the_definition_lacks() -> None:
     runs = [[Result("a", score(table, definition="validmind"))]] * 2
     found = stability(runs)
     assert found.irrelevant is None
-    assert found.relevant is not None
-    assert found.relevant.judge_share is None
+    assert known(found.relevant).judge_share is None
 
 
 def test_what_is_refused() -> None:
@@ -153,8 +149,7 @@ def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> Non
         whole = judge + max(0.0, max(0.0, between) - judge / 2)
         return None if whole <= 1e-12 else judge / whole
 
-    mode = stability(map(run, rows)).relevant
-    assert mode is not None
+    mode = known(stability(map(run, rows)).relevant)
     units = Counter[Unit]()
     for one, two in zip(*rows, strict=True):
         mean, difference = (one + two) / 8, (one - two) / 4
@@ -169,8 +164,7 @@ def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> Non
 def test_what_changes_most_is_first() -> None:
     """Who crosses the limit, then who scatters more, then by id."""
     rows = [[1, 0, 2, 2, 0, 2], [1, 1, 3, 4, 2, 3], [1, 0, 3, 2, 0, 2]]
-    mode = stability(map(run, rows), limit=0.5).relevant
-    assert mode is not None
+    mode = known(stability(map(run, rows), limit=0.5).relevant)
     # q1 and q4 stay at or below 1/2; q2 and q5 scatter as much as each other, q3 more.
     assert [(each.id, each.crosses) for each in mode.changed] == [
         ("q3", True), ("q2", True), ("q5", True), ("q4", False), ("q1", False),
@@ -180,8 +174,7 @@ def test_what_changes_most_is_first() -> None:
 @pytest.mark.parametrize("rows", [[[1, 1], [2, 0], [2, 0]], [[1, 1], [0, 2], [0, 2]]])
 def test_equal_scatter_is_in_the_order_of_ids(rows: list[list[int]]) -> None:
     """1/4, 1/2, 1/2 and 1/4, 0, 0 have one variance, but for the last digits."""
-    mode = stability(map(run, rows)).relevant
-    assert mode is not None
+    mode = known(stability(map(run, rows)).relevant)
     assert [each.id for each in mode.changed] == ["q0", "q1"]
 
 

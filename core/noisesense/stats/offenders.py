@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
-from noisesense.errors import check_choice, check_whole
+from noisesense.errors import check_whole
 from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval
 from noisesense.stats.resampling import NORMAL
-
-GroupBy = Literal["id", "text"]
 
 
 class Offence(NamedTuple):
@@ -100,7 +98,6 @@ class _Record:
 def offenders(
     results: Iterable[Result],
     *,
-    group_by: GroupBy = "id",
     top: int | None = None,
     examples: int = 100,
 ) -> tuple[Offender, ...]:
@@ -110,26 +107,25 @@ def offenders(
     often a document does so when it is retrieved.
 
     A claim counts for every retrieved document that entails it; ``alone`` counts those for which
-    there is no other. A document is counted once a sample, even if it was retrieved twice.
+    there is no other. A document is what has the same id, or the same text where there is none; it
+    is counted once a sample, even if it was retrieved twice.
     Documents of which the judge left open whether they entail an incorrect claim are listed too,
     after those that do for certain: an empty list means that none did.
 
     Args:
         results: read once; failed ones are left out.
-        group_by: ``"id"``: by the chunk's id, by its text where it has none; ``"text"``.
         top: how many documents to give; by default all.
         examples: how many claims to keep of each.
 
     Raises:
-        InputError: an unknown ``group_by``, or a number out of range.
+        InputError: a number out of range.
     """
-    check_choice(group_by, get_args(GroupBy), "group_by")
     for name, number in (("top", 0 if top is None else top), ("examples", examples)):
         check_whole(number, 0, name)
     records: dict[str, _Record] = {}
     for result in results:
         if (scored := result_in(result).score) is not None:
-            _add(records, result.id, scored, group_by)
+            _add(records, result.id, scored)
     ranked = [
         each.offender(name, examples)
         for name, each in records.items()
@@ -162,9 +158,9 @@ def wilson_interval(hits: int, count: int) -> Interval:
     return Interval(low, high, 0.95, "wilson", count)
 
 
-def _add(records: dict[str, _Record], sample: str, score: Score, group_by: GroupBy) -> None:
-    chunks, by_id = score.verdicts.chunks, group_by == "id"
-    names = [chunk.id if by_id and chunk.id else chunk.text for chunk in chunks or ()]
+def _add(records: dict[str, _Record], sample: str, score: Score) -> None:
+    chunks = score.verdicts.chunks
+    names = [chunk.id or chunk.text for chunk in chunks or ()]
     names = names or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
         text = chunks[names.index(name)].text if chunks else ""

@@ -21,8 +21,6 @@ PairedBy = Literal["id", "question"]
 MIN_PAIRED = 0.9
 """The share of the smaller run that must have a partner, unless the caller says otherwise."""
 
-_SHOWN = 2
-
 
 class Paired(NamedTuple):
     """Two runs side by side."""
@@ -163,7 +161,7 @@ def _too_few(
     paired: Paired, smaller: int, runs: tuple[str, str], min_paired: float
 ) -> PairingError:
     only = ", ".join(
-        f"only in {run}: {', '.join(map(repr, ids[:_SHOWN]))}{', …' if len(ids) > _SHOWN else ''}"
+        f"only in {run}: {', '.join([*map(repr, ids[:2]), *('…' for _ in ids[2:3])])}"
         for run, ids in zip(runs, (paired.only_a, paired.only_b), strict=True)
         if ids
     )

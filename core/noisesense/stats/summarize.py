@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
-from typing import NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import NO_USAGE, Usage
@@ -21,15 +20,11 @@ from noisesense.stats.resampling import Unit, quantile_of_counts
 from noisesense.stats.summary import ModeSummary, Summary
 
 
-class Cells(NamedTuple):
-    """How many verdicts a score needs, and how many of them have no answer."""
+def cells_of(score: Score) -> tuple[int, int]:
+    """How many verdicts a lazy plan needs of this sample, and how many of them have no answer.
 
-    needed: int
-    open: int
-
-
-def cells_of(score: Score) -> Cells:
-    """What a lazy plan asks of this sample; see `noisesense.Summary`."""
+    See `noisesense.Summary`.
+    """
     verdicts = score.verdicts
     claims, reference = verdicts.response_claims, verdicts.reference_claims
     suspects = missing = 0
@@ -38,16 +33,16 @@ def cells_of(score: Score) -> Cells:
             suspects += 1
             missing += (claim.correct is None) + len(claim.undetermined)
     if not suspects:
-        return Cells(len(claims), 0)
+        return len(claims), 0
     chunks = verdicts.chunk_count
     labeled = [j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None]
     needed, unlabeled = len(claims) + chunks * suspects, chunks - len(labeled)
     if not reference:
-        return Cells(needed + unlabeled, missing + unlabeled)
+        return needed + unlabeled, missing + unlabeled
     for each in reference:
         if each.undetermined:
             missing += sum([j not in labeled for j in each.undetermined])
-    return Cells(needed + unlabeled * len(reference), missing)
+    return needed + unlabeled * len(reference), missing
 
 
 def range_of(counts: Counts) -> Range:
@@ -112,12 +107,12 @@ class Tally:
             self._pay(_exact(result.usage.cost))
 
     def _add_score(self, score: Score, cluster: str | None) -> None:
-        sums, partition, cells = self._sums, score.partition, cells_of(score)
+        sums, partition, (needed, missing) = self._sums, score.partition, cells_of(score)
         sums["scored"] += 1
         sums["in_clusters"] += cluster is not None
         sums["empty"] += not partition.total
-        sums["needed_cells"] += cells.needed
-        sums["open_cells"] += cells.open
+        sums["needed_cells"] += needed
+        sums["open_cells"] += missing
         sums.update(partition._asdict())
         for mode in modes_of(score.definition):
             counts = score.counts(mode)
