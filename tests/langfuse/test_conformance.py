@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Sample
+from noisesense import DefinitionName, Judge, Sample, Verdicts
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import HostRun, Shown, ShownRow
-from noisesense_adapters.langfuse import noise_sensitivity
+from noisesense_adapters.langfuse import noise_sensitivity, noise_sensitivity_run
 from support.experiments import ExperimentTests, outputs, score_name, usage_in
 
 
@@ -22,9 +22,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
 
 
-def experiment(
-    samples: Sequence[Sample], evaluators: Sequence[Any], run_evaluators: Sequence[Any] = ()
-) -> Any:
+def experiment(samples: Sequence[Sample], evaluator: Any, *run_evaluators: Any) -> Any:
     """``run_experiment`` over the samples; an application's outputs are looked up."""
     from langfuse import Langfuse
 
@@ -40,7 +38,7 @@ def experiment(
         name="rag",
         data=data,
         task=application,
-        evaluators=list(evaluators),
+        evaluators=[evaluator],
         run_evaluators=list(run_evaluators),
     )
 
@@ -49,7 +47,7 @@ class TestLangfuse(ExperimentTests):
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
-        result = experiment(samples, [noise_sensitivity(judge=judge, definition=definition)])
+        result = experiment(samples, noise_sensitivity(judge=judge, definition=definition))
         items = sorted(result.item_results, key=lambda item: item.item["metadata"]["n"])
         averages: dict[Any, Any] = {}
         for mode in MODES:
@@ -83,3 +81,29 @@ class TestLangfuse(ExperimentTests):
             elif status is not None:
                 modes[mode] = Shown(None, f"{status.value}: {status.comment}")
         return ShownRow(modes)
+
+
+class Incorrect:
+    """Whether the chunk entails the one claim is the response."""
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        said = {"yes": True, "open": None}[sample.response]
+        return Verdicts.from_matrices([False], [[said]], relevant=[True])
+
+
+@pytest.mark.parametrize(
+    ("responses", "shown"),
+    [
+        (["yes", "yes"], ("noise_sensitivity_relevant_mean", 1.0)),
+        (["yes", "open"], ("noise_sensitivity_relevant_mean_status", "undetermined")),
+    ],
+)
+def test_a_runs_mean(responses: list[str], shown: tuple[str, Any]) -> None:
+    evaluator = noise_sensitivity(judge=Incorrect(), mode="relevant")
+    samples = [
+        Sample(user_input=f"q{n}", response=text, reference="r", retrieved_contexts=["c"])
+        for n, text in enumerate(responses)
+    ]
+    result = experiment(samples, evaluator, noise_sensitivity_run(evaluator))
+    (mean,) = result.run_evaluations
+    assert (mean.name, mean.value) == shown

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
+from noisesense_adapters.langsmith import noise_sensitivity, noise_sensitivity_summary
 from noisesense_adapters.toolbox.evaluate import RowEvaluator, rows_of
 from support.scripted_llm import ScriptedLLM
 
@@ -17,6 +17,8 @@ USUAL = {
     "response": ("outputs.answer",),
     "reference": ("expected",),
     "contexts": ("outputs.contexts",),
+    "chunk_labels": ("labels",),
+    "verdicts": ("verdicts",),
 }
 
 
@@ -28,140 +30,132 @@ class Untouched:
 
 
 class Claims:
-    """A judge that calls so many of four claims incorrect, and from the one chunk."""
+    """Calls so many of four claims incorrect (None: leaves them open); each chunk entails them."""
 
-    def __init__(self, incorrect: int = 0) -> None:
+    def __init__(self, incorrect: int | None = 0) -> None:
         self.incorrect = incorrect
 
     async def judge(self, sample: Sample) -> Verdicts:
-        claims = [
-            {"text": f"claim {n}", "correct": n >= self.incorrect, "entailed_by": [0]}
-            for n in range(4)
-        ]
-        return Verdicts.model_validate(
-            {"response_claims": claims, "chunks": [{"text": "c", "relevant": True}]}
-        )
+        count = len(sample.retrieved_contexts)
+        wrong, open_ = self.incorrect or 0, self.incorrect is None
+        correct = [None] * 4 if open_ else [False] * wrong + [True] * (4 - wrong)
+        return Verdicts.from_matrices(correct, [[True] * count] * 4, relevant=[True] * count)
 
 
 class Unasked:
-    """A judge that nobody may ask."""
-
     async def judge(self, sample: Sample) -> Verdicts:
         raise AssertionError("it was asked")
 
 
-class Unretrieved:
-    """A judge that calls the one claim incorrect; there are no chunks."""
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        return Verdicts.from_matrices([False], [[]])
+def rows_with(judge: Any, **options: Any) -> RowEvaluator:
+    return RowEvaluator(USUAL, ScriptedLLM, judge=judge, **options)
 
 
-def row(answer: str = "a", **more: Any) -> dict[str, Any]:
-    outputs = {"answer": answer, "contexts": [{"text": "c", "relevant": True}]}
-    return {"outputs": outputs, "expected": "r", **more}
+def row(answer: str = "a", contexts: Any = ("c",), **more: Any) -> dict[str, Any]:
+    return {"outputs": {"answer": answer, "contexts": contexts}, "expected": "r", **more}
 
 
-def evaluate(rows: RowEvaluator, *items: Mapping[str, Any]) -> None:
-    for item in items:
-        asyncio.run(rows.evaluate(item, "row"))
+def evaluate(rows: RowEvaluator, *items: Any) -> Any:
+    return [asyncio.run(rows.evaluate(item, "row")) for item in items][-1]
 
 
 def test_only_what_a_path_leads_into_is_converted() -> None:
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims(1))
-    evaluated = asyncio.run(rows.evaluate(row(trace=Untouched()), "row"))
-    assert evaluated.score.relevant == 0.25
+    assert evaluate(rows_with(Claims(1)), row(trace=Untouched())).score.relevant == 0.25
 
 
 def test_a_chosen_path_leads_into_another_object() -> None:
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims(1), reference="trace.expected.text")
-    sample, _ = rows.places.read({**row(), "trace": {"expected": {"text": "theirs"}}})
-    assert sample.reference == "theirs"
-    dotted = RowEvaluator(USUAL, ScriptedLLM, judge=Claims(1), reference="a.b")
+    rows = rows_with(Claims(), reference="trace.0.text")
+    assert rows.places.read(row(trace=[{"text": "theirs"}]))[0].reference == "theirs"
+    dotted = rows_with(Claims(), reference="a.b", response=lambda row: row["outputs"]["answer"])
     assert dotted.places.read(row(**{"a.b": "dotted name"}))[0].reference == "dotted name"
+    below = rows_with(Claims(), contexts="docs")
+    item = {"outputs": {"answer": "a", "docs": '["c"]'}, "expected": "r"}
+    assert len(below.places.read(item)[0].retrieved_contexts) == 1
 
 
 @pytest.mark.parametrize("contexts", [[], "[]", (), [""], [{"text": " "}]])
 def test_where_nothing_was_retrieved_nothing_is_measured_and_nobody_is_asked(
     contexts: Any,
 ) -> None:
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Unasked())
-    item = {"outputs": {"answer": "a", "contexts": contexts}, "expected": "r"}
-    for figure in rows.figures(asyncio.run(rows.evaluate(item, "row"))):
+    rows = rows_with(Unasked())
+    for figure in rows.figures(evaluate(rows, row(contexts=contexts))):
         assert (figure.value, figure.metadata["status"]) == (None, "undefined")
         assert "nothing was retrieved" in figure.reason
 
 
 def test_where_every_incorrect_claim_counts_the_judge_is_asked_all_the_same() -> None:
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Unretrieved(), definition="validmind")
-    item = {"outputs": {"answer": "a", "contexts": []}, "expected": "r"}
-    (figure,) = rows.figures(asyncio.run(rows.evaluate(item, "row")))
+    rows = rows_with(Claims(4), definition="validmind")
+    (figure,) = rows.figures(evaluate(rows, row(contexts=[])))
     assert figure.value == 1.0
 
 
-def test_nothing_retrieved_excuses_no_other_missing_text() -> None:
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims())
-    with pytest.raises(InputError, match="the reference at 'expected'"):
-        rows.places.read({"outputs": {"answer": "a", "contexts": []}})
-    item = {"outputs": {"answer": "a", "contexts": []}, "expected": "r", "labels": [True]}
-    labeled = RowEvaluator({**USUAL, "chunk_labels": ("labels",)}, ScriptedLLM, judge=Claims())
-    with pytest.raises(InputError, match=r"chunk_labels: expected true, .* each of 0 chunks"):
-        labeled.places.read(item)
-
-
 def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
-    rows = RowEvaluator({**USUAL, "verdicts": ("verdicts",)}, ScriptedLLM, judge=Claims())
     claim = {"text": "a", "correct": False, "entailed_by": []}
-    item = {
-        "outputs": {"answer": "a", "contexts": []},
-        "expected": "r",
-        "verdicts": {"response_claims": [claim], "chunks": []},
-    }
-    evaluated = asyncio.run(rows.evaluate(item, "row"))
-    assert evaluated.judge == "given verdicts"
-    assert [claim.correct for claim in evaluated.score.verdicts.response_claims] == [False]
+    given = {"response_claims": [claim], "chunks": []}
+    result = evaluate(rows_with(Unasked()), row(contexts=[], verdicts=given))
+    assert result.judge == "given verdicts"
+    assert [claim.correct for claim in result.score.verdicts.response_claims] == [False]
 
 
-def test_the_error_of_a_missing_text_names_all_that_there_is() -> None:
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=Claims())
+def test_what_is_missing_is_named_with_all_that_there_is() -> None:
+    rows = rows_with(Claims())
     with pytest.raises(InputError) as raised:
         rows.places.read({"outputs": {"text": "a"}, "trace": {"info": 1}, "empty": None})
     expected = "response: expected the response at 'outputs.answer', got only 'outputs.text', 'tr"
     assert str(raised.value).startswith(expected)
     assert "'trace.info'" in str(raised.value)
     assert "'empty'" not in str(raised.value)
+    for item, says in (
+        ({"outputs": {"answer": "a", "contexts": []}}, "the reference at 'expected'"),
+        (row(contexts=[], labels=[True]), r"chunk_labels: expected true, .* each of 0 chunks"),
+    ):
+        with pytest.raises(InputError, match=says):
+            rows.places.read(item)
 
 
-def test_neither_judge_nor_model() -> None:
-    with pytest.raises(InputError, match="expected a judge or a model, got neither"):
-        RowEvaluator(USUAL, ScriptedLLM)
+def test_arguments_that_are_wrong() -> None:
+    for options, says in (
+        ({"judge": None}, "expected a judge or a model, got neither"),
+        ({"model": "m"}, "a judge alone, got model too"),
+        ({"contexts": 7}, "contexts: expected a name, a dotted path or a function of the row"),
+        ({"mode": "all"}, "mode: expected 'relevant', 'irrelevant' or 'both'"),
+    ):
+        with pytest.raises(InputError, match=says):
+            rows_with(**{"judge": Claims(), **options})
+    with pytest.raises(TypeError, match="no argument 'context'"):
+        rows_with(Claims(), context="c")
+    with pytest.raises(InputError, match="an evaluator made by noise_sensitivity"):
+        rows_of(print)
 
 
-def test_a_summary_takes_each_result_once() -> None:
-    judge = Claims(1)
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=judge)
-    rows.collect()
-    evaluate(rows, row("a"))
-    judge.incorrect = 3
-    evaluate(rows, row("a"), row("b"))
-    # 3/4, 1/4 (the same row, twice in the run) and 3/4.
-    assert rows.summary([row("a"), row("a"), row("b")]).relevant.mean.value == pytest.approx(
-        7 / 12
-    )
-    again = rows.summary([row("a")])
-    assert (again.samples, again.failed) == (1, 1)
-
-
-def test_what_a_run_that_broke_off_left_behind_is_not_used() -> None:
+def test_a_summary_takes_each_result_once_and_the_latest_first() -> None:
     judge = Claims(4)
-    rows = RowEvaluator(USUAL, ScriptedLLM, judge=judge)
+    rows = rows_with(judge)
     rows.collect()
     evaluate(rows, row("a"))  # its run ends before its summary
     judge.incorrect = 1
     evaluate(rows, row("a"))
-    assert rows.summary([row("a")]).relevant.mean.value == 0.25
+    judge.incorrect = 3
+    evaluate(rows, row("a"), row("b"))
+    # 3/4, 1/4 (the same row, twice in the run) and 3/4.
+    found = rows.summary([row("a"), row("a"), row("b")])
+    assert found.relevant.mean.value == pytest.approx(7 / 12)
+    again = rows.summary([row("b"), {"outputs": 7}])
+    assert (again.samples, again.failed) == (2, 2)
 
 
-def test_a_summary_needs_an_evaluator_of_ours() -> None:
-    with pytest.raises(InputError, match="an evaluator made by noise_sensitivity"):
-        rows_of(print)
+@pytest.mark.parametrize(
+    ("incorrect", "value", "says"),
+    [
+        (1, 0.25, "relevant): 0.25; 1 of 2 samples have a value, 1 failed. Lower is better."),
+        (None, None, "relevant): 0 to 1; 0 of 2 samples have a value, 1 undetermined, 1 failed."),
+    ],
+)
+def test_langsmiths_summary(incorrect: int | None, value: float | None, says: str) -> None:
+    evaluator = noise_sensitivity(judge=Claims(incorrect), mode="relevant")
+    summary = noise_sensitivity_summary(evaluator)
+    columns: tuple[Any, ...] = ({"question": "q"}, {"answer": "a", "contexts": ["c"]}, "r")
+    asyncio.run(evaluator(*columns))  # type: ignore[arg-type]
+    (mean,) = summary(*([column, column] for column in columns))
+    assert (mean["key"], mean["score"]) == ("noise_sensitivity_relevant_mean", value)
+    assert says in mean["comment"]

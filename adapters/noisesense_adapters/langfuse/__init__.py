@@ -11,7 +11,7 @@ from noisesense.errors import NoiseSenseError, describe
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.toolbox.evaluate import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.given import plain
+from noisesense_adapters.toolbox.given import paths, plain
 
 with needs_extra("langfuse"):
     from langfuse import Evaluation
@@ -25,22 +25,10 @@ Evaluator = Callable[..., Awaitable[list[Evaluation]]]
 RunEvaluator = Callable[..., list[Evaluation]]
 
 _USUAL = {
-    "response": ("output.answer", "output.response", "output.output", "output"),
-    "reference": (
-        "expected_output.answer",
-        "expected_output.reference",
-        "expected_output.response",
-        "expected_output",
-    ),
-    "contexts": (
-        "output.contexts",
-        "output.context",
-        "output.documents",
-        "metadata.contexts",
-        "metadata.context",
-        "metadata.documents",
-    ),
-    "user_input": ("input.question", "input.input", "input.query", "input"),
+    "response": (*paths("output", "answer response output"), "output"),
+    "reference": (*paths("expected_output", "answer reference response"), "expected_output"),
+    "contexts": paths("output metadata", "contexts context documents"),
+    "user_input": (*paths("input", "question input query"), "input"),
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),
 }

@@ -14,31 +14,22 @@ from typing_extensions import Unpack
 from noisesense.errors import describe
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.toolbox.evaluate import Arguments, Figure, RowEvaluator, mean_of, rows_of
+from noisesense_adapters.toolbox.given import paths
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
 
 Evaluator = Callable[..., Awaitable[list[dict[str, Any]]]]
 SummaryEvaluator = Callable[..., list[dict[str, Any]]]
 
+_CONTEXTS = "contexts context documents"
 _USUAL = {
-    "response": ("outputs.answer", "outputs.output", "outputs.response", "outputs"),
+    "response": (*paths("outputs", "answer output response"), "outputs"),
     "reference": (
-        "reference_outputs.answer",
-        "reference_outputs.output",
-        "reference_outputs.reference",
-        "reference_outputs.response",
+        *paths("reference_outputs", "answer output reference response"),
         "reference_outputs",
     ),
-    "contexts": (
-        "outputs.contexts",
-        "outputs.context",
-        "outputs.documents",
-        "context",
-        "inputs.contexts",
-        "inputs.context",
-        "inputs.documents",
-    ),
-    "user_input": ("inputs.question", "inputs.input", "inputs.query", "inputs"),
+    "contexts": (*paths("outputs", _CONTEXTS), "context", *paths("inputs", _CONTEXTS)),
+    "user_input": (*paths("inputs", "question input query"), "inputs"),
     "chunk_labels": ("reference_outputs.chunk_labels",),
     "verdicts": ("reference_outputs.verdicts",),
 }

@@ -36,7 +36,7 @@ from noisesense_adapters.toolbox.evaluate import (
 )
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import made
-from noisesense_adapters.toolbox.given import chunks_of
+from noisesense_adapters.toolbox.given import chunks_of, paths
 from noisesense_adapters.toolbox.judges import identity
 from noisesense_adapters.toolbox.running import in_thread
 
@@ -83,34 +83,15 @@ def bridge(model: object) -> StructuredLLM:
     return structured_llm(model)
 
 
-USUAL = {
-    "response": ("outputs.response", "outputs.answer", "outputs.output", "outputs"),
+_USUAL = {
+    "response": (*paths("outputs", "response answer output"), "outputs"),
     # MLflow's other expectations are facts and guidelines: no part of the reference.
     "reference": ("expectations.expected_response",),
-    "contexts": (
-        "retrieved",
-        "outputs.contexts",
-        "outputs.retrieved_contexts",
-        "outputs.documents",
-        "inputs.contexts",
-        "inputs.retrieved_contexts",
-        "inputs.documents",
-    ),
-    "user_input": ("inputs.question", "inputs.query", "inputs.input", "inputs"),
+    "contexts": ("retrieved", *paths("outputs inputs", "contexts retrieved_contexts documents")),
+    "user_input": (*paths("inputs", "question query input"), "inputs"),
     "chunk_labels": ("expectations.chunk_labels",),
     "verdicts": ("expectations.verdicts",),
 }
-
-
-def row_of(inputs: Any, outputs: Any, expectations: Any, trace: Any) -> dict[str, Any]:
-    """The row that places are read from; ``retrieved`` holds the trace's documents."""
-    return {
-        "outputs": outputs,
-        "expectations": expectations,
-        "inputs": inputs,
-        "retrieved": _retrieved(trace),
-        "trace": trace,
-    }
 
 
 def _retrieved(trace: Any) -> list[Any] | InputError | None:
@@ -125,18 +106,13 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
     if trace is None:
         return None
     entities = import_module("mlflow.entities")
-    kind = entities.SpanType.RETRIEVER
     spans = {span.span_id: span for span in trace.search_spans()}
-    retrievers = trace.search_spans(span_type=kind)
+    retrievers = trace.search_spans(span_type=entities.SpanType.RETRIEVER)
     inside = {span.span_id for span in retrievers}
 
     def nested(span: Any) -> bool:
         parent = spans.get(span.parent_id)
-        while parent is not None:
-            if parent.span_id in inside:
-                return True
-            parent = spans.get(parent.parent_id)
-        return False
+        return parent is not None and (parent.span_id in inside or nested(parent))
 
     top = [span for span in retrievers if not nested(span)]
     documents: list[Any] = []
@@ -208,7 +184,7 @@ class NoiseSensitivity(Scorer):
     ) -> None:
         if arguments.get("judge") is None and arguments.get("model") is None:
             arguments["model"] = get_default_model()
-        rows = RowEvaluator(USUAL, bridge, **arguments)
+        rows = RowEvaluator(_USUAL, bridge, **arguments)
         own = {"aggregations": aggregations, "description": description, "timeout": timeout}
         fields: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
         fields |= {name: value for name, value in arguments.items() if name in _FIELDS}
@@ -229,7 +205,8 @@ class NoiseSensitivity(Scorer):
         Raises:
             NoiseSenseError: the row cannot be evaluated; MLflow stores it as the scorer's error.
         """
-        row = row_of(inputs, outputs, expectations, trace)
+        row = {"outputs": outputs, "expectations": expectations, "inputs": inputs}
+        row |= {"retrieved": _retrieved(trace), "trace": trace}
         name = getattr(getattr(trace, "info", None), "trace_id", None)
         place = f"inputs {describe(inputs)}" if name is None else f"trace {name}"
         result = run_blocking(self._rows.evaluate(row, place))

@@ -19,7 +19,7 @@ from noisesense_adapters.toolbox.bridge import Bridge, Reply
 from noisesense_adapters.toolbox.evaluate import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import made
-from noisesense_adapters.toolbox.given import Column, as_object
+from noisesense_adapters.toolbox.given import Column, as_object, paths
 from noisesense_adapters.toolbox.judges import identity
 from noisesense_adapters.toolbox.replies import json_form, usage_of
 
@@ -85,23 +85,17 @@ with needs_extra("pydantic-evals", "pydantic_evals"):
 
 _ATTRIBUTE = "noise_sensitivity"
 _USUAL = {
-    "response": ("output.answer", "output.response", "output.output", "output"),
+    "response": (*paths("output", "answer response output"), "output"),
     "reference": (
-        "expected_output.answer",
-        "expected_output.response",
+        *paths("expected_output", "answer response"),
         "expected_output",
         "metadata.reference",
     ),
     "contexts": (
-        "attributes.retrieved_contexts",
-        "attributes.contexts",
-        "output.contexts",
-        "output.retrieved_contexts",
-        "output.documents",
-        "metadata.contexts",
-        "metadata.retrieved_contexts",
+        *paths("attributes", "retrieved_contexts contexts"),
+        *paths("output metadata", "contexts retrieved_contexts documents"),
     ),
-    "user_input": ("inputs.question", "inputs.query", "inputs"),
+    "user_input": (*paths("inputs", "question query"), "inputs"),
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),
 }

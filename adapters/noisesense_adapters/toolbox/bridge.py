@@ -9,19 +9,9 @@ from pydantic import BaseModel
 
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Choice, Usage
+from noisesense_adapters.toolbox import replies
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
 from noisesense_adapters.toolbox.given import as_list
-from noisesense_adapters.toolbox.replies import (
-    CUT_SHORT,
-    OPENINGS,
-    REFUSED,
-    STOPS,
-    read_reply,
-    read_word,
-    share_of_first,
-    spelled_out,
-    usage_of,
-)
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -46,27 +36,29 @@ class Reply(NamedTuple):
     @property
     def problem(self) -> str:
         """Why it is no whole reply: refused, filtered or cut short; else empty."""
-        return REFUSED if self.refusal else STOPS.get(str(self.stop).lower(), "")
+        return replies.REFUSED if self.refusal else replies.STOPS.get(str(self.stop).lower(), "")
 
     @property
     def is_thinking(self) -> bool:
         """Did the model reach its limit before it began to reply?"""
-        said = self.text.strip()
-        return self.problem == CUT_SHORT and (not said or said.startswith(OPENINGS))
+        text = self.text.strip()
+        return self.problem == replies.CUT_SHORT and (
+            not text or text.startswith(replies.OPENINGS)
+        )
 
     def read(self, schema: type[S]) -> tuple[S, Usage]:
         """As an instance of the form, by the one rule of `read_reply`. Raises `ReplyError`."""
         if self.problem:
             raise ReplyError(self.problem, self.usage)
-        return read_reply(self.text, schema, self.usage), self.usage
+        return replies.read_reply(self.text, schema, self.usage), self.usage
 
     def choose(self, words: Sequence[str]) -> tuple[Choice, Usage]:
         """As one of the words, with its probability if there is one. Raises `ReplyError`."""
         # A word is there before a short limit is reached.
-        if self.problem and (self.problem != CUT_SHORT or self.is_thinking):
+        if self.problem and (self.problem != replies.CUT_SHORT or self.is_thinking):
             raise ReplyError(self.problem, self.usage)
-        word = read_word(self.text, words, self.usage)
-        return Choice(word, share_of_first(self.tokens, words)), self.usage
+        word = replies.read_word(self.text, words, self.usage)
+        return Choice(word, replies.share_of_first(self.tokens, words)), self.usage
 
 
 def completion_reply(completion: Any) -> Reply:
@@ -75,7 +67,7 @@ def completion_reply(completion: Any) -> Reply:
     Raises:
         ReplyError: it is none.
     """
-    usage = usage_of(completion)
+    usage = replies.usage_of(completion)
     choice: Any = next(iter(as_list(getattr(completion, "choices", None))), None)
     message: Any = getattr(choice, "message", None)
     if message is None:
@@ -142,7 +134,7 @@ class Bridge:
                 pass
         if schema is None:
             return await self._called(prompt, None)
-        reply = await self._called(spelled_out(prompt, schema), None)
+        reply = await self._called(replies.spelled_out(prompt, schema), None)
         self.takes_forms = False
         return reply
 

@@ -13,15 +13,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
+from noisesense_adapters.toolbox import replies
 from noisesense_adapters.toolbox.given import as_object
-from noisesense_adapters.toolbox.replies import (
-    CUT_SHORT,
-    FILTERED,
-    MISFIT,
-    NOT_JSON,
-    REFUSED,
-    usage_of,
-)
 
 T = TypeVar("T")
 
@@ -80,15 +73,15 @@ _HINTS = {  # by status, where the cause is not known
 # What clients and parsers raise over a reply that they have received. LangChain, ragas and
 # instructor each have their own class for the same event.
 _REPLY_PROBLEMS = {
-    "LengthFinishReasonError": CUT_SHORT,
-    "IncompleteOutputException": CUT_SHORT,
-    "LLMDidNotFinishException": CUT_SHORT,
-    "ContentFilterFinishReasonError": FILTERED,
-    "JSONDecodeError": NOT_JSON,
-    "UnicodeDecodeError": NOT_JSON,
-    "OutputParserException": MISFIT,
-    "ValidationError": MISFIT,
-    "RecursionError": MISFIT,  # nested more deeply than a client can read
+    "LengthFinishReasonError": replies.CUT_SHORT,
+    "IncompleteOutputException": replies.CUT_SHORT,
+    "LLMDidNotFinishException": replies.CUT_SHORT,
+    "ContentFilterFinishReasonError": replies.FILTERED,
+    "JSONDecodeError": replies.NOT_JSON,
+    "UnicodeDecodeError": replies.NOT_JSON,
+    "OutputParserException": replies.MISFIT,
+    "ValidationError": replies.MISFIT,
+    "RecursionError": replies.MISFIT,  # nested more deeply than a client can read
 }
 _REFUSAL = "Unable to generate a response"  # so begins instructor's AssertionError for a refusal
 _UNFIT_REPLY = "json_validate_failed"  # Groq's 400 for a reply that does not fit the form
@@ -134,14 +127,12 @@ async def call_model(
         raise
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
         failure = _reply_error(error)
-        if failure is None and has_other_form and _status(error) in (400, 422):
-            # What else is wrong with it is wrong in any form.
-            failure = (
-                RequestRefusedError(_texts(error)) if _cause(error) in (None, _OPTION) else None
-            )
-        if failure is None and explain:
-            failure = explain(next(_chain(error)))
-        failure = failure or judge_error(error, model)
+        # What else is wrong with a request is wrong in any form.
+        if has_other_form and _status(error) in (400, 422) and _cause(error) in (None, _OPTION):
+            failure = failure or RequestRefusedError(_texts(error))
+        failure = (
+            failure or (explain and explain(next(_chain(error)))) or judge_error(error, model)
+        )
     # Raised out here so that it carries no context.
     raise failure
 
@@ -200,12 +191,13 @@ def completion_in(error: BaseException) -> object:
 
 def _reply_error(error: Exception) -> ReplyError | None:
     reply = completion_in(error)
-    problem = MISFIT if reply is not None or _UNFIT_REPLY in _codes_of(error, "code") else ""
+    unfit = reply is not None or _UNFIT_REPLY in _codes_of(error, "code")
+    problem = replies.MISFIT if unfit else ""
     for link in _chain(error, contexts=False):
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
         if isinstance(link, AssertionError) and str(link).startswith(_REFUSAL):
-            problem = REFUSED
-    return ReplyError(problem, usage_of(reply)) if problem else None
+            problem = replies.REFUSED
+    return ReplyError(problem, replies.usage_of(reply)) if problem else None
 
 
 def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseException]:

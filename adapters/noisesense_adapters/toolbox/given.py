@@ -225,6 +225,12 @@ def pick(row: Mapping[str, Any], column: Column) -> Any:
 Usual = Mapping[str, tuple[str, ...]]
 """Of each text, the paths at which the host's users keep it, the commonest first."""
 
+
+def paths(homes: str, names: str) -> tuple[str, ...]:
+    """Each name in each home: ``paths("outputs inputs", "contexts documents")``."""
+    return tuple(f"{home}.{name}" for home in homes.split() for name in names.split())
+
+
 _KINDS: dict[str, Any] = {
     "response": str,
     "reference": str,
