@@ -101,19 +101,6 @@ def test_what_is_read_plainly_is_what_the_models_read(line: dict[str, Any]) -> N
         _same(beside, read)
 
 
-@given(st.integers(0, 500))
-def test_what_is_good_is_read_plainly(seed: int) -> None:
-    sample, verdicts = random_pair(seed, SHAPE)
-    line = recording_fields(sample, verdicts)
-    recorded = light_lookup(json.dumps(line).encode(), line["sample"])
-    alone = light_verdicts(verdicts.model_dump(mode="json"))
-
-    assert recorded is not None
-    assert alone is not None
-    _same(recorded, verdicts.beside(sample))
-    _same(alone, verdicts)
-
-
 @pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.name)
 def test_nothing_bad_is_read_plainly(bad: BadInput) -> None:
     if bad.kind == "verdicts":
@@ -124,19 +111,21 @@ def test_nothing_bad_is_read_plainly(bad: BadInput) -> None:
         assert light_lookup(good_line(), bad.data) is None
 
 
-def test_the_right_line_is_found_among_others(tmp_path: Path) -> None:
-    pairs = [random_pair(seed, SHAPE) for seed in range(20)]
-    content = "\n\n".join(json.dumps(recording_fields(*pair)) for pair in pairs)
+def test_what_is_good_is_read_plainly_and_found_among_others(tmp_path: Path) -> None:
+    pairs = [random_pair(seed, SHAPE) for seed in range(60)]
+    content = "\n\n".join(json.dumps(recording_fields(*pair)) for pair in pairs).encode()
     path = tmp_path / "recording.jsonl"
-    path.write_text(content, encoding="utf-8")
+    path.write_bytes(content)
     judge = RecordedJudge(path)
 
-    for sample, _ in pairs:
+    for sample, verdicts in pairs:
         asked = sample.model_dump(mode="json")
-        found = light_lookup(path.read_bytes(), asked)
+        found, alone = light_lookup(content, asked), light_verdicts(verdicts.model_dump())
         assert found is not None
+        assert alone is not None
         _same(found, judge.lookup(sample))
-    assert light_lookup(content.encode(), {**asked, "user_input": "another"}) is None
+        _same(alone, verdicts)
+    assert light_lookup(content, {**asked, "user_input": "another"}) is None
 
 
 def test_a_bad_line_anywhere_leaves_it_to_the_models() -> None:

@@ -109,14 +109,6 @@ def _row(claim: ClaimForm, count: int) -> list[Cell]:
     return row
 
 
-def positions(row: Sequence[Cell]) -> dict[str, tuple[int, ...]]:
-    """The cells of a claim's row as the two fields of the claim."""
-    return {
-        "entailed_by": tuple(j for j, cell in enumerate(row) if cell),
-        "undetermined": tuple(j for j, cell in enumerate(row) if cell is None),
-    }
-
-
 class SampleBase:
     """What follows from the texts of either form of a sample."""
 

@@ -21,7 +21,6 @@ from noisesense.verdicts.form import (
     Cell,
     VerdictsBase,
     VerdictsForm,
-    positions,
 )
 from noisesense.verdicts.sample import PLACES, Chunk, ChunkLike, Model, Sample
 
@@ -119,9 +118,17 @@ def _merged(j: int, own: Chunk, context: Chunk) -> Chunk:
     return Chunk(text=context.text, relevant=label, id=context.id or own.id)
 
 
+def _positions(row: Sequence[Cell]) -> dict[str, tuple[int, ...]]:
+    """The cells of a claim's row as two fields of the claim."""
+    return {
+        "entailed_by": tuple(j for j, cell in enumerate(row) if cell),
+        "undetermined": tuple(j for j, cell in enumerate(row) if cell is None),
+    }
+
+
 def _claims(texts: Sequence[str] | None, rows: list[list[Cell]], name: str) -> list[Any]:
     named = zip(_texts(texts, rows, name), rows, strict=True)
-    return [{"text": text, **positions(row)} for text, row in named]
+    return [{"text": text, **_positions(row)} for text, row in named]
 
 
 def _texts(texts: Sequence[str] | None, items: Sequence[Any], name: str) -> Sequence[str]:
