@@ -1,94 +1,58 @@
-"""DeepEval's own runner, sync and async, with recorded verdicts."""
+"""DeepEval's own runner, sync and async: one object for many cases, errors, reports, spans."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import re
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from deepeval import assert_test
+from deepeval import evaluate
+from deepeval.dataset import EvaluationDataset, Golden
 from deepeval.errors import MissingTestCaseParamsError
-from deepeval.models import DeepEvalBaseLLM
+from deepeval.evaluate.configs import AsyncConfig, DisplayConfig
 from deepeval.test_case import LLMTestCase
+from deepeval.tracing import observe, update_current_span
 
-from noisesense import InputError, RecordedJudge, SampleNotRecordedError, write_recording
-from noisesense.fixtures import ReferenceExample, reference_examples
-from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
-from noisesense_adapters.deepeval import NoiseRobustnessMetric, NoiseSensitivityMetric
+from noisesense import RecordedJudge, Sample, SampleNotRecordedError, Verdicts, write_recording
+from noisesense.fixtures import reference_examples
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import CountingJudge, MindModel, case_of, run, run_one
-from support.mind import Mind
+from support.faults import STRUCK, mind
+from support.withheld import SAMPLE, WAYS, SpoiledMind
 
 EXAMPLES = reference_examples()
 PAIRS = [(example.sample, example.verdicts) for example in EXAMPLES]
 BOTH = pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-
-
-def _cases(examples: tuple[ReferenceExample, ...] = EXAMPLES) -> list[LLMTestCase]:
-    return [case_of(example.sample, name=example.id) for example in examples]
+NO_CLAIMS = {"verdicts": {"response_claims": []}}
 
 
 @BOTH
-@pytest.mark.parametrize("definition", DEFINITIONS)
-def test_reference_examples_give_the_documented_figures(
-    definition: DefinitionName, run_async: bool, tmp_path: Path
-) -> None:
-    write_recording(tmp_path / "verdicts.jsonl", PAIRS)
-    judge = RecordedJudge(tmp_path / "verdicts.jsonl")
-    metrics = [
-        NoiseSensitivityMetric(mode=mode, judge=judge, definition=definition) for mode in MODES
-    ]
-
-    results = run(_cases(), metrics, run_async=run_async)
-
-    for example, result in zip(EXAMPLES, results, strict=True):
-        scores = tuple(data.score for data in result.metrics_data)
-        assert scores == pytest.approx(example.expected[definition], abs=1e-12), example.id
-
-
-@BOTH
-def test_two_metrics_judge_each_case_once(run_async: bool) -> None:
+def test_the_report_carries_number_direction_claims_and_cost(run_async: bool) -> None:
     judge = CountingJudge(PAIRS)
     metrics = [NoiseSensitivityMetric(mode=mode, judge=judge) for mode in MODES]
+    # 1 of 2 claims is incorrect and from the relevant chunk 0.
+    (result,) = run([case_of(EXAMPLES[0].sample, name="a")], metrics, run_async=run_async)
 
-    results = run(_cases(), metrics, run_async=run_async)
-
-    assert sorted(judge.asked) == sorted(example.sample.key for example in EXAMPLES)
-    costs = [sorted(data.evaluation_cost for data in r.metrics_data) for r in results]
-    assert costs == [[0.0, 0.25]] * len(EXAMPLES)  # one pays, the other shares
-    tokens = [sum(data.input_tokens for data in r.metrics_data) for r in results]
-    assert tokens == [100] * len(EXAMPLES)
-
-
-@BOTH
-def test_the_report_carries_number_direction_and_claims(run_async: bool) -> None:
-    example = EXAMPLES[0]  # 1 of 2 claims is incorrect and from the relevant chunk 0
-    metric = NoiseSensitivityMetric(judge=CountingJudge(PAIRS))
-
-    result, data = run_one(case_of(example.sample), metric, run_async=run_async)
-
+    data, other = result.metrics_data
     assert (result.success, data.success, data.score, data.threshold) == (False, False, 0.5, 0.2)
     assert data.name == "Noise Sensitivity (relevant)"
     assert "is 0.5 (lower is better): 1 of 2 response claims" in data.reason
     assert "comes from relevant chunk 0" in data.reason
-    assert "chunk 0: relevant" in data.verbose_logs
+    assert data.reason.endswith("The score is not at most the threshold 0.2.")
     assert "is supported by the reference" in data.verbose_logs
     assert "Judge: 4 calls" in data.verbose_logs
+    assert "Judge: 4 calls for all metrics of this test case" in (
+        data.verbose_logs + other.verbose_logs
+    )
     assert (data.evaluation_model, data.error) == ("CountingJudge", None)
-
-
-@BOTH
-@pytest.mark.parametrize("include_reason", [True, False])
-def test_undefined_shows_as_none_with_a_reason_and_the_case_does_not_fail(
-    include_reason: bool, run_async: bool
-) -> None:
-    case = case_of(EXAMPLES[0].sample, metadata={"verdicts": {"response_claims": []}})
-    metric = NoiseSensitivityMetric(include_reason=include_reason)
-
-    result, data = run_one(case, metric, run_async=run_async)
-
-    assert (data.score, data.success, data.error) == (None, None, None)
-    assert data.reason.endswith("is undefined: the response has no claims.")
-    assert result.success is True
+    # One pays, the other shares.
+    assert {data.evaluation_cost, other.evaluation_cost} == {0.25, None}
+    assert (data.input_tokens + other.input_tokens, len(judge.asked)) == (100, 1)
 
 
 @BOTH
@@ -97,53 +61,47 @@ def test_one_object_serves_case_after_case(run_async: bool) -> None:
     first, second = EXAMPLES[0], EXAMPLES[-1]
     cases = [
         case_of(first.sample, name="1"),
-        case_of(first.sample, name="2", metadata={"verdicts": {"response_claims": []}}),
+        case_of(first.sample, name="2", metadata=NO_CLAIMS),
         case_of(first.sample, name="3", metadata={"verdicts": 7}),
         LLMTestCase(name="4", input="a question", actual_output="an answer"),
         case_of(second.sample, name="5"),
     ]
-    metric = NoiseSensitivityMetric(judge=CountingJudge(PAIRS))
+    metric = NoiseSensitivityMetric(judge=CountingJudge(PAIRS), include_reason=False)
 
     results = run(cases, [metric], run_async=run_async, ignore_errors=True)
 
     data = [result.metrics_data[0] for result in results]
     assert [one.score for one in data] == [0.5, None, None, None, second.expected["ragas"][0]]
     assert [one.error is None for one in data] == [True, True, False, False, True]
+    assert data[1].reason.endswith("is undefined: the response has no claims.")
     assert "metadata['verdicts']" in data[2].error
     assert "'expected_output' and 'retrieval_context'" in data[3].error
-    assert [one.success for one in data[1:4]] == [None, False, False]
+    assert [one.success for one in data] == [False, None, False, False, True]
+    assert results[1].success is True
     assert data[4].verbose_logs
-    assert "no claims" not in data[4].reason
 
 
 @BOTH
 def test_errors_stop_the_run_unless_they_are_ignored(run_async: bool, tmp_path: Path) -> None:
     write_recording(tmp_path / "verdicts.jsonl", PAIRS[1:])
     metric = NoiseSensitivityMetric(judge=RecordedJudge(tmp_path / "verdicts.jsonl"))
-    cases = _cases(EXAMPLES[:2])
+    cases = [case_of(example.sample, name=example.id) for example in EXAMPLES[:2]]
 
     with pytest.raises(SampleNotRecordedError, match=r"verdicts\.jsonl"):
         run(cases, [metric], run_async=run_async)
     missed, found = run(cases, [metric], run_async=run_async, ignore_errors=True)
-
     assert "recording of the sample" in missed.metrics_data[0].error
     assert missed.metrics_data[0].success is False
     assert found.metrics_data[0].score == EXAMPLES[1].expected["ragas"][0]
 
-
-@BOTH
-def test_missing_fields_are_deepevals_own_error(run_async: bool) -> None:
-    case = LLMTestCase(name="poor", input="a question", actual_output="", retrieval_context=["c"])
-    metric = NoiseSensitivityMetric(judge=CountingJudge(PAIRS))
+    poor = LLMTestCase(name="poor", input="a question", actual_output="", retrieval_context=["c"])
     expected = (
         "'actual_output' and 'expected_output' cannot be None or empty "
         r"for the 'Noise Sensitivity \(relevant\)' metric"
     )
-
     with pytest.raises(MissingTestCaseParamsError, match=expected):
-        run([case], [metric], run_async=run_async)
-    (skipped,) = run([case], [metric], run_async=run_async, skip_on_missing_params=True)
-
+        run([poor], [metric], run_async=run_async)
+    skipped, _ = run([poor, cases[1]], [metric], run_async=run_async, skip_on_missing_params=True)
     assert not skipped.metrics_data
 
 
@@ -166,103 +124,155 @@ def test_a_type_error_is_not_measured_twice(run_async: bool) -> None:
 
 
 @BOTH
-def test_copies_keep_every_argument(run_async: bool) -> None:
-    """The runner's copies in async mode see what the user gave, the uncommon arguments too."""
-    example = EXAMPLES[0]
-    metric = NoiseSensitivityMetric(
-        threshold=0.5,
-        mode="irrelevant",
-        definition="paper",
-        strict_mode=False,
-        empty="zero",
-        judge=CountingJudge(PAIRS),
+def test_an_outage_is_no_zero_in_tables_averages_and_the_run_file(
+    run_async: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sample is judged well, of another the judge says nothing, a third has no claims."""
+    (garbage,) = [way for way in WAYS if way.name == "garbage for chunks"]
+
+    class Half:
+        def answer(self, prompt: str) -> str:
+            return (SpoiledMind(garbage) if "Alba" in prompt else mind()).answer(prompt)
+
+    good = SAMPLE.model_validate_json(SAMPLE.model_dump_json().replace("Alba", STRUCK))
+    cases = [
+        case_of(good, name="good"),
+        case_of(SAMPLE, name="outage"),
+        case_of(good, name="no claims", metadata=NO_CLAIMS),
+    ]
+    folder = str(tmp_path / "runs")
+    shown: Any = {"show_indicator": False, "inspect_after_run": False, "results_folder": folder}
+    evaluate(
+        cases,
+        [NoiseSensitivityMetric(threshold=0.4, model=MindModel(Half()))],
+        async_config=AsyncConfig(run_async=run_async),
+        display_config=DisplayConfig(**shown),
     )
 
-    case = case_of(example.sample, metadata={"chunk_labels": [False]})
-    _, data = run_one(case, metric, run_async=run_async)
-
-    # The label makes the one chunk irrelevant, and so the incorrect claim irrelevant noise.
-    assert (data.score, data.threshold, data.success) == (0.5, 0.5, True)
-    assert data.name == "Noise Sensitivity (irrelevant, paper, empty=zero)"
-
-
-def test_strict_mode_passes_at_zero_only() -> None:
-    judge = CountingJudge(PAIRS)
-    for mode, success in (("relevant", False), ("irrelevant", True)):  # 0.5 and 0.0
-        metric = NoiseSensitivityMetric(threshold=0.9, mode=mode, judge=judge, strict_mode=True)
-        _, data = run_one(case_of(EXAMPLES[0].sample), metric)
-        assert (data.threshold, data.success, data.strict_mode) == (0, success, True)
-
-
-def test_a_wrong_argument_is_refused_before_the_run() -> None:
-    for wrong, expected in (
-        ({"mode": "both"}, "mode: expected 'relevant' or 'irrelevant', got 'both'"),
-        ({"definition": "ragsa"}, "definition: expected one of 'ragas'"),
-        ({"threshold": "0.2"}, "threshold: expected a number from 0 to 1, got '0.2'"),
-        ({"threshold": 20}, "threshold: expected a number from 0 to 1, got 20"),
-        ({"undetermined": "nan"}, "undetermined: expected 'none', 'low' or 'high', got 'nan'"),
-        ({"judge": 7}, "judge: expected a recording.s path, .* got int"),
-    ):
-        with pytest.raises(InputError, match=expected):
-            NoiseSensitivityMetric(**wrong)
-
-
-class NoClaims(DeepEvalBaseLLM):
-    """Says of every text that it makes no claims, the first ``times`` times."""
-
-    def __init__(self, times: int) -> None:
-        self.times, self.asked = times, 0
-        self.mind = Mind(PAIRS)
-        super().__init__("no claims")
-
-    def load_model(self) -> Any:
-        return self
-
-    def get_model_name(self) -> str:
-        return "no claims"
-
-    def generate(self, prompt: str) -> str:
-        reply = str(self.mind.answer(prompt))
-        if '"claims"' not in reply or EXAMPLES[0].sample.response not in prompt:
-            return reply
-        self.asked += 1
-        return '{"claims": []}' if self.asked <= self.times else reply
-
-    async def a_generate(self, prompt: str) -> str:
-        return self.generate(prompt)
-
-
-@BOTH
-@pytest.mark.parametrize("strict_mode", [False, True])
-def test_an_undefined_sample_is_none_and_never_a_pass(strict_mode: bool, run_async: bool) -> None:
-    sample = EXAMPLES[0].sample
-    nothing = case_of(sample, name="nothing")
-    nothing.retrieval_context = ["", " "]
-    noisy = case_of(sample, name="noisy")
-    metrics = [
-        NoiseSensitivityMetric(mode=mode, model=MindModel(Mind(PAIRS)), strict_mode=strict_mode)
-        for mode in MODES
+    printed = " ".join(capsys.readouterr().out.split())
+    # DeepEval's own average: of what has a score, here the one true third.
+    assert "0.33" in printed
+    assert not re.search(r"\bnan\b", printed, re.IGNORECASE)
+    # Cases that do not fail are one line each; the one that does shows no number.
+    assert re.search(r"FAIL │ Noise Sensitivity │ N/A │ 0\.40 │", printed)
+    (path,) = (tmp_path / "runs").rglob("test_run_*.json")
+    written = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    (scores,) = written["metricsScores"]
+    assert scores["scores"] == [pytest.approx(1 / 3)]
+    assert (scores["passes"], scores["fails"], scores["errors"]) == (1, 0, 2)
+    assert (written["testPassed"], written["testFailed"]) == (2, 1)
+    found = [
+        (item["success"], data.get("success"), data.get("score"), says in data["reason"])
+        for item, says in zip(
+            sorted(written["testCases"], key=lambda item: item["name"]),
+            ("is 0.3333", "is undefined", "is undetermined"),
+            strict=True,
+        )
+        for data in item["metricsData"]
     ]
-    undefined, failed = run([nothing, noisy], metrics, run_async=run_async)
-    for data in undefined.metrics_data:
-        assert (data.score, data.success, data.error) == (None, None, None)
-        assert data.reason.endswith("is undefined: nothing was retrieved.")
-    assert failed.metrics_data[0].success is False
-    assert_test(nothing, metrics, run_async=run_async)  # skipped, as DeepEval's NONE is
-    robustness = NoiseRobustnessMetric(model=MindModel(Mind(PAIRS)), strict_mode=strict_mode)
-    _, data = run_one(nothing, robustness, run_async=run_async)
-    assert (data.score, data.success) == (None, None)
+    assert found == [
+        (True, True, pytest.approx(1 / 3), True),  # good
+        (True, None, None, True),  # no claims
+        (False, False, None, True),  # outage
+    ]
 
 
-@BOTH
-@pytest.mark.parametrize("strict_mode", [False, True])
-def test_a_first_empty_list_of_claims_is_not_believed(strict_mode: bool, run_async: bool) -> None:
-    case = case_of(EXAMPLES[0].sample)
-    metric = NoiseSensitivityMetric(model=NoClaims(times=1), strict_mode=strict_mode)
-    with pytest.raises(AssertionError, match=r"score: 0\.5"):
-        assert_test(case, [metric], run_async=run_async)
-    # Two that agree are: there is nothing to measure.
-    metric = NoiseSensitivityMetric(model=NoClaims(times=9), strict_mode=strict_mode)
-    _, data = run_one(case, metric, run_async=run_async)
-    assert (data.score, data.success) == (None, None)
-    assert data.reason.endswith("the response has no claims.")
+# One metric object measures several test cases at once: each keeps its own results.
+
+COUNT = 8
+
+
+class Eighths:
+    """Answer number i makes eight incorrect claims, of which the one chunk entails i."""
+
+    def __init__(self) -> None:
+        self.go_on, self.gone_on = threading.Event(), threading.Event()
+        self.hangs = ""
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        if sample.response == self.hangs:
+            self.go_on.wait(60)
+            self.gone_on.set()
+        number = int(sample.response.split()[1])
+        await asyncio.sleep(0.01 * (number % 3))
+        entailed = [[claim < number] for claim in range(8)]
+        return Verdicts.from_matrices([False] * 8, entailed, [[True]])
+
+
+def numbered(number: int) -> LLMTestCase:
+    return LLMTestCase(
+        name=f"case {number}",
+        input=f"question {number}",
+        actual_output=f"answer {number}",
+        expected_output="the reference",
+        retrieval_context=[f"chunk {number}"],
+    )
+
+
+def test_observed_functions_in_an_evals_iterator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DeepEval measures all rows at once with the metric in ``@observe(metrics=[…])``."""
+    monkeypatch.setenv("DEEPEVAL_RESULTS_FOLDER", str(tmp_path / "results"))
+
+    @observe(metrics=[NoiseSensitivityMetric(judge=Eighths())])
+    def app(question: str) -> str:
+        case = numbered(int(question.split()[1]))
+        names = ("input", "expected_output", "retrieval_context")
+        fields = {name: getattr(case, name) for name in names}
+        update_current_span(output=case.actual_output, **fields)
+        return str(case.actual_output)
+
+    dataset = EvaluationDataset(goldens=[Golden(input=f"question {i}") for i in range(COUNT)])
+    shown = DisplayConfig(show_indicator=False, print_results=False, inspect_after_run=False)
+    for golden in dataset.evals_iterator(display_config=shown):
+        app(golden.input)
+    files = [json.loads(path.read_text("utf-8")) for path in (tmp_path / "results").glob("*.json")]
+    found = {}
+    for row in (row for file in files for row in file["testCases"]):
+        (span,) = row["trace"]["baseSpans"]
+        (data,) = span["metricsData"]
+        found[row["input"]] = (data["score"], data["success"], data["reason"][:54])
+    title = "Noise sensitivity (relevant, definition ragas) is "
+    assert found == {
+        f"question {i}": (i / 8, i / 8 <= 0.2, f"{title}{i / 8:.4g} (lower"[:54])
+        for i in range(COUNT)
+    }
+
+
+def test_gathered_by_hand_the_values_are_each_ones_own(loop: asyncio.AbstractEventLoop) -> None:
+    metric = NoiseSensitivityMetric(judge=Eighths())
+
+    async def main() -> list[float | None]:
+        measuring = (metric.a_measure(numbered(i), _show_indicator=False) for i in range(COUNT))
+        return await asyncio.gather(*measuring)
+
+    # Not asyncio.run, after which DeepEval would make a loop for `measure` and never close it.
+    assert loop.run_until_complete(main()) == [i / 8 for i in range(COUNT)]
+    assert f"is {metric.score:.4g} " in str(metric.reason)
+    assert metric.success is (metric.score <= 0.2)
+    # And again, after which it is this test case's.
+    assert metric.measure(numbered(3), _show_indicator=False) == 3 / 8 == metric.score
+
+
+def test_what_follows_a_timeout_shows_no_earlier_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPEVAL_PER_TASK_TIMEOUT_SECONDS_OVERRIDE", "12")
+    hanging = Eighths()
+    hanging.hangs = "answer 5"
+    metrics = [
+        NoiseSensitivityMetric(judge=hanging, async_mode=False),
+        NoiseSensitivityMetric(judge=Eighths(), threshold=1, mode="irrelevant", async_mode=False),
+    ]
+    cases = [numbered(4), numbered(5), numbered(6)]
+    first, hung, last = run(cases, metrics, run_async=False, ignore_errors=True)
+    assert [data.score for data in first.metrics_data] == [4 / 8, 0.0]
+    assert [data.score for data in last.metrics_data] == [6 / 8, 0.0]
+    assert [(data.score, bool(data.success)) for data in hung.metrics_data] == [(None, False)] * 2
+    assert hung.success is False
+    # The thread of the hung one goes on, and changes nothing.
+    threads = [t for t in threading.enumerate() if t.name.startswith("deepeval-timeout")]
+    hanging.go_on.set()
+    assert hanging.gone_on.wait(60)
+    for thread in threads:
+        thread.join(60)
+    assert metrics[0].score == 6 / 8

@@ -1,10 +1,12 @@
-"""The fault table through `evaluate()` and DeepEval's own clients, asked on loopback."""
+"""What goes wrong behind `evaluate()` and DeepEval's own clients: never a wrong number or a pass.
+
+The bridges alone see the whole table: ``tests/toolbox/test_faults.py``.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,46 +15,29 @@ from deepeval.models import LocalModel
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import OpenAIModel, case_of, run
-from support.faults import RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
+from support.faults import CALLS, FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs
 from support.server import ScriptedServer
-from support.timeouts import async_client
+from support.sizes import by_turns
 
 KEY = "sk-canary-0123456789"
-Make = Callable[..., Any]
+Make = Callable[[ScriptedServer], Any]
 
-unclosed = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-
-
-def structured(server: ScriptedServer, **options: Any) -> Any:
-    """With structured output, as DeepEval knows this model to have it."""
-    options["async_http_client"] = options.pop("http_client", None)
-    return OpenAIModel("gpt-4o", api_key=KEY, base_url=server.base_url, **options)
-
-
-def json_mode(server: ScriptedServer, **options: Any) -> Any:
-    return OpenAIModel("gpt-4-turbo", api_key=KEY, base_url=server.base_url, **options)
-
-
-def local(server: ScriptedServer, http_client: Any = None, **options: Any) -> LocalModel:
-    """In words, read by DeepEval's own parser."""
-    model = LocalModel("m", api_key=KEY, base_url=server.base_url, **options)
-    if http_client is not None:
-        # As an argument it would go to the blocking client, too, which refuses it.
-        model.kwargs["http_client"] = http_client
-    return model
-
-
-MODELS: dict[str, Make] = {"structured": structured, "JSON mode": json_mode, "local": local}
-ASKED = {name: MODELS[name] for name in ("structured", "local")}
+# DeepEval makes a client for each call, and closes none.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("unclosed_clients"),
+]
+MODELS: dict[str, Make] = {
+    # With structured output, as DeepEval knows this model to have it.
+    "structured": lambda server: OpenAIModel("gpt-4o", api_key=KEY, base_url=server.base_url),
+    "JSON mode": lambda server: OpenAIModel("gpt-4-turbo", api_key=KEY, base_url=server.base_url),
+    # In words, read by DeepEval's own parser.
+    "local": lambda server: LocalModel("m", api_key=KEY, base_url=server.base_url),
+}
+OF_EACH_OUTCOME = {
+    fault.outcome: fault for fault in FAULTS if fault.outcome not in ("safe", "failed")
+}
 each_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
-
-
-@pytest.fixture
-def http_client(loop: asyncio.AbstractEventLoop) -> Iterator[Any]:
-    """One for all calls: the many DeepEval would make cost most of the table's time."""
-    client = async_client()
-    yield client
-    loop.run_until_complete(client.aclose())
 
 
 def evaluated(model: Any, run_async: bool = True) -> dict[str, list[Any]]:
@@ -63,77 +48,49 @@ def evaluated(model: Any, run_async: bool = True) -> dict[str, list[Any]]:
     return {case.name: r.metrics_data for case, r in zip(cases, results, strict=True)}
 
 
-@pytest.mark.parametrize(("fault", "make"), faults_through(ASKED, every=tuple(ASKED), half=0))
-def test_fault(
+@pytest.mark.parametrize(("fault", "make"), by_turns(OF_EACH_OUTCOME, MODELS))
+def test_a_fault_of_each_outcome(
     fault: Fault,
     make: Make,
-    http_client: Any,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("DEEPEVAL_RETRY_MAX_ATTEMPTS", str(1 + RETRIES))
     with ScriptedServer(mind(), script=fault.script(), api_key=KEY) as server:
-        found = evaluated(make(server, http_client=http_client))
+        found = evaluated(make(server))
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests
-
     struck = found.pop(STRUCK)
-    for name, both in found.items():
-        assert [data.score for data in both] == [TRUTH, TRUTH], name
-    scores = [data.score for data in struck]
-    told = [data.error or data.reason for data in struck]
-    if fault.outcome == "exact":
-        assert scores == [TRUTH, TRUTH]
-    elif fault.outcome == "safe":
-        assert all(score in (None, TRUTH) for score in scores) or any(map(_holds_truth, struck))
-    elif fault.outcome == "failed":
-        assert all(data.error and data.success is False for data in struck)
-    else:
-        assert all(data.error is None for data in struck)
-        # The truth is above the threshold of 0.2, and nothing that is left of it passes.
-        assert all(data.success is False for data in struck)
+    assert [[data.score for data in both] for both in found.values()] == [[TRUTH, TRUTH]]
+    # The truth is above the threshold of 0.2, and nothing that is left of it passes.
+    assert all(data.error is None and data.success is not True for data in struck)
+    for data in struck:
+        assert data.score in ((TRUTH,) if fault.outcome == "exact" else (TRUTH, None))
+        found_range = re.search(r"between ([\d.]+) and (\d[.\d]*\d|\d)", data.reason)
+        low, high = map(float, found_range.groups()) if found_range else (TRUTH, TRUTH)
+        assert low - 1e-4 <= TRUTH <= high + 1e-4
         if fault.outcome == "unusable":
-            assert scores == [None, None]
-            assert all("is undetermined: the judge's model" in reason for reason in told)
-        else:
-            if fault.outcome == "undefined":
-                assert scores == [None, None]
-            assert any("unanswered" in reason for reason in told)
-            assert all(_holds_truth(data) for data in struck)
-    seen = " ".join([*map(str, told), caplog.text])
+            assert "is undetermined: the judge's model" in data.reason
+    seen = " ".join([*(str(data.reason) for data in struck), caplog.text])
     assert KEY not in seen
-    assert "RetryError" not in "".join(map(str, told))  # but what it was about
     assert "Reply in JSON" not in seen
 
 
-def _holds_truth(data: Any) -> bool:
-    found = re.search(r"between ([\d.]+) and (\d[.\d]*\d|\d)", data.reason)
-    assert (data.score is None) == ("is undetermined: it lies between" in data.reason)
-    low, high = map(float, found.groups()) if found else (data.score, data.score)
-    return low - 1e-4 <= TRUTH <= high + 1e-4
-
-
-@unclosed
-@pytest.mark.usefixtures("unclosed_clients")
 @each_model
 @pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
 def test_a_sound_endpoint(make: Make, run_async: bool) -> None:
     with ScriptedServer(mind(), api_key=KEY) as server:
         found = evaluated(make(server), run_async)
-        assert server.log.calls == len(pairs()) * 6  # C + 3, for both modes
-        if not run_async:
-            assert server.log.concurrency == 1
-        forms = {request.form for request in server.log.requests}
-    assert len(forms) == 1
-    for both in found.values():
-        assert [data.score for data in both] == [TRUTH, TRUTH]
+        assert server.log.calls == len(pairs()) * CALLS  # for both modes
+        assert run_async or server.log.concurrency == 1
+        assert len({request.form for request in server.log.requests}) == 1
+    assert [[data.score for data in both] for both in found.values()] == [[TRUTH, TRUTH]] * 2
 
 
-@unclosed
-@pytest.mark.usefixtures("unclosed_clients")
 @each_model
 def test_connection_refused(make: Make) -> None:
     with ScriptedServer(mind()) as server:
         model = make(server)
-    for both in evaluated(model).values():
-        assert all("cannot be reached" in data.error for data in both)
-        assert all(data.success is False for data in both)
+    for data in (data for both in evaluated(model).values() for data in both):
+        assert "cannot be reached" in data.error
+        assert "RetryError" not in data.error  # but what it was about
+        assert data.success is False

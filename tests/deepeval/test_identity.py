@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepeval.models import AzureOpenAIModel, DeepEvalBaseLLM
+from deepeval.models import AzureOpenAIModel
 
 from noisesense_adapters.deepeval.llm import DeepEvalLLM
-from support.deepeval_run import OpenAIModel
+from support.deepeval_run import MindModel, OpenAIModel
 from support.identities import KEY, URL, check_identities, told
 
 
@@ -27,20 +27,11 @@ def test_every_option_that_changes_an_answer_and_no_key() -> None:
 
 
 def test_azure() -> None:
-    models = [
-        told(
-            DeepEvalLLM(
-                AzureOpenAIModel(
-                    "gpt-4o",
-                    deployment_name=deployment,
-                    api_key=KEY,
-                    base_url="https://x.example",
-                    api_version=version,
-                )
-            )
-        )
-        for version, deployment in (("1", "a"), ("2", "a"), ("1", "b"))
-    ]
+    models = []
+    for version, name in (("1", "a"), ("2", "a"), ("1", "b")):
+        endpoint: Any = {"base_url": "https://x.example", "api_version": version}
+        azure = AzureOpenAIModel("gpt-4o", deployment_name=name, api_key=KEY, **endpoint)
+        models.append(told(DeepEvalLLM(azure)))
     assert len({*models}) == 3
     assert KEY not in repr(models)
 
@@ -48,22 +39,10 @@ def test_azure() -> None:
 def test_a_model_of_ones_own() -> None:
     """Its class, and options of the usual names; a counter is none. Or its ``identity``."""
 
-    class Own(DeepEvalBaseLLM):
+    class Own(MindModel):
         def __init__(self, temperature: float, secret: str) -> None:
             self.temperature, self.api_key, self.asked = temperature, secret, len(secret)
-            super().__init__("own")
-
-        def load_model(self) -> Any:
-            return object()
-
-        def generate(self, prompt: str) -> str:
-            return prompt
-
-        async def a_generate(self, prompt: str) -> str:
-            return prompt
-
-        def get_model_name(self) -> str:
-            return "own"
+            super().__init__(None, "own")
 
     assert told(DeepEvalLLM(Own(0, "a"))) == told(DeepEvalLLM(Own(0, "other")))
     assert told(DeepEvalLLM(Own(0, "a"))) != told(DeepEvalLLM(Own(1, "a")))

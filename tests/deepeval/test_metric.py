@@ -1,4 +1,4 @@
-"""The metric by itself: measure and a_measure, labels and verdicts, copies."""
+"""The metric by itself: arguments, measure and a_measure, labels and verdicts, copies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 from deepeval.metrics.utils import copy_metrics
 from deepeval.test_case import LLMTestCase
@@ -16,7 +17,8 @@ from noisesense import InputError, Sample, UndefinedScoreError, Verdicts, Verdic
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.command import environment
-from support.deepeval_run import CountingJudge, case_of
+from support.deepeval_run import CountingJudge
+from support.missing import error_without
 
 EXAMPLE = reference_examples()[0]
 
@@ -49,22 +51,26 @@ def scores(test_case: LLMTestCase, **arguments: Any) -> tuple[float | None, floa
     )
 
 
-def test_measure_returns_the_score_and_leaves_the_report_on_the_metric() -> None:
-    metric = NoiseSensitivityMetric()
-
-    assert metric.measure(case()) == metric.score == pytest.approx(1 / 3)
+def test_measure_returns_the_score_and_leaves_the_report_on_the_metric(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    metric = NoiseSensitivityMetric(verbose_mode=True)
+    assert metric.measure(case(), False) == metric.score == pytest.approx(1 / 3)
     assert metric.success is metric.is_successful() is False
     assert metric.score_detail is not None
-    assert [claim.category for claim in metric.score_detail.claims] == [
-        "correct",
-        "relevant",
-        "irrelevant",
+    assert [each.category for each in metric.score_detail.claims] == [
+        *("correct", "relevant", "irrelevant")
     ]
     assert metric.judgement is not None
     assert metric.judgement.verdicts.response_claims[0].text == "Paris is the capital"
-    assert metric.score_breakdown["partition"]["hallucination"] == 0
-    assert metric.evaluation_model == "given verdicts"
-    assert (metric.evaluation_cost, metric.input_tokens, metric.output_tokens) == (None,) * 3
+    assert (metric.evaluation_model, metric.evaluation_cost) == ("given verdicts", None)
+    printed = capsys.readouterr().out
+    for part in ("Noise Sensitivity (relevant) Verbose Logs", "Verdicts:", "Score: 0."):
+        assert part in printed
+    short = NoiseSensitivityMetric(include_reason=False)
+    short.measure(case())
+    assert short.reason == "Lower is better."
+    assert short.verbose_logs is not None
 
 
 _INSIDE_A_LOOP = f"""
@@ -85,37 +91,15 @@ print(asyncio.run(main()))
 def test_a_measure_and_measure_inside_a_running_loop() -> None:
     # In a process of its own: DeepEval then patches asyncio for good, and what the patched one
     # runs leaves its loops open.
-    done = subprocess.run(
-        [sys.executable, "-c", _INSIDE_A_LOOP],
-        env=environment(),
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert done.stdout.strip() == str((1 / 3, 1 / 3))
+    command = [sys.executable, "-c", _INSIDE_A_LOOP]
+    done = subprocess.run(command, env=environment(), capture_output=True, check=True)
+    assert done.stdout.decode().strip() == str((1 / 3, 1 / 3))
 
 
-def test_include_reason_false_leaves_the_reason_out() -> None:
-    metric = NoiseSensitivityMetric(include_reason=False)
-    metric.measure(case())
-    assert metric.reason == "Lower is better."
-    assert metric.verbose_logs is not None
-
-
-def test_verbose_mode_prints_the_report(capsys: pytest.CaptureFixture[str]) -> None:
-    NoiseSensitivityMetric(verbose_mode=True).measure(case(), _show_indicator=False)
-    printed = capsys.readouterr().out
-    for part in ("Noise Sensitivity (relevant) Verbose Logs", "Claims:", "Verdicts:", "Score: 0."):
-        assert part in printed
-
-
-def test_labels_from_metadata_win_over_derived_relevance() -> None:
+def test_labels_from_metadata_win_and_reach_the_judge() -> None:
     metadata = {"verdicts": VERDICTS, "chunk_labels": [False, None]}
     # Both chunks are irrelevant now: the label says it of 0, the reference claim of 1.
     assert scores(case(metadata=metadata)) == pytest.approx((0, 2 / 3))
-
-
-def test_labels_reach_the_judge() -> None:
     seen: list[Sample] = []
 
     class Seeing:
@@ -123,23 +107,12 @@ def test_labels_reach_the_judge() -> None:
             seen.append(sample)
             return Verdicts.model_validate(VERDICTS)
 
-    NoiseSensitivityMetric(judge=Seeing()).measure(
-        case(metadata={"chunk_labels": [True, False], "other": 1})
-    )
+    labeled = case(metadata={"chunk_labels": [True, False], "other": 1})
+    NoiseSensitivityMetric(judge=Seeing()).measure(labeled)
     assert [chunk.relevant for chunk in seen[0].retrieved_contexts] == [True, False]
 
 
-def test_a_test_cases_own_verdicts_win_and_nobody_is_asked() -> None:
-    judge = CountingJudge([(EXAMPLE.sample, EXAMPLE.verdicts)])
-    metric = NoiseSensitivityMetric(judge=judge, mode="irrelevant")
-    metric.measure(case())
-    metric.measure(case_of(EXAMPLE.sample))
-    assert len(judge.asked) == 1
-    assert metric.evaluation_model == "CountingJudge"
-    assert metric.evaluation_cost == 0.25
-
-
-def test_empty_and_definition_are_honoured() -> None:
+def test_empty_definition_and_strict_mode_are_honoured() -> None:
     none = case(metadata={"verdicts": {"response_claims": []}})
     assert scores(none, empty="zero") == (0, 0)
     with pytest.raises(UndefinedScoreError, match="test case 'What is the capital"):
@@ -148,33 +121,23 @@ def test_empty_and_definition_are_honoured() -> None:
     assert metric.measure(case()) is None
     assert "has no irrelevant mode" in str(metric.reason)
     assert scores(case(), definition="promptfoo") == pytest.approx((2 / 3, 1 / 3))
-
-
-def test_bounds_are_told_where_verdicts_are_missing() -> None:
-    verdicts = {**VERDICTS, "response_claims": [*VERDICTS["response_claims"]]}
-    verdicts["response_claims"][2] = {"text": "?", "correct": None, "entailed_by": [0]}
-    metric = NoiseSensitivityMetric()
-    # Claim 1 counts, and claim 2 does if it is incorrect.
-    assert metric.measure(case(metadata={"verdicts": verdicts})) is None
-    assert "is undetermined: it lies between 0.3333 and 0.6667" in str(metric.reason)
+    # Open, but 0 in every completion; and open between 0 and 1.
+    correct = {"text": "b", "correct": True, "entailed_by": []}
+    sure = [{"text": "a", "correct": None, "entailed_by": []}, correct]
+    unsure = [{"text": "a", "correct": False, "entailed_by": [], "undetermined": [0]}]
+    for claims, number, success in ((sure, 0.0, True), (unsure, None, False)):
+        metric = NoiseSensitivityMetric(threshold=0.9, strict_mode=True)
+        given = case(metadata={"verdicts": {"response_claims": claims}})
+        assert metric.measure(given, False) == number
+        assert (metric.threshold, metric.success) == (0, success)
 
 
 def test_copy_metrics_keeps_every_argument() -> None:
     values: dict[str, Any] = {
-        "threshold": 0.3,
-        "model": "gpt-4o",
-        "mode": "irrelevant",
-        "definition": "paper",
-        "include_reason": False,
-        "async_mode": False,
-        "strict_mode": False,
-        "verbose_mode": True,
-        "flaky": True,
-        "empty": "zero",
-        "undetermined": "high",
-        "share": False,
-        "store": VerdictStore("store.db"),
-        "judge_options": {"votes": 3},
+        **{"threshold": 0.3, "model": "gpt-4o", "mode": "irrelevant", "definition": "paper"},
+        **{"include_reason": False, "async_mode": False, "strict_mode": False},
+        **{"verbose_mode": True, "flaky": True, "empty": "zero", "undetermined": "high"},
+        **{"store": VerdictStore("store.db"), "judge_options": {"votes": 3}},
     }
     with_model = NoiseSensitivityMetric(**values)
     with_judge = NoiseSensitivityMetric(judge=CountingJudge([]))
@@ -184,7 +147,6 @@ def test_copy_metrics_keeps_every_argument() -> None:
 
     names = set(inspect.signature(NoiseSensitivityMetric.__init__).parameters) - {"self"}
     assert names == {*values, "judge"}
-    assert {name: getattr(copies[0], name) for name in values} == values
     assert all(getattr(copies[0], name) is value for name, value in values.items())
     assert copies[1].judge is with_judge.judge
     assert (copies[2].threshold, copies[2].strict_mode) == (0, True)
@@ -214,15 +176,30 @@ def test_a_metric_that_was_overtaken_leaves_the_attributes_alone() -> None:
     asyncio.run(main())
 
 
-def test_a_test_case_of_another_kind_or_with_images_is_refused() -> None:
-    with pytest.raises(InputError, match="expected an LLMTestCase, got str"):
-        NoiseSensitivityMetric().measure("text")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="expected a test case of texts, got one with images"):
-        NoiseSensitivityMetric().measure(case(multimodal=True))
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        *(
+            ({"threshold": wrong}, ("threshold: expected a number from 0 to 1",))
+            for wrong in (-0.1, 20, float("nan"), np.float64("nan"), True, "0.2")
+        ),
+        ({"mode": "both"}, ("mode: expected 'relevant' or 'irrelevant', got 'both'",)),
+        ({"definition": "ragsa"}, ("definition: expected", "'ragsa'")),
+        ({"undetermined": "nan"}, ("undetermined: expected 'none', 'low' or 'high'",)),
+        ({"judge": 7}, ("judge: ", "got int")),
+        ({"judge_options": {"vote": 3}}, ("judge_options", "'vote'", "did you mean 'votes'")),
+        *(
+            ({"judge": CountingJudge([]), name: value}, ("a judge alone", f"{name} too"))
+            for name, value in {"model": "m", "store": "s.db", "judge_options": {}}.items()
+        ),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], names: tuple[str, ...]) -> None:
+    with pytest.raises(InputError) as caught:
+        NoiseSensitivityMetric(**arguments)
+    assert [name for name in names if name not in str(caught.value)] == []
 
 
-def test_a_judge_stands_alone() -> None:
-    others: dict[str, Any] = {"model": "m", "store": VerdictStore("s.db"), "judge_options": {}}
-    for name, value in others.items():
-        with pytest.raises(InputError, match=f"judge: expected a judge alone, got {name} too"):
-            NoiseSensitivityMetric(judge=CountingJudge([]), **{name: value})
+def test_without_deepeval_the_error_names_the_extra() -> None:
+    expected = "the package 'deepeval' is not installed. Hint: pip install 'noisesense[deepeval]'"
+    assert error_without("deepeval") == expected

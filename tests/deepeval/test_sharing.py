@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,34 +20,21 @@ from support.faults import mind, pairs
 from support.server import ScriptedServer
 from support.withheld import WAYS, SpoiledMind
 
-BOTH = pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
 ROUNDS = 5
+Metrics = list[NoiseSensitivityMetric]
 
 
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(DrawingMind()) as server:
-        yield server
-
-
-def model(server: ScriptedServer) -> LocalModel:
-    return LocalModel("m", api_key="k", base_url=server.base_url)
-
-
-def both(**arguments: Any) -> list[NoiseSensitivityMetric]:
+def both(**arguments: Any) -> Metrics:
     return [NoiseSensitivityMetric(mode=mode, **arguments) for mode in MODES]
 
 
-Round = Callable[[Any, list[NoiseSensitivityMetric]], list[Any]]
-
-
-def _measure(case: Any, metrics: list[NoiseSensitivityMetric]) -> list[Any]:
+def _measure(case: Any, metrics: Metrics) -> list[Any]:
     for metric in metrics:
         metric.measure(case, _show_indicator=False)
     return metrics
 
 
-def _a_measure(case: Any, metrics: list[NoiseSensitivityMetric]) -> list[Any]:
+def _a_measure(case: Any, metrics: Metrics) -> list[Any]:
     async def together() -> None:
         await asyncio.gather(*(m.a_measure(case, _show_indicator=False) for m in metrics))
 
@@ -55,17 +42,18 @@ def _a_measure(case: Any, metrics: list[NoiseSensitivityMetric]) -> list[Any]:
     return metrics
 
 
-def _evaluate(case: Any, metrics: list[NoiseSensitivityMetric]) -> list[Any]:
+def _evaluate(case: Any, metrics: Metrics) -> list[Any]:
     return list(run([case], metrics)[0].metrics_data)
 
 
-def _evaluate_sync(case: Any, metrics: list[NoiseSensitivityMetric]) -> list[Any]:
+def _evaluate_sync(case: Any, metrics: Metrics) -> list[Any]:
     return list(run([case], metrics, run_async=False)[0].metrics_data)
 
 
 each_round = pytest.mark.parametrize(
     "one_round", [_measure, _a_measure, _evaluate, _evaluate_sync]
 )
+Round = Callable[[Any, Metrics], list[Any]]
 
 
 def claims_of(data: Any) -> str:
@@ -75,37 +63,27 @@ def claims_of(data: Any) -> str:
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.usefixtures("unclosed_clients")
-@pytest.mark.parametrize("fresh", [False, True], ids=["same metrics", "new metrics"])
 @each_round
-def test_repeats_measure_the_judge_and_modes_agree(
-    one_round: Round, fresh: bool, server: ScriptedServer
-) -> None:
-    asked, case, metrics = model(server), case_of(SAMPLE, name="a"), None
-    seen = []
-    for i in range(1, ROUNDS + 1):
-        metrics = both(model=asked) if fresh or metrics is None else metrics
-        relevant, irrelevant = one_round(case, metrics)
-        assert server.log.calls == i * CALLS
-        assert claims_of(relevant) == claims_of(irrelevant)
-        logs = relevant.verbose_logs + irrelevant.verbose_logs
-        assert logs.count(f"Judge: {CALLS} calls") == 1
-        assert logs.count(f"which made {CALLS} calls") == 1
-        seen.append((relevant.score, irrelevant.score, claims_of(relevant)))
-
+def test_repeats_measure_the_judge_and_modes_agree(one_round: Round) -> None:
+    case, seen = case_of(SAMPLE, name="a"), []
+    with ScriptedServer(DrawingMind()) as server:
+        model = LocalModel("m", api_key="k", base_url=server.base_url)
+        metrics = both(model=model)
+        for i in range(1, ROUNDS + 1):
+            # The same metrics, or new ones over the same model.
+            metrics = both(model=model) if i == ROUNDS else metrics
+            relevant, irrelevant = one_round(case, metrics)
+            assert server.log.calls == i * CALLS
+            assert claims_of(relevant) == claims_of(irrelevant)
+            logs = relevant.verbose_logs + irrelevant.verbose_logs
+            assert logs.count(f"Judge: {CALLS} calls for all metrics of this test case") == 1
+            seen.append((relevant.score, irrelevant.score, claims_of(relevant)))
+    assert [len({*each}) > 1 for each in zip(*seen, strict=True)] == [True] * 3
     assert len({verdicts for _, _, verdicts in seen}) == ROUNDS
-    assert len({relevant for relevant, _, _ in seen}) > 1
-    assert len({irrelevant for _, irrelevant, _ in seen}) > 1
 
 
 @each_round
-def test_nothing_is_shared_if_it_shall_not_be(one_round: Round) -> None:
-    judge = CountingJudge(pairs())
-    one_round(case_of(pairs()[0][0], name="a"), both(judge=judge, share=False))
-    assert len(judge.asked) == 2
-
-
-@each_round
-def test_test_cases_do_not_share(one_round: Round) -> None:
+def test_test_cases_do_not_share_and_a_store_carries_over(one_round: Round) -> None:
     """Not even if their texts are the same; and what was judged goes with its test case."""
     judge = CountingJudge(pairs())
     gc.collect()
@@ -116,30 +94,24 @@ def test_test_cases_do_not_share(one_round: Round) -> None:
     gc.collect()
     assert len(sharing._runs) <= kept
 
-
-@each_round
-def test_a_store_saves_the_calls_of_every_round(one_round: Round) -> None:
-    asked, case = MindModel(DrawingMind()), case_of(SAMPLE, name="a")
-    store = VerdictStore("verdicts.db")
-    found = [
-        [claims_of(data) for data in one_round(case, both(model=asked, store=store))]
-        for _ in range(3)
-    ]
-    assert len(asked.prompts) == CALLS
-    assert len({claims for both_modes in found for claims in both_modes}) == 1
+    model, store = MindModel(DrawingMind()), VerdictStore("verdicts.db")
+    case = case_of(SAMPLE, name="a")
+    rounds = [one_round(case, both(model=model, store=store)) for _ in range(3)]
+    assert len(model.prompts) == CALLS
+    assert len({claims_of(data) for both_modes in rounds for data in both_modes}) == 1
 
 
 def test_what_was_left_open_is_asked_again_of_a_judge_that_was_repaired() -> None:
     (garbage,) = [way for way in WAYS if way.name == "garbage for chunks"]
-    asked, case = MindModel(SpoiledMind(garbage)), case_of(pairs()[0][0])
-    relevant, irrelevant = both(model=asked)
+    model, case = MindModel(SpoiledMind(garbage)), case_of(pairs()[0][0])
+    relevant, irrelevant = both(model=model)
     assert relevant.measure(case, _show_indicator=False) is None
-    asked.mind = mind()
+    model.mind = mind()
     for metric in (irrelevant, relevant):
         assert metric.measure(case, _show_indicator=False) == pytest.approx(1 / 3)
 
 
-@BOTH
+@pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
 def test_thresholds_share_and_twins_do_not(run_async: bool) -> None:
     judge = CountingJudge(pairs())
     metrics = [NoiseSensitivityMetric(judge=judge, threshold=limit) for limit in (0.2, 0.4)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+import json
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from deepeval.config.settings import get_settings
 from deepeval.errors import DeepEvalError
@@ -15,20 +15,10 @@ from deepeval.models import DeepEvalBaseLLM
 from pydantic import BaseModel
 
 from noisesense import Judge, JudgeError, ReplyError, Usage
-from noisesense.judging.protocol import Choice
-from noisesense_adapters.toolbox.failures import call_model
+from noisesense_adapters.toolbox.bridge import Bridge, Reply
 from noisesense_adapters.toolbox.judges import identity, judge_over
-from noisesense_adapters.toolbox.replies import (
-    NOT_JSON,
-    fitted,
-    read_reply,
-    read_word,
-    spelled_out,
-    usage_of,
-)
+from noisesense_adapters.toolbox.replies import NOT_JSON, read_reply, spelled_out, usage_of
 from noisesense_adapters.toolbox.running import in_thread
-
-S = TypeVar("S", bound=BaseModel)
 
 # DeepEval's parsers raise these words as ValueError, as DeepEvalError, …
 _INVALID_JSON = "outputted an invalid JSON"
@@ -36,7 +26,7 @@ _INVALID_JSON = "outputted an invalid JSON"
 _NO_TEXT = (AttributeError, IndexError, KeyError, TypeError)
 
 
-class DeepEvalLLM:
+class DeepEvalLLM(Bridge):
     """A model of DeepEval, called as DeepEval calls it.
 
     One call here is one call of the model's ``a_generate``. DeepEval itself repeats a call that
@@ -65,44 +55,39 @@ class DeepEvalLLM:
         llm, self._native = initialize_model(model)
         self._llm = cast(Any, llm)  # DeepEval leaves its methods' parameters open
         self._blocking = blocking
-        self._enforces_schema = self._native and self._llm.supports_structured_outputs() is True
+        self._enforces = self._native and self._llm.supports_structured_outputs() is True
         method = self._llm.generate if blocking else self._llm.a_generate
         # Else a model of DeepEval's own reads its text by itself: of a key given twice it takes
         # the last, and in a reply that is cut short a draft.
-        by_itself = self._native and not self._enforces_schema
-        self._takes_schema = not by_itself and "schema" in inspect.signature(method).parameters
-        self.name: str = str(self._llm.get_model_name() or type(self._llm).__name__)
+        takes_schema = not self._native and "schema" in inspect.signature(method).parameters
+        self.takes_forms = self._enforces or takes_schema
+        self.name = str(self._llm.get_model_name() or type(self._llm).__name__)
         self.identity = identity(model=self._llm)
 
-    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """See `noisesense.StructuredLLM`. Raises `ReplyError`, `JudgeError`."""
-        enforced = self._enforces_schema
-        text = prompt if enforced else spelled_out(prompt, schema)
-        content, usage = await self._reply(text, _reading(schema) if enforced else schema)
-        if isinstance(content, schema):
-            return content, usage
-        if content is None or isinstance(content, str):
-            return read_reply(content or "", schema, usage), usage
-        content = content.model_dump() if isinstance(content, BaseModel) else content
-        return fitted(content, schema, usage), usage
-
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
-        """See `noisesense.WordLLM`. The reply's length is the model's own affair."""
-        content, usage = await self._reply(prompt, None)
-        return Choice(read_word(str(content or ""), words, usage)), usage
-
-    async def _reply(self, prompt: str, schema: type[BaseModel] | None) -> tuple[Any, Usage]:
-        """DeepEval's own models return ``(content, cost)``; the cost may hold the tokens."""
-        returned = await call_model(self._ask(prompt, schema), self.name, self._explain)
-        if not isinstance(returned, tuple):
-            return returned, Usage(calls=1)
-        content, cost = cast("tuple[object, object]", returned)
-        # An EvaluationCost is a float; its value is None where the price is unknown.
+    async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+        """See `Bridge`. DeepEval's own models return ``(content, cost)``."""
+        options: dict[str, Any] = {}
+        if schema is not None:
+            prompt = prompt if self._enforces else spelled_out(prompt, schema)
+            options["schema"] = _reading(schema) if self._enforces else schema
+        blocking = partial(self._llm.generate, prompt, **options)
+        if self._blocking:
+            returned = blocking()
+        else:
+            try:
+                returned = await self._llm.a_generate(prompt, **options)
+            except NotImplementedError:  # it has only a synchronous side
+                returned = await in_thread(blocking)
+        pair = cast("Any", returned if isinstance(returned, tuple) else (returned, None))
+        content, cost = pair
+        # An EvaluationCost is a float that may hold the tokens; its value is None where the price
+        # is unknown.
         price = getattr(cost, "value", cost)
         price = float(price) if isinstance(price, (int, float)) else None
-        return content, replace(usage_of(cost), cost=price)
+        return Reply(_text_of(content), replace(usage_of(cost), cost=price))
 
-    def _explain(self, error: BaseException) -> JudgeError | None:
+    def explain(self, error: BaseException) -> JudgeError | None:
+        """See `Bridge`."""
         if any(_INVALID_JSON in str(each) for each in (error, error.__cause__)):
             return ReplyError(NOT_JSON, Usage(calls=1))
         if self._native and isinstance(error, _NO_TEXT):
@@ -110,27 +95,23 @@ class DeepEvalLLM:
         # DeepEval's own words, on a missing key for example, name the setting and hold no secret.
         return JudgeError(str(error)) if isinstance(error, DeepEvalError) else None
 
-    async def _ask(self, prompt: str, schema: type[BaseModel] | None) -> object:
-        options = {"schema": schema} if schema is not None and self._takes_schema else {}
-        blocking = partial(self._llm.generate, prompt, **options)
-        if self._blocking:
-            return blocking()
-        try:
-            reply = self._llm.a_generate(prompt, **options)
-            return await reply if inspect.isawaitable(reply) else reply
-        except NotImplementedError:  # it has only a synchronous side
-            return await in_thread(blocking)
+
+def _text_of(content: object) -> str:
+    if isinstance(content, BaseModel):
+        return content.model_dump_json()
+    if content is None or isinstance(content, str):
+        return content or ""
+    return json.dumps(content, default=str)
 
 
 @lru_cache(maxsize=64)
-def _reading(schema: type[S]) -> type[S]:
+def _reading(schema: type[BaseModel]) -> type[BaseModel]:
     """The form for clients that read the reply's text by it: it reads as `read_reply` does."""
 
     def validate(cls: type[Any], /, json_data: str, **options: Any) -> Any:
         return read_reply(json_data, schema, Usage(calls=1))
 
-    members = {"model_validate_json": classmethod(validate)}
-    return cast("type[S]", type(schema.__name__, (schema,), members))
+    return type(schema.__name__, (schema,), {"model_validate_json": classmethod(validate)})
 
 
 def judge_of(metric: Any) -> Judge:

@@ -6,7 +6,7 @@ import secrets
 import sys
 from collections.abc import Mapping
 from functools import cache
-from types import FrameType
+from traceback import walk_stack
 from typing import Any, cast
 
 from deepeval.metrics import BaseMetric
@@ -19,13 +19,13 @@ from deepeval.utils import get_or_create_event_loop
 from noisesense import score as score_verdicts
 from noisesense.errors import InputError, NoiseSenseError, ReplyError, located
 from noisesense.judging.calls import run_blocking
-from noisesense.judging.protocol import DetailedJudge, Judge, Judgement
+from noisesense.judging.protocol import Judge, Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.outcomes import check_limit
 from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.deepeval.llm import judge_of
-from noisesense_adapters.deepeval.result import Measured, begin, outcome_of, reason_of, steps_of
+from noisesense_adapters.deepeval.result import begin, measured, outcome_of, reason_of, steps_of
 from noisesense_adapters.deepeval.sample import place_of, read_case
 from noisesense_adapters.toolbox.judges import given_judge
 
@@ -66,7 +66,6 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         empty: what a sample with nothing to measure gives, see `noisesense.score`.
         undetermined: what open verdicts give: ``"none"`` (no number), or the ``"low"`` or
             ``"high"`` end of what the score can be, as a number. Success does not depend on it.
-        share: False asks the judge for this metric alone.
         store: a `VerdictStore` that keeps what ``model`` said, so that the next run does not
             pay again. DeepEval's own cache of results (``-c``) is not used.
         judge_options: further arguments of the `LLMJudge` over ``model``.
@@ -102,7 +101,6 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         *,
         empty: Empty = "undefined",
         undetermined: Undetermined = "none",
-        share: bool = True,
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
     ) -> None:
@@ -118,14 +116,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         self.undetermined: Undetermined = check_undetermined(undetermined)
         self.include_reason, self.async_mode = include_reason, async_mode
         self.strict_mode, self.verbose_mode, self.flaky = strict_mode, verbose_mode, flaky
-        self.share, self.store, self.judge_options = share, store, judge_options
+        self.store, self.judge_options = store, judge_options
 
     def measure(  # type: ignore[override]  # an undefined score is None
-        self,
-        test_case: LLMTestCase,
-        _show_indicator: bool = True,
-        _in_component: bool = False,
-        **_: Any,
+        self, test_case: LLMTestCase, *args: Any, **options: Any
     ) -> float | None:
         """The score of the test case; also in `score`, with `reason` and `score_detail`.
 
@@ -136,7 +130,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
             JudgeError: the model could not be called.
             DeepEvalError: the model cannot be made, e.g. its key is not configured.
         """
-        measuring = self.a_measure(test_case, _show_indicator, _in_component)
+        measuring = self.a_measure(test_case, *args, **options)
         if not self.async_mode:
             return run_blocking(measuring)
         return get_or_create_event_loop().run_until_complete(measuring)
@@ -149,12 +143,12 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         **_: Any,
     ) -> float | None:
         """As `measure`, within an event loop."""
+        begin(self)
         needs_number = _reads_higher_as_better()
         if needs_number and not self.higher_is_better:
             got = f"{type(self).__name__}: DeepEval would take more noise for better"
             hint = f"use NoiseRobustnessMetric(mode={self.mode!r})"
             raise InputError("a metric where higher is better", got, where="metrics", hint=hint)
-        begin(self)
         with metric_progress_indicator(
             self, async_mode=True, _show_indicator=_show_indicator, _in_component=_in_component
         ):
@@ -180,26 +174,21 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
             self.evaluation_model = getattr(judge, "model", None) or type(judge).__name__
             metric = (type(self), self.mode, *choices, self.threshold, self.flaky)
             try:
-                judgement = await judge_once(
-                    judge, sample, metric=metric, run=test_case, share=self.share
-                )
+                judgement = await judge_once(judge, sample, metric=metric, run=test_case)
             except ReplyError as error:  # it answered, but with nothing to score: not 0
                 self.reason = f"{self.__name__} is undetermined: {error}."
                 self.success = None if self.threshold is None else False
                 return
-            if isinstance(judge, DetailedJudge):
-                usage = judgement.usage
-                self.evaluation_cost = usage.cost if usage.calls else 0.0
-                self.input_tokens, self.output_tokens = usage.input_tokens, usage.output_tokens
         else:
             judgement, self.evaluation_model = Judgement(verdicts), "given verdicts"
         definition, empty, undetermined = choices
         score = score_verdicts(
             judgement.verdicts, definition=definition, empty=empty, undetermined=undetermined
         )
-        mode, higher = self.mode, self.higher_is_better
-        self.score_detail, self.score_breakdown = score, score.to_dict()
-        self.judgement = judgement
+        mode, higher, usage = self.mode, self.higher_is_better, judgement.usage
+        self.score_detail, self.judgement = score, judgement
+        self.evaluation_cost = usage.cost
+        self.input_tokens, self.output_tokens = usage.input_tokens, usage.output_tokens
         self.score = score.robustness(mode) if higher else score.value(mode)
         self.reason = reason_of(score, judgement, mode, self.threshold, higher)
         shown = score.status(mode) if self.score is None else self.score
@@ -243,10 +232,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
 
 
 for _name in (
-    *("score", "score_detail", "score_breakdown", "judgement", "reason", "success", "error"),
+    *("score", "score_detail", "judgement", "reason", "success", "error"),
     *("skipped", "evaluation_cost", "input_tokens", "output_tokens", "verbose_logs"),
 ):
-    setattr(NoiseSensitivityMetric, _name, Measured(_name))
+    setattr(NoiseSensitivityMetric, _name, measured(_name))
 
 
 class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-call]
@@ -274,28 +263,19 @@ class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-
 
     higher_is_better = True
 
-    def __init__(
-        self,
-        threshold: float | None = 0.8,
-        model: str | DeepEvalBaseLLM | None = None,
-        mode: Mode = "relevant",
-        **options: Any,
-    ) -> None:
-        super().__init__(threshold, model, mode, **options)
-        self.__class__ = _named_after(cast(Any, type(self)), self.__name__)
+    def __init__(self, threshold: float | None = 0.8, *args: Any, **options: Any) -> None:
+        super().__init__(threshold, *args, **options)
+        kind, details = cast(Any, type(self)), self.__name__.removeprefix("Noise Robustness")
+        if not kind.__name__.endswith(details):  # a copy is made by calling the class of its own
+            self.__class__ = _named(kind, kind.__name__ + details)
 
 
 @cache
-def _named_after(of: Any, metric: str) -> Any:
-    name, details = cast(type, of).__name__, metric[metric.index(" (") :]
-    # A copy is made by calling the class of the metric, which has its name already.
-    own = name.endswith(details)
-    return of if own else type(name + details, (of,), {"__module__": of.__module__})
+def _named(kind: Any, name: str) -> Any:
+    return type(name, (kind,), {"__module__": kind.__module__})
 
 
 def _reads_higher_as_better() -> bool:
     """Does the caller, as DeepEval's optimizer and DAG? Only the calls that led here show it."""
-    frame: FrameType | None = sys._getframe()  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_globals.get("__name__") not in _HIGHER_IS_BETTER:
-        frame = frame.f_back
-    return frame is not None
+    frames = walk_stack(sys._getframe())  # pyright: ignore[reportPrivateUsage]
+    return any(frame.f_globals.get("__name__") in _HIGHER_IS_BETTER for frame, _ in frames)

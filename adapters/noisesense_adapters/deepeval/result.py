@@ -13,7 +13,12 @@ from deepeval.utils import prettify_list
 from noisesense import Judgement, Mode, Score, gate
 from noisesense.scoring.outcomes import GateOutcome
 
-_RELEVANCE = {True: "relevant", False: "irrelevant", None: "relevance undetermined"}
+_SAYS: dict[GateOutcome, str] = {
+    "pass": "The score is {}.",
+    "fail": "The score is not {}.",
+    "undecided": "Whether the score is {} cannot be decided: it does not pass.",
+    "undefined": "",
+}
 
 
 def _bounds(score: Score, mode: Mode, higher: bool) -> tuple[float, float] | None:
@@ -39,46 +44,36 @@ def reason_of(
 ) -> str:
     """The score's reason, and how it stands to the threshold."""
     parts, bounds = [score.reason(mode)], _bounds(score, mode, higher)
-    low, high = bounds or (0.0, 0.0)
-    lies = f"is {low:.4g}" if low == high else f"lies between {low:.4g} and {high:.4g}"
-    if bounds and higher:
+    if higher and bounds:
+        low, high = bounds
+        lies = f"is {low:.4g}" if low == high else f"lies between {low:.4g} and {high:.4g}"
         noise = "Noise robustness, one minus noise sensitivity,"
         parts.insert(0, f"{noise} {lies} (higher is better).")
     if judgement.unanswered:
         parts.append(f"The judge left {judgement.unanswered} verdicts unanswered.")
-    if threshold is not None and bounds:
-        outcome = outcome_of(score, mode, threshold, higher)
-        it, side = ("The robustness", "below") if higher else ("It", "above")
-        side = f"{side} the threshold {threshold:.4g}"
-        if outcome == "undecided":
-            parts.append(f"Whether {it.lower()} is {side} cannot be decided: it {lies}.")
-        elif outcome == "fail" or low != high:
-            sure = ", whatever the open verdicts are" if low != high else ""
-            parts.append(f"{it} is {'' if outcome == 'fail' else 'not '}{side}{sure}.")
-    return " ".join(parts)
+    if threshold is not None:
+        limit = f"at {'least' if higher else 'most'} the threshold {threshold:.4g}"
+        parts.append(_SAYS[outcome_of(score, mode, threshold, higher)].format(limit))
+    return " ".join(filter(None, parts))
 
 
 def steps_of(score: Score, judgement: Judgement, value: float | str, reason: str) -> list[str]:
     """The report, in the steps of DeepEval's own metrics."""
-    usage = judgement.usage
-    judging = f"{usage.calls} calls, {usage.cached_calls} answers from the store"
-    if judgement.shared:
-        judging = f"shared with another metric, which made {judgement.paid.calls} calls"
-    chunks = [f"chunk {j}: {_RELEVANCE[label]}" for j, label in enumerate(score.chunk_relevance)]
+    paid = judgement.usage + judgement.paid
+    shared = " for all metrics of this test case" if judgement.shared else ""
+    stored = f"{paid.cached_calls} answers from the store"
     return [
-        f"Chunks:\n{prettify_list(chunks)}",
-        f"Claims:\n{prettify_list([claim.text for claim in score.claims])}",
         f"Verdicts:\n{prettify_list([claim.sentence for claim in score.claims])}",
-        f"Judge: {judging}, {judgement.unanswered} verdicts unanswered",
+        f"Judge: {paid.calls} calls{shared}, {stored}, {judgement.unanswered} unanswered",
         f"Score: {value}\nReason: {reason}",
     ]
 
 
-# Of this task and those it starts, by the metric's id, with the metric, so that the id stays its.
-_own: ContextVar[Mapping[int, tuple[Any, dict[str, Any]]]] = ContextVar("noisesense_deepeval")
+# Of this task and those it starts, by metric.
+_own: ContextVar[Mapping[Any, dict[str, Any]]] = ContextVar("noisesense_deepeval")
 
 
-class Measured:
+def measured(name: str) -> Any:
     """An attribute that every measurement has for itself.
 
     DeepEval measures several test cases at once with one metric (``@observe(metrics=[m])``), and
@@ -87,40 +82,33 @@ class Measured:
     there new results begin. Outside of tasks they are those of the measurement begun last.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def get(metric: Any) -> Any:
+        return _results(metric).get(name, False if name == "skipped" else None)
 
-    def __get__(self, metric: Any, owner: type) -> Any:
-        default = False if self._name == "skipped" else None
-        return default if metric is None else _results(metric).get(self._name, default)
+    def put(metric: Any, value: Any) -> None:
+        if name in ("skipped", "error") and not value and not _results(metric).get("skipped"):
+            _take(metric, {})
+        _results(metric)[name] = value
 
-    def __set__(self, metric: Any, value: Any) -> None:
-        before = _results(metric)
-        over = before.get("measured") and not before.get("skipped")
-        if (self._name, value) == ("skipped", False) or (
-            over and (self._name, value) == ("error", None)
-        ):
-            _set_results(metric, {})
-        _results(metric)[self._name] = value
+    return property(get, put)
 
 
 def begin(metric: Any) -> None:
-    """A measurement begins: with the results that DeepEval has begun for it, or new ones."""
+    """A measurement begins: with the results that DeepEval has begun for it, or with new ones."""
     results = _results(metric)
-    results = {} if results.get("measured") else results
-    results["measured"] = True
-    _set_results(metric, results)
+    _take(metric, {} if "begun" in results else results)
+    _results(metric)["begun"] = True
+
+
+def _take(metric: Any, results: dict[str, Any]) -> None:
+    metric.latest = results
+    if _in_task():
+        _own.set({**_own.get({}), metric: results})
 
 
 def _results(metric: Any) -> dict[str, Any]:
-    _, own = _own.get({}).get(id(metric), (None, None)) if _in_task() else (None, None)
-    return own if own is not None else cast("dict[str, Any]", metric.latest)
-
-
-def _set_results(metric: Any, results: dict[str, Any]) -> None:
-    metric.latest = results
-    if _in_task():
-        _own.set({**_own.get({}), id(metric): (metric, results)})
+    own = _own.get({}).get(metric) if _in_task() else None
+    return cast("dict[str, Any]", metric.latest) if own is None else own
 
 
 def _in_task() -> bool:

@@ -15,10 +15,8 @@ from noisesense_adapters.toolbox.given import chunks_of, read_verdicts
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
 
 
-def place_of(test_case: Any) -> str:
-    """What errors call the test case: its name, or its input. Raises `InputError`."""
-    if not isinstance(test_case, LLMTestCase):
-        raise InputError("an LLMTestCase", type(test_case).__name__, where="test case")
+def place_of(test_case: LLMTestCase) -> str:
+    """What errors call the test case: its name, or its input."""
     return f"test case {describe(test_case.name or test_case.input)}"
 
 
