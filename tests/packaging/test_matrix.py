@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support.matrix import PLANNED, README, ROOT, Record, cells, check, table_of, with_versions
+from support.matrix import PLANNED, README, ROOT, Record, cells, with_versions
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -54,28 +54,6 @@ def test_the_oldest_version_of_a_declared_range_passed(extra: str, package: str)
     tested = [each for each in planned if f"{each.label}.".startswith(f"{oldest[1]}.")]
     assert tested or [each.label for each in planned] == ["latest"], f"{range_} is not planned"
     assert [each.title for each in tested if RECORD.of(each)["result"] != "passed"] == []
-
-
-def test_the_table_says_what_failed_and_what_was_not_found() -> None:
-    first, second, third, *_ = PLANNED
-    given = {"date": "2026-11-22", "versions": {"python": "3.11.7", first.shown[0]: "9.9.1"}}
-    record = Record(
-        {
-            first.name: {**given, "result": "passed"},
-            second.name: {**given, "result": "failed"},
-            third.name: {**given, "result": "not found", "versions": {}},
-        }
-    )
-    problems = check(record)
-    assert f"{second.title}: failed" in problems
-    assert f"{first.title}: passed" not in problems
-    assert not any(problem.startswith(third.title) for problem in problems)
-    assert any(problem.endswith(": not run") for problem in problems)
-    lines = table_of(record).splitlines()
-    assert lines[1].split() == [*first.title.split(), "passed", "2026-11-22", "python", "3.11.7,",
-                                first.shown[0], "9.9.1"]  # fmt: skip
-    assert "not found" in lines[3]
-    assert cells(record) == {first.host: "9.9.1"}
 
 
 def test_only_the_cell_of_a_host_that_passed_is_written() -> None:

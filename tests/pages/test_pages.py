@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import sys
@@ -102,18 +101,7 @@ def _needed(page: Path) -> Iterator[str]:
     """The extras that a page's snippets need."""
     for block in blocks_of(page):
         if block.language == "python":
-            modules = [
-                name
-                for node in ast.walk(ast.parse(block.text))
-                for name in (
-                    [str(node.module)]
-                    if isinstance(node, ast.ImportFrom)
-                    else [alias.name for alias in node.names]
-                    if isinstance(node, ast.Import)
-                    else []
-                )
-            ]
-            for module in modules:
+            for module in re.findall(r"^\s*(?:from|import) ([\w.]+)", block.text, re.MULTILINE):
                 parts = module.split(".")
                 name = parts[1] if parts[0] == "noisesense_adapters" else parts[0]
                 spellings = {name, name.removesuffix("_core"), name.replace("_", "-")}

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from noisesense import write_recording
 from noisesense.fixtures import reference_examples
 from support.command import environment
 from support.mind import Mind
@@ -28,8 +27,6 @@ __all__ = [
     "has_snippets",
     "model_environment",
     "page_named",
-    "recording_in",
-    "run_snippet",
 ]
 
 ROOT = Path(__file__).parents[2]
@@ -76,13 +73,6 @@ def blocks_of(page: Path) -> list[Block]:
     ]
 
 
-def recording_in(folder: Path) -> Path:
-    """``verdicts.jsonl``, as ``noisesense demo --save verdicts.jsonl`` writes it."""
-    path = folder / "verdicts.jsonl"
-    write_recording(path, ((each.sample, each.verdicts) for each in reference_examples()))
-    return path
-
-
 @contextmanager
 def model_environment() -> Iterator[dict[str, str]]:
     """An environment in which OpenAI's endpoint is a scripted model that knows those samples."""
@@ -99,21 +89,6 @@ def model_environment() -> Iterator[dict[str, str]]:
             "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
             "DEEPEVAL_DISABLE_DOTENV": "1",
         }
-
-
-def run_snippet(block: Block, folder: Path, env: dict[str, str]) -> str:
-    """What the snippet prints, run alone in a folder that holds the recording."""
-    recording_in(folder)
-    if block.language == "python":
-        (folder / "snippet.py").write_text(block.text, "utf-8")
-        command = [sys.executable, "snippet.py"]
-    else:
-        command = ["bash", "-e", "-c", block.text]
-    done = subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=300
-    )
-    assert done.returncode == 0, f"{block.name} failed:\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 _SET_UP = re.compile(
@@ -143,37 +118,28 @@ def check_page(
 ) -> None:
     """Run a page in a new folder: it prints what it says, and nothing is there but what it makes.
 
+    A block with a title becomes the file of that name; Python and our commands are run.
+
     Raises:
         AssertionError: it does not.
-    """
-    for block, printed in run_page(page, folder, env, python):
-        if page.parent.name in HOST_PRINTS_FIRST:
-            printed = printed[-len(block.output) :]
-        assert not block.output or printed == block.output, f"{block.name} printed:\n{printed}"
-        for path in re.findall(r"--(?:out|report|png|save) (\S+)", block.text):
-            assert (folder / path).stat().st_size > 0 or "--repeats" in block.text
-
-
-def run_page(
-    page: Path, folder: Path, env: dict[str, str], python: str
-) -> Iterator[tuple[Block, str]]:
-    """Each block of a page in its order, in a folder that is empty at first, and what it prints.
-
-    A block with a title becomes the file of that name; Python and our commands are run.
     """
     for block in blocks_of(page):
         if block.title is not None:
             (folder / block.title).write_text(block.text, "utf-8")
             continue
+        command = ["bash", "-e", "-c", commands_in(block)]
         if block.language == "python":
             (folder / "snippet.py").write_text(block.text, "utf-8")
             command = [python, "snippet.py"]
-        elif block.language == "bash" and (text := commands_in(block)):
-            command = ["bash", "-e", "-c", text]
-        else:
+        elif block.language != "bash" or not command[-1]:
             continue
         done = subprocess.run(
             command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=600
         )
         assert done.returncode == 0, f"{block.name} failed:\n{done.stdout}{done.stderr}"
-        yield block, done.stdout
+        printed = done.stdout
+        if page.parent.name in HOST_PRINTS_FIRST:
+            printed = printed[-len(block.output) :]
+        assert not block.output or printed == block.output, f"{block.name} printed:\n{printed}"
+        for path in re.findall(r"--(?:out|report|png|save) (\S+)", block.text):
+            assert (folder / path).stat().st_size > 0
