@@ -13,7 +13,6 @@ from noisesense import InputError, JudgeError, Result, Sample, Verdicts, score
 from noisesense.ablation import Ablation, ablate, ablation, plan
 from noisesense.judging.protocol import Entailment
 from support.ablation_world import Mind, repeating, run_of, verdicts
-from support.known import known
 
 
 def measured(
@@ -25,10 +24,9 @@ def measured(
 def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
     found = measured(run_of([1] * 10), repeating)
     assert found.claims == 10
-    assert found.effect is not None
     assert found.effect.value == 1.0
-    assert known(found.effect.interval).high == 1.0
-    assert 0.5 < known(found.effect.interval).low < 1.0
+    assert found.effect.interval.high == 1.0
+    assert 0.5 < found.effect.interval.low < 1.0
     # Half of each answer was noise, none of it without the wrong chunk; with two distractors
     # three of four sentences are.
     assert found.perfect_reranker is not None
@@ -38,7 +36,7 @@ def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
         "relevant-only": 0.0,
         "plus-2": 0.75,
     }
-    assert known(found.growth).value == pytest.approx(0.25)
+    assert found.growth.value == pytest.approx(0.25)
     first, second, third = found.sentences
     assert first.startswith(
         "Of 10 claims that came from a chunk and are not in the reference, 10 were said again "
@@ -56,15 +54,14 @@ def test_a_system_that_says_the_same_whatever_it_gets_is_not() -> None:
     results = run_of([1] * 10)
     said = {r.sample.user_input: r.sample.response for r in results if r.sample}
     found = measured(results, lambda question, _: said[question])
-    assert found.effect is not None
     assert found.effect.value == 0.0
-    assert known(found.effect.interval).low < 0 < known(found.effect.interval).high
+    assert found.effect.interval.low < 0 < found.effect.interval.high
 
 
 def test_without_the_control_no_effect_is_claimed() -> None:
     found = measured(run_of([1] * 4), repeating, variants=("without",))
     assert found.effect is None
-    assert known(found.without).value == 0.0
+    assert found.without.value == 0.0
     assert found.sentences[1].startswith("This is no effect")
     assert found.causes == ()
 
@@ -78,9 +75,8 @@ def test_a_system_that_answers_at_random_is_covered_with_the_control_and_not_wit
         return said[question] if random.random() < 0.6 else "right"
 
     found = measured(results, answer, variants=("again", "without"))
-    assert known(found.without).interval is not None
-    assert known(found.without).interval.high < 0.8  # alone, "at least 20% are gone"
-    assert known(known(found.effect).interval).low < 0 < known(known(found.effect).interval).high
+    assert found.without.interval.high < 0.8  # alone, "at least 20% are gone"
+    assert found.effect.interval.low < 0 < found.effect.interval.high
 
 
 def test_again_and_without_cost_one_call_a_sample_each_and_none_for_the_old_answer() -> None:
@@ -94,8 +90,8 @@ def test_again_and_without_cost_one_call_a_sample_each_and_none_for_the_old_answ
     assert len(asked) == 10
     assert [text for text, _ in mind.checked] == ["wrong 0 1"] * 5  # again: the very same words
     assert mind.judged == []
-    assert (known(found.again).value, known(found.again).size) == (1.0, 15)
-    assert known(found.without).value == pytest.approx(1 / 15)
+    assert (found.again.value, found.again.size) == (1.0, 15)
+    assert found.without.value == pytest.approx(1 / 15)
 
 
 def test_a_deterministic_system_is_not_asked_again() -> None:
@@ -107,7 +103,7 @@ def test_a_deterministic_system_is_not_asked_again() -> None:
 
     found = measured(run_of([1] * 3), answer, variants=("again", "without"), deterministic=True)
     assert len(asked) == 3
-    assert known(found.again).value == 1.0
+    assert found.again.value == 1.0
 
 
 def test_what_nobody_left_open_is_a_number() -> None:
@@ -131,12 +127,11 @@ def test_open_verdicts_widen() -> None:
             )
         )
     found = ablation(results, rows, Mind(open_texts="unclear"))
-    assert (known(found.again).low, known(found.again).high) == (0.9, 1.0)
-    assert (known(found.without).low, known(found.without).high) == (0.0, 0.1)
-    assert found.effect is not None
+    assert (found.again.low, found.again.high) == (0.9, 1.0)
+    assert (found.without.low, found.without.high) == (0.0, 0.1)
     assert (found.effect.low, found.effect.high) == (pytest.approx(0.8), 1.0)
     assert found.effect.value is None
-    assert known(found.effect.interval).low < 0.8
+    assert found.effect.interval.low < 0.8
     assert "9 to 10 were said again" in found.sentences[0]
     assert ": between 80% and 100% (" in found.sentences[0]
 
@@ -159,7 +154,7 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
                 self._broken = False
 
     found = ablation(results, rows, Once())
-    assert known(found.without)[:2] == (0.0, pytest.approx(1 / 3))
+    assert found.without[:2] == (0.0, pytest.approx(1 / 3))
     reason = "answers not judged, which count as open (the first: no key)"
     assert found.left_out == {reason: 1}
 
@@ -250,7 +245,7 @@ def test_rows_without_an_answer_are_left_out_and_counted() -> None:
         row["response"] = "wrong 0 0"
     found = ablation(results, rows, Mind())
     assert found.left_out == {"rows without an answer": 1}
-    assert known(found.effect).size == 3
+    assert found.effect.size == 3
     assert found.sentences[-1] == "Left out: 1 rows without an answer."
 
 

@@ -12,7 +12,6 @@ from scipy import stats
 from noisesense import InputError, Range, Result, Sample, Verdicts, compare, score
 from noisesense.scoring.definitions import Mode
 from noisesense.stats.compare import ClaimChange, ModeComparison, SampleChange
-from support.known import known
 from support.simulated import POPULATIONS, Draw, result_of
 
 Claim = tuple[str, bool, list[int]]
@@ -24,7 +23,7 @@ def run(*draws: Draw) -> list[Result]:
 
 
 def relevant(a: Sequence[Result], b: Sequence[Result], margin: float = 0.0) -> ModeComparison:
-    return known(compare(a, b, margin=margin).relevant)
+    return compare(a, b, margin=margin).relevant
 
 
 def told(name: str, *claims: Claim, judge: str | None = None, texts: str = "") -> Result:
@@ -41,7 +40,7 @@ def told(name: str, *claims: Claim, judge: str | None = None, texts: str = "") -
 def test_differences_derived_by_hand() -> None:
     # A: 1/2, 0, 1; B: 1, 0, 1/2. Differences 1/2, 0, −1/2.
     found = compare(run((1, 2), (0, 3), (2, 2)), run((2, 2), (0, 1), (1, 2)))
-    mode = known(found.relevant)
+    mode = found.relevant
     assert (mode.pairs, mode.mean_a, mode.mean_b) == (3, (0.5, 0.5), (0.5, 0.5))
     assert (mode.difference, mode.decision) == ((0.0, 0.0), "undecided")
     assert (found.definition, found.paired_by, found.pairs) == ("ragas", "id", 3)
@@ -51,15 +50,15 @@ def test_differences_derived_by_hand() -> None:
 def test_a_clear_difference_is_decided() -> None:
     before, after = run(*[(0, 2), (1, 4)] * 20), run(*[(1, 2), (2, 4)] * 20)
     worse, better = compare(before, after), relevant(after, before)
-    assert (known(worse.relevant).decision, better.decision) == ("worse", "better")
+    assert (worse.relevant.decision, better.decision) == ("worse", "better")
     assert worse.worse == ("relevant",)
-    low, high = known(known(worse.relevant).interval)[:2]
+    low, high = worse.relevant.interval[:2]
     assert low < 0.375 < high
-    assert known(better.interval)[:2] == pytest.approx((-high, -low))
+    assert better.interval[:2] == pytest.approx((-high, -low))
     # The irrelevant mode is 0 in both: half a pair that nobody saw is left beside 40.
-    assert known(worse.irrelevant).decision == "undecided"
+    assert worse.irrelevant.decision == "undecided"
     reach = stats.beta.ppf(0.975, 0.5, 40)
-    assert known(known(worse.irrelevant).interval)[:2] == pytest.approx((-reach, reach), abs=0.01)
+    assert worse.irrelevant.interval[:2] == pytest.approx((-reach, reach), abs=0.01)
     # Worse and better are beyond the margin, not at it.
     for margin, decision in ((low, "undecided"), (low - 1e-9, "worse")):
         assert relevant(before, after, margin).decision == decision
@@ -87,8 +86,8 @@ def test_false_alarms_are_rare_where_few_samples_differ() -> None:
 def test_fewer_than_six_pairs_decide_nothing_and_say_so(pairs: int) -> None:
     """0.125 became 1.000 in all of them."""
     found = compare(run(*[(1, 8)] * pairs), run(*[(8, 8)] * pairs))
-    assert known(found.relevant).decision == ("worse" if pairs >= 6 else "undecided")
-    assert known(found.relevant).too_few == (pairs < 6)
+    assert found.relevant.decision == ("worse" if pairs >= 6 else "undecided")
+    assert found.relevant.too_few == (pairs < 6)
     counted = "1 pair" if pairs == 1 else f"{pairs} pairs"
     few = "fewer than 6 decide nothing" if pairs < 6 else "only large differences can be decided"
     assert found.warnings[0] == f"relevant: {counted}; {few}."
@@ -111,7 +110,7 @@ def test_what_is_in_no_figure() -> None:
     b = [result_of("f", (1, 2)), result_of("x", (0, 2)), result_of("b", (1, 2))]
     found = compare(a, b, min_paired=0.6)
     assert (found.pairs, found.only_a, found.only_b, found.failed) == (2, ("a",), ("b",), ("f",))
-    assert known(found.relevant).pairs == 1
+    assert found.relevant.pairs == 1
     assert found.warnings[0] == "samples only in A: 1, only in B: 1; they are in no figure."
     failed = compare([Result("a", error="no")], [Result("a", error="no")])
     assert (failed.pairs, failed.failed, failed.relevant) == (1, ("a",), None)
@@ -131,7 +130,7 @@ def test_open_verdicts_widen_an_interval() -> None:
     reach = stats.beta.ppf(0.975, 0.5, 20)
     for a, b, ends in ((clean, open_ones, (-reach, 1.0)), (open_ones, clean, (-1.0, reach))):
         mode = relevant(a, b)
-        assert known(mode.interval)[:2] == pytest.approx(ends, abs=0.02)
+        assert mode.interval[:2] == pytest.approx(ends, abs=0.02)
         assert mode.decision == "undecided"
     one = relevant(clean, [open_ones[0], *clean[1:]])
     assert (one.undetermined, one.difference) == (1, pytest.approx((0, 1 / 20)))

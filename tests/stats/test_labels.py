@@ -26,7 +26,6 @@ from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Resampling, bootstrap_interval, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, kappa
 from noisesense.stats.resampling import Unit
-from support.known import known
 from support.tables import Shape, random_pairs
 
 
@@ -62,7 +61,6 @@ def test_rates_by_hand() -> None:
     assert (cells.false_yes.value, cells.false_no.value) == (1 / 7, 1 / 3)
     # Agreement 8 of 10; by chance (3·3 + 7·7) / 100.
     assert cells.kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
-    assert cells.false_yes.interval is not None
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
@@ -92,7 +90,7 @@ def test_clusters_are_the_units() -> None:
     assert trust("m", rows).cells["response"].false_yes.interval is None
     alone = labeled("same", [True, False], [True, False])
     mixed = trust("m", [alone, labeled("1", [True, False], [True, False], "same")])
-    interval = known(mixed.cells["response"].false_yes.interval)
+    interval = mixed.cells["response"].false_yes.interval
     # A sample without a cluster is none of the cluster that has its name.
     assert interval.units == 2
 
@@ -131,7 +129,7 @@ def _own() -> tuple[list[Result], list[Result]]:
     ]
     labels: list[Result] = []
     for result in judged[::2]:
-        claims = known(result.score).verdicts.response_claims
+        claims = result.score.verdicts.response_claims
         data = [
             {
                 "text": claim.text,
@@ -145,7 +143,7 @@ def _own() -> tuple[list[Result], list[Result]]:
                 "response_claims": data,
                 "reference_claims": [
                     {"text": claim.text, "entailed_by": claim.entailed_by}
-                    for claim in known(result.score).verdicts.reference_claims
+                    for claim in result.score.verdicts.reference_claims
                 ],
             }
         )
@@ -183,7 +181,7 @@ def test_what_cannot_be_measured() -> None:
 
 
 def test_thresholds_of_a_judge_with_probabilities() -> None:
-    found = known(trust("m", SAMPLES, probabilities=[(True, 0.9), (False, 0.2)]).calibration)
+    found = trust("m", SAMPLES, probabilities=[(True, 0.9), (False, 0.2)]).calibration
     assert found.balanced.false_yes == found.balanced.false_no == 0.0
     assert trust("m", SAMPLES, probabilities=[(True, 0.9)]).calibration is None
 
@@ -267,7 +265,7 @@ def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() ->
     found = trust_results(grouped, labels)
     units = [each.cells["correct"].false_yes.interval for each in (alone, found)]
     assert all(units)
-    assert known(units[1]).units == 6
+    assert units[1].units == 6
     assert sum("share a cluster" in each for each in found.warnings) == 1
     assert not any("share a cluster" in each for each in alone.warnings)
     some = trust_results([grouped[0], *judged[1:]], labels)

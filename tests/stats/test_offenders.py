@@ -83,14 +83,6 @@ def test_top_and_examples() -> None:
     assert len(offenders(many_claims)[0].offences) == 100
 
 
-def test_ties_go_to_the_sole_source_and_to_the_rarer_document() -> None:
-    results = [
-        result("q1", ("x", False, [0]), ("y", False, [1, 2])),
-        result("q2", ("z", True, []), chunks=[CHUNKS[2]]),
-    ]
-    assert [each.document for each in offenders(results)] == ["good", "bad", "noise"]
-
-
 def test_by_text_where_there_is_no_id() -> None:
     chunks = [{"text": "a"}, {"text": "b", "id": "B"}]
     one = result("q1", ("x", False, [0, 1]), chunks=chunks)

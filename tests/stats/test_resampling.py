@@ -13,7 +13,6 @@ from scipy import stats
 
 from noisesense.stats import resampling as _resampling
 from noisesense.stats.resampling import resampled, total
-from support.known import known
 
 UNITS = {(0.0, 1.0): 6, (0.5, 1.0): 3, (1.0, 1.0): 1}
 
@@ -24,7 +23,7 @@ def mean(sums: list[float] | tuple[float, ...]) -> float:
 
 @pytest.mark.parametrize(("part", "whole", "count"), [(1, 3, 10), (1, 2, 25), (5, 7, 200)])
 def test_one_split_is_binomial(part: int, whole: int, count: int) -> None:
-    share = known(_resampling._binary(part, whole))
+    share = _resampling._binary(part, whole)
     rng = random.Random(1)
     drawn = Counter(_resampling._binomial(count, share, rng.getrandbits) for _ in range(20_000))
     expected = stats.binom(count, part / whole).pmf(range(count + 1)) * 20_000
@@ -161,25 +160,13 @@ def test_resamples_of_many_units_have_their_frequencies() -> None:
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (1, 2), (3, 4), (1, 3), (99_999, 100_000)])
 def test_shares_as_binary_digits(part: int, whole: int) -> None:
-    digits = known(_resampling._binary(part, whole))
+    digits = _resampling._binary(part, whole)
     value = sum(Fraction(digit, 2 ** (i + 1)) for i, digit in enumerate(digits))
     assert abs(value - Fraction(part, whole)) < Fraction(1, 2**52)
     # None that say nothing: of a power of two the last one is 1.
     dyadic = {(0, 5): (), (1, 2): (1,), (3, 4): (1, 1)}
     assert digits == dyadic.get((part, whole), digits)
     assert (len(digits) == 53) == ((part, whole) not in dyadic)
-
-
-def test_a_resample_has_as_many_units_and_their_frequencies() -> None:
-    draws = [_resampling._Tree([6, 3, 1]).draw(rng) for rng in map(random.Random, range(5000))]
-    assert all(sum(draw) == 10 for draw in draws)
-    means = np.mean(draws, axis=0)
-    # Standard errors are at most √(10 · 0.25 / 5000) = 0.022.
-    assert means == pytest.approx([6, 3, 1], abs=0.1)
-    covariance = np.cov(np.array(draws).T)
-    # Multinomial: n p (1 − p), and − n p q between categories.
-    assert covariance[0, 0] == pytest.approx(10 * 0.6 * 0.4, abs=0.15)
-    assert covariance[0, 1] == pytest.approx(-10 * 0.6 * 0.3, abs=0.15)
 
 
 def test_it_is_numpys_bootstrap_of_the_mean() -> None:

@@ -24,7 +24,6 @@ from noisesense.stats.interval import Resampling, bootstrap_interval
 from noisesense.stats.resampling import Unit
 from noisesense.stats.stability import ModeStability, SampleStability
 from support.command_here import run_here
-from support.known import known
 from support.simulated import result_of
 
 Capsys = pytest.CaptureFixture[str]
@@ -40,27 +39,23 @@ def run(noisy: list[int]) -> list[Result]:
 def test_variance_by_hand() -> None:
     found = stability(map(run, RUNS), limit=0.5)
     assert (found.repeats, found.samples) == (3, 4)
-    mode = known(found.relevant)
+    mode = found.relevant
     assert (mode.samples, mode.left_out) == (4, 0)
     assert mode.means == pytest.approx((7 / 16, 9 / 16, 8 / 16))
     # Only q3 changes: 1/4, 3/4, 1/2 have the variance 1/16; a quarter of it is the mean of four.
     # The samples' means 0, 1/2, 1, 1/2 have the variance 1/6; less 1/64 / 3.
     assert mode.judge_share == pytest.approx((1 / 64) / (1 / 64 + 1 / 6 - 1 / 192))
     assert mode.mean_error == pytest.approx((1 / 64 / 4) ** 0.5)
-    assert (
-        known(mode.judge_share_interval).low
-        <= mode.judge_share
-        <= known(mode.judge_share_interval).high
-    )
+    assert mode.judge_share_interval.low <= mode.judge_share <= mode.judge_share_interval.high
     assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5), True),)
-    irrelevant = known(found.irrelevant)
+    irrelevant = found.irrelevant
     assert (irrelevant.mean_error, irrelevant.judge_share, irrelevant.changed) == (0, None, ())
 
 
 def test_samples_without_a_value_are_counted() -> None:
     open_one = score(Verdicts.from_matrices([None], [[True]], relevant=[True]))
     second = [*run(RUNS[1])[:2], Result("q2", open_one), Result("q3", error="no")]
-    mode = known(stability([run(RUNS[0]), second]).relevant)
+    mode = stability([run(RUNS[0]), second]).relevant
     assert (mode.samples, mode.left_out) == (2, 2)
 
 
@@ -74,7 +69,6 @@ def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
 
     found = stability([twice(0, 1), twice(2, 1)])
     assert found.samples == 2
-    assert found.relevant is not None
     assert found.relevant.samples == 2
     assert found.relevant.mean_error == pytest.approx((1 / 16 / 2) ** 0.5)
     assert found.relevant.means == (1 / 8, 3 / 8)
@@ -83,10 +77,10 @@ def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
 def test_one_sample_and_two() -> None:
     """Of one, nothing is known of others: no share. Two have means 1/4 and 1, whose variance is
     9/32, less 1/8 / 2 / 2."""
-    one = known(stability([run([0]), run([2])]).relevant)
+    one = stability([run([0]), run([2])]).relevant
     assert (one.mean_error, one.judge_share) == ((1 / 8) ** 0.5, None)
     assert [(each.id, each.crosses) for each in one.changed] == [("q0", False)]
-    two = known(stability([run([0, 4]), run([2, 4])]).relevant)
+    two = stability([run([0, 4]), run([2, 4])]).relevant
     assert two.judge_share == pytest.approx((1 / 16) / (1 / 16 + 9 / 32 - 1 / 32))
 
 
@@ -99,7 +93,7 @@ def test_without_any_value() -> None:
 def test_a_mode_that_some_repeats_lack() -> None:
     table = Verdicts.from_matrices([False], [[True]], relevant=[True])
     runs = [[Result("a", score(table, definition=name))] for name in ("ragas", "validmind")]
-    found = known(stability(runs).irrelevant)
+    found = stability(runs).irrelevant
     assert (found.samples, found.left_out) == (0, 1)
 
 
@@ -109,7 +103,7 @@ def test_a_sample_has_its_name_of_the_first_repeat() -> None:
         [replace(result_of(name, (noisy, 4)), sample=sample)]
         for name, noisy in (("first", 0), ("second", 2))
     ]
-    found = known(stability(runs, pair_by="question").relevant)
+    found = stability(runs, pair_by="question").relevant
     assert [each.id for each in found.changed] == ["first"]
 
 
@@ -118,7 +112,7 @@ def test_a_mode_that_the_definition_lacks() -> None:
     runs = [[Result("a", score(table, definition="validmind"))]] * 2
     found = stability(runs)
     assert found.irrelevant is None
-    assert known(found.relevant).judge_share is None
+    assert found.relevant.judge_share is None
 
 
 def test_what_is_refused() -> None:
@@ -149,7 +143,7 @@ def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> Non
         whole = judge + max(0.0, max(0.0, between) - judge / 2)
         return None if whole <= 1e-12 else judge / whole
 
-    mode = known(stability(map(run, rows)).relevant)
+    mode = stability(map(run, rows)).relevant
     units = Counter[Unit]()
     for one, two in zip(*rows, strict=True):
         mean, difference = (one + two) / 8, (one - two) / 4
@@ -164,7 +158,7 @@ def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> Non
 def test_what_changes_most_is_first() -> None:
     """Who crosses the limit, then who scatters more, then by id."""
     rows = [[1, 0, 2, 2, 0, 2], [1, 1, 3, 4, 2, 3], [1, 0, 3, 2, 0, 2]]
-    mode = known(stability(map(run, rows), limit=0.5).relevant)
+    mode = stability(map(run, rows), limit=0.5).relevant
     # q1 and q4 stay at or below 1/2; q2 and q5 scatter as much as each other, q3 more.
     assert [(each.id, each.crosses) for each in mode.changed] == [
         ("q3", True), ("q2", True), ("q5", True), ("q4", False), ("q1", False),
@@ -174,7 +168,7 @@ def test_what_changes_most_is_first() -> None:
 @pytest.mark.parametrize("rows", [[[1, 1], [2, 0], [2, 0]], [[1, 1], [0, 2], [0, 2]]])
 def test_equal_scatter_is_in_the_order_of_ids(rows: list[list[int]]) -> None:
     """1/4, 1/2, 1/2 and 1/4, 0, 0 have one variance, but for the last digits."""
-    mode = known(stability(map(run, rows)).relevant)
+    mode = stability(map(run, rows)).relevant
     assert [each.id for each in mode.changed] == ["q0", "q1"]
 
 

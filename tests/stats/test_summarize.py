@@ -16,7 +16,6 @@ from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score,
 from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
 from noisesense.stats.summarize import cells_of
 from noisesense.stats.summary import ModeSummary, headline
-from support.known import known
 from support.simulated import POPULATIONS, result_of, score_of
 from support.tables import Shape, random_pair, random_pairs
 
@@ -24,7 +23,7 @@ EMPTY = Verdicts(response_claims=())
 
 
 def relevant(results: list[Result] | list[Score], **options: object) -> ModeSummary:
-    return known(summarize(results, **options).relevant)  # type: ignore[arg-type]
+    return summarize(results, **options).relevant  # type: ignore[arg-type]
 
 
 def test_figures_derived_by_hand() -> None:
@@ -42,9 +41,8 @@ def test_undetermined_verdicts_move_the_bounds() -> None:
     half = score(Verdicts.from_matrices([False, None], [[True], [True]], [[True]]))
     nothing = score(Verdicts.from_matrices([None], [[None]], [[None]]))
     found = summarize([half, nothing, score_of((0, 1))])
-    mode = known(found.relevant)
+    mode = found.relevant
     assert (mode.determined, mode.undetermined, mode.undefined) == (1, 2, 0)
-    assert mode.mean is not None
     assert (mode.mean.value, mode.mean) == (None, ((0.5 + 0 + 0) / 3, (1 + 1 + 0) / 3))
     assert (mode.claims, mode.undetermined_claims, mode.micro) == ((1, 2, 4), 2, (0.25, 0.75))
     assert mode.distribution == ((0.0, 1),)
@@ -66,7 +64,6 @@ def test_empty_and_failed_samples() -> None:
     )
     assert (found.samples, found.scored, found.failed, found.empty) == (3, 2, 1, 1)
     assert found.usage == Usage(calls=5, cost=0.5)
-    assert found.relevant is not None
     assert (found.relevant.determined, found.relevant.undefined) == (1, 1)
     assert (found.relevant.mean, found.relevant.interval) == ((0.5, 0.5), None)
     # RAGChecker's convention, if the samples were scored under it.
@@ -83,7 +80,7 @@ def test_random_tables_against_the_standard_library(undetermined: float) -> None
     scores = [score(verdicts.beside(sample)) for sample, verdicts in pairs]
     found = summarize(scores)
     for mode in ("relevant", "irrelevant"):
-        ours = known(found.mode(mode))
+        ours = found.mode(mode)
         bounds = [b for each in scores if (b := each.bounds(mode)) is not None]
         assert ours.determined == sum(low == high for low, high in bounds)
         assert (ours.undetermined >= 100) == (undetermined > 0)
@@ -100,8 +97,8 @@ def test_clusters_widen_the_interval() -> None:
     results = [result_of(f"{c}-{i}", (c % 3, 4), c) for c in range(10) for i in range(10)]
     clustered, single = relevant(results), relevant(results, cluster=False)
     once = relevant([result_of(c, (c % 3, 4)) for c in range(10)])
-    assert (known(clustered.interval).units, known(single.interval).units) == (10, 100)
-    assert known(clustered.interval)[:2] == pytest.approx(known(once.interval)[:2], abs=0.01)
+    assert (clustered.interval.units, single.interval.units) == (10, 100)
+    assert clustered.interval[:2] == pytest.approx(once.interval[:2], abs=0.01)
     assert clustered.mean == single.mean
     assert summarize(results).clusters == 10
     assert summarize(results, cluster=False).clusters is None
@@ -165,7 +162,7 @@ def test_a_definition_without_irrelevant_mode() -> None:
     verdicts = Verdicts.from_matrices([False, True], [[True], [True]], [[True]])
     found = summarize([score(verdicts, definition="validmind")])
     assert found.irrelevant is None
-    assert known(found.relevant).mean == (0.5, 0.5)
+    assert found.relevant.mean == (0.5, 0.5)
 
 
 def test_memory_does_not_grow_with_the_number_of_samples() -> None:

@@ -20,7 +20,6 @@ from noisesense.stats.interval import (
     ratio,
 )
 from noisesense.stats.summary import ModeSummary
-from support.known import known
 from support.tables import Shape, random_pair
 
 SHAPE = Shape(
@@ -147,7 +146,7 @@ def test_every_figure(seed: int, empty: str, choice: str, named: str) -> None:
         assert alone.clusters is None
         for mode in MODES:
             for summary, by_cluster in ((found, clustered), (alone, False)):
-                figures = known(summary.mode(mode))
+                figures = summary.mode(mode)
                 check_mode(figures, results, how, by_cluster)
 
 
