@@ -42,14 +42,14 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
     )
     bad, noise, good = found
     assert (bad.document, bad.text) == ("bad", "wrong")
-    assert (bad.claims, bad.alone, bad.relevant, bad.irrelevant) == (3, 2, 3, 0)
+    assert (bad.claims, bad.alone) == (3, 2)
     assert (bad.samples, bad.retrieved) == (2, 3)
     assert bad.offences == (
-        Offence("q1", "x", 0, 1, True, True),
-        Offence("q1", "y", 1, 1, True, False),
-        Offence("q2", "x", 0, 1, True, True),
+        Offence("q1", "x", 0, True, True),
+        Offence("q1", "y", 1, True, False),
+        Offence("q2", "x", 0, True, True),
     )
-    assert (noise.document, noise.claims, noise.alone, noise.irrelevant) == ("noise", 1, 0, 1)
+    assert (noise.document, noise.claims, noise.alone) == ("noise", 1, 0)
     # Nobody said whether the claim that it entails is correct.
     assert (good.document, good.claims, good.undetermined) == ("good", 0, 1)
     assert (good.samples, good.offences, good.retrieved) == (0, (), 3)
@@ -94,7 +94,7 @@ def test_a_document_retrieved_twice_counts_once_and_is_alone() -> None:
     (found,) = offenders([result("q1", ("x", False, [0, 1]), chunks=chunks)])
     assert (found.claims, found.alone, found.retrieved, found.text) == (1, 1, 1, "part 1")
     # Without reference claims and labels nobody knows whether it is relevant.
-    assert (found.relevant, found.irrelevant, found.offences[0].relevant) == (0, 0, None)
+    assert found.offences[0].relevant is None
 
 
 def test_verdicts_without_texts_cannot_tell_documents_apart() -> None:
@@ -185,7 +185,7 @@ def _by_definition(results: list[Result]) -> dict[str, dict[str, Any]]:
             about = found.setdefault(
                 name,
                 {"text": chunks[own[0]].text, "claims": 0, "undetermined": 0, "alone": 0,
-                 "relevant": 0, "irrelevant": 0, "samples": 0, "retrieved": 0, "offences": []},
+                 "samples": 0, "retrieved": 0, "offences": []},
             )  # fmt: skip
             about["retrieved"] += 1
             misled = False
@@ -201,10 +201,8 @@ def _by_definition(results: list[Result]) -> dict[str, dict[str, Any]]:
                 place = next(j for j in own if cells[i][j])
                 about["claims"] += 1
                 about["alone"] += alone is True
-                about["relevant"] += relevance[place] is True
-                about["irrelevant"] += relevance[place] is False
                 about["offences"].append(
-                    Offence(result.id, claim.text, i, place, relevance[place], alone)
+                    Offence(result.id, claim.text, i, relevance[place], alone)
                 )
                 misled = True
             about["samples"] += misled

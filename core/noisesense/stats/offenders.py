@@ -22,7 +22,6 @@ class Offence(NamedTuple):
         sample: the result's id.
         claim: the claim's text.
         position: of the claim in the response.
-        chunk: position of the document among the retrieved chunks.
         relevant: was the document relevant there? None: undetermined.
         alone: did no other retrieved chunk entail the claim? None: undetermined.
     """
@@ -30,7 +29,6 @@ class Offence(NamedTuple):
     sample: str
     claim: str
     position: int
-    chunk: int
     relevant: bool | None
     alone: bool | None
 
@@ -46,8 +44,6 @@ class Offender(Record):
         undetermined: further claims of which open verdicts decide whether they are incorrect and
             it entails them: at most ``claims + undetermined`` are.
         alone: of ``claims``, those that for certain no other retrieved chunk entails.
-        relevant: of them, those where it was relevant.
-        irrelevant: of them, those where it was irrelevant.
         samples: in how many samples it did so for certain.
         retrieved: in how many scored samples it was retrieved.
         rate: ``samples / retrieved``.
@@ -60,8 +56,6 @@ class Offender(Record):
     claims: int
     undetermined: int
     alone: int
-    relevant: int
-    irrelevant: int
     samples: int
     retrieved: int
     rate: float
@@ -78,15 +72,12 @@ class _Record:
     offences: list[Offence] = field(default_factory=list[Offence])
 
     def offender(self, document: str, examples: int) -> Offender:
-        relevance = [offence.relevant for offence in self.offences]
         return Offender(
             document=document,
             text=self.text,
             claims=len(self.offences),
             undetermined=self.undetermined,
             alone=sum(offence.alone is True for offence in self.offences),
-            relevant=relevance.count(True),
-            irrelevant=relevance.count(False),
             samples=self.samples,
             retrieved=self.retrieved,
             rate=self.samples / self.retrieved,
@@ -175,7 +166,7 @@ def _add(records: dict[str, _Record], sample: str, score: Score) -> None:
         if claim.correct is False:
             alone = None if len(sure) == 1 < len(perhaps) else len(sure) == 1
             for name, j in sure.items():
-                offence = Offence(sample, claim.text, claim.index, j, relevance[j], alone)
+                offence = Offence(sample, claim.text, claim.index, relevance[j], alone)
                 records[name].offences.append(offence)
             guilty |= sure.keys()
             perhaps -= sure.keys()

@@ -104,7 +104,7 @@ class Tally:
         sums["failed"] += score is None
         if result.usage is not NO_USAGE:
             sums.update({name: getattr(result.usage, name) for name in _SPENT})
-            self._pay(_exact(result.usage.cost))
+            self._pay(result.usage.cost)
 
     def _add_score(self, score: Score, cluster: str | None) -> None:
         sums, partition, (needed, missing) = self._sums, score.partition, cells_of(score)
@@ -121,9 +121,10 @@ class Tally:
                 counts = None
             self._samples[mode, cluster, counts] += 1
 
-    def _pay(self, cost: Fraction | None) -> None:
-        if cost is not None:
-            self._cost = cost + (self._cost or 0)
+    def _pay(self, cost: float | Fraction | None) -> None:
+        """Without rounding; of what is neither None nor finite nobody knows what it was."""
+        if cost is not None and math.isfinite(cost):
+            self._cost = Fraction(cost) + (self._cost or 0)
 
     def _settle(self, definition: DefinitionName, where: str) -> None:
         """All that is scored is scored alike: as the first is. Raises `InputError`."""
@@ -228,11 +229,6 @@ class Tally:
 
 _Counted = Counter[tuple["str | None", Counts]]
 """How many samples of a cluster have the same counts."""
-
-
-def _exact(cost: float | None) -> Fraction | None:
-    """What was spent, to be added without rounding; None where nobody knows."""
-    return Fraction(cost) if cost is not None and math.isfinite(cost) else None
 
 
 def _of_sample(counts: Counts, end: int) -> tuple[float, float]:
