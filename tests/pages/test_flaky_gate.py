@@ -45,17 +45,13 @@ def pairs(noisy: int, version: str = "now") -> Iterator[tuple[Sample, Verdicts]]
         yield sample, verdicts
 
 
-def prepared(folder: Path, before: int, now: int) -> None:
-    """The baseline's results, the answers as texts, and the results of judging those."""
-    write_results(
-        folder / "baseline.jsonl",
-        (Result(s.key, score(v), sample=s) for s, v in pairs(before, "before")),
-    )
-    write_results(
-        folder / "results.jsonl", (Result(s.key, score(v), sample=s) for s, v in pairs(now))
-    )
+def write(path: Path, noisy: int, version: str = "now") -> None:
+    """The results of judging those answers."""
+    judged = ((sample, score(verdicts)) for sample, verdicts in pairs(noisy, version))
+    write_results(path, (Result(s.key, found, sample=s) for s, found in judged))
 
 
+STEPS = ("Score", "Compare with the main branch")
 # Noisy samples before and now, of 60; a half of each one's claims. The limit is a mean of 0.4.
 CASES: dict[str, tuple[int, int, int, int]] = {
     # name: before, now, status of the score step, status of the compare step
@@ -76,8 +72,7 @@ CASES: dict[str, tuple[int, int, int, int]] = {
 )
 def test_the_workflow(name: str, tmp_path: Path) -> None:
     before, now, scored, compared = CASES[name]
-    prepared(tmp_path, before, now)
-    (tmp_path / "results.jsonl").unlink()
+    write(tmp_path / "baseline.jsonl", before, "before")
     rows = [sample.model_dump(mode="json") for sample, _ in pairs(now)]
     write_jsonl(tmp_path / "answers.jsonl", rows)
     workflow: dict[str, Any] = yaml.safe_load(TITLED["noise.yml"])
@@ -89,40 +84,34 @@ def test_the_workflow(name: str, tmp_path: Path) -> None:
             "OPENAI_API_KEY": "none",
             "OPENAI_BASE_URL": server.base_url,
         }
-        statuses: dict[str, int] = {}
-        said: dict[str, str] = {}
-        for step in job["steps"]:
-            if "run" not in step or step["name"] in ("Install", "Make the next baseline"):
-                continue
-            done = subprocess.run(
+        steps = [step for step in job["steps"] if step.get("name") in STEPS]
+        done = {
+            step["name"]: subprocess.run(
                 ["bash", "-e", "-c", step["run"]],
                 cwd=tmp_path, env=env, capture_output=True, encoding="utf-8",
-            )  # fmt: skip
-            statuses[step["name"]] = done.returncode
-            said[step["name"]] = done.stderr
-    assert statuses == {"Score": scored, "Compare with the main branch": compared}, said
-    assert ("too near 0.4 to say" in said["Score"]) == (name == "at the limit")
+            )
+            for step in steps
+        }  # fmt: skip
+    statuses = [done[name].returncode for name in STEPS]
+    assert statuses == [scored, compared], [each.stderr for each in done.values()]
+    assert ("too near 0.4 to say" in done["Score"].stderr) == (name == "at the limit")
     assert (tmp_path / "report.html").exists()
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "worse and above"])
 def test_the_pytest_example(name: str, tmp_path: Path) -> None:
     before, now, scored, compared = CASES[name]
-    prepared(tmp_path, before, now)
+    write(tmp_path / "baseline.jsonl", before, "before")
+    write(tmp_path / "results.jsonl", now)
     (tmp_path / "test_noise.py").write_text(TITLED["test_noise.py"], encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_noise.py"],
         cwd=tmp_path, env={**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True, encoding="utf-8",
     )  # fmt: skip
-    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    expected = [
-        test
-        for test, status in (
-            ("test_noise_stays_within_the_limit", scored),
-            ("test_not_worse_than_before", compared),
-        )
-        if status
-    ]
-    assert [line.split("::")[1].split()[0] for line in failed] == expected, done.stdout
+    for test, status in (
+        ("test_noise_stays_within_the_limit", scored),
+        ("test_not_worse_than_before", compared),
+    ):
+        assert (f"FAILED test_noise.py::{test}" in done.stdout) == bool(status), done.stdout
     assert ("UserWarning: relevant: too near" in done.stdout) == (name == "at the limit")

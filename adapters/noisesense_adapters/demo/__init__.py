@@ -58,7 +58,8 @@ def _computed(host: Host, runs: Sequence[Run], judge: RecordedJudge) -> _Compute
         import_module(module)
         for definition, group in groupby(runs, lambda run: run.definition):
             samples = [run.example.sample for run in group]
-            figures += host.evaluate(samples, judge=judge, definition=definition)
+            found = host.evaluate(samples, judge=judge, definition=definition)
+            figures += [(relevant, irrelevant) for relevant, irrelevant in found]
     return __version__ if module == "noisesense" else version(host.package), figures
 
 

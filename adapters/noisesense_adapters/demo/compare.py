@@ -95,18 +95,16 @@ class Report:
     @property
     def agrees(self) -> bool:
         """Nothing differs, and no place failed."""
-        return not self.differing and not self._named("failed")
+        return not self.differing and all(place.state != "failed" for place in self.places)
 
     @property
     def verdict(self) -> str:
         """The last line: the number of comparisons, and whether the figures agree."""
-        total = sum(len(row.figures) for row in self.rows)
-        parts = [f"{len(self.differing)} of {total} comparisons differ"] if self.differing else []
-        if failed := self._named("failed"):
-            parts.append(f"{failed} failed")
-        absent = self._named("not installed")
-        rest = f" (not installed, so not compared: {absent})" if absent else ""
-        return "; ".join(parts) or f"all {total} comparisons agree{rest}"
+        total, differing = sum(len(row.figures) for row in self.rows), len(self.differing)
+        failed = [place.name for place in self.places if place.state == "failed"]
+        if differing:
+            return f"{differing} of {total} comparisons differ"
+        return f"{', '.join(failed)} failed" if failed else f"all {total} comparisons agree"
 
     @property
     def notes(self) -> Iterator[str]:
@@ -116,9 +114,6 @@ class Report:
                 yield f"{place.name}: {place.state}. {place.detail}"
         for text in self.differing:
             yield f"Differs: {text}."
-
-    def _named(self, state: str) -> str:
-        return ", ".join(place.name for place in self.places if place.state == state)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""

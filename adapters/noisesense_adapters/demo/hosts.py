@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from noisesense import RecordedJudge, Sample, score
 from noisesense.scoring.definitions import MODES, DefinitionName
-from noisesense_adapters.demo.compare import Pair
 
 OFFLINE = {
     "RAGAS_DO_NOT_TRACK": "true",
@@ -67,13 +66,13 @@ def quiet() -> Generator[None, None, None]:
 
 
 Samples = Sequence[Sample]
-Figures = Iterable[Pair]
+Figures = Iterable[list[float | None]]
 
 
 def _core(samples: Samples, *, judge: RecordedJudge, definition: DefinitionName) -> Figures:
     for sample in samples:
         found = score(judge.lookup(sample), definition=definition)
-        yield found.relevant, found.irrelevant
+        yield [found.relevant, found.irrelevant]
 
 
 def _texts(sample: Sample) -> list[str]:
@@ -91,12 +90,7 @@ def _ragas(samples: Samples, **options: Any) -> Figures:
     for row in result.scores:
         # An undefined value is NaN in ragas.
         values = [float(row[f"{metric.name}(mode={metric.mode})"]) for metric in metrics]
-        yield _pair(None if math.isnan(value) else value for value in values)
-
-
-def _pair(values: Iterable[float | None]) -> Pair:
-    relevant, irrelevant = values
-    return relevant, irrelevant
+        yield [None if math.isnan(value) else value for value in values]
 
 
 def _deepeval(samples: Samples, **options: Any) -> Figures:
@@ -122,7 +116,7 @@ def _deepeval(samples: Samples, **options: Any) -> Figures:
     )
     # Results come in order of completion.
     for tested in sorted(result.test_results, key=lambda each: int(each.name)):
-        yield _pair(data.score for data in tested.metrics_data)
+        yield [data.score for data in tested.metrics_data]
 
 
 def _output(sample: Sample) -> dict[str, Any]:
@@ -148,7 +142,7 @@ def _langsmith(samples: Samples, **options: Any) -> Figures:
         run = schemas.Run(id=name, inputs=inputs, outputs=_output(sample), **traced)
         example = schemas.Example(id=name, inputs=inputs, outputs=reference, **kept)
         found = asyncio.run(evaluator.aevaluate_run(run, example))
-        yield _pair(result.score for result in found["results"])
+        yield [result.score for result in found["results"]]
 
 
 def _langfuse(samples: Samples, **options: Any) -> Figures:
@@ -167,7 +161,7 @@ def _langfuse(samples: Samples, **options: Any) -> Figures:
     evaluators = [noise_sensitivity(**options)]
     run = client.run_experiment(name="demo", data=data, task=application, evaluators=evaluators)
     for item in run.item_results:
-        yield _pair(each.value for each in item.evaluations)
+        yield [each.value for each in item.evaluations]
 
 
 def _pydantic_evals(samples: Samples, **options: Any) -> Figures:
@@ -183,7 +177,7 @@ def _pydantic_evals(samples: Samples, **options: Any) -> Figures:
     evaluators = [NoiseSensitivity(**options)]
     dataset = evals.Dataset(name="demo", cases=cases, evaluators=evaluators)
     for case in dataset.evaluate_sync(application, progress=False).cases:
-        yield _pair(each.value for each in case.scores.values())
+        yield [each.value for each in case.scores.values()]
 
 
 def _mlflow(samples: Samples, **options: Any) -> Figures:
@@ -200,7 +194,7 @@ def _mlflow(samples: Samples, **options: Any) -> Figures:
             outputs=_output(sample),
             expectations={"expected_response": sample.reference},
         )
-        yield _pair(each.value for each in feedback)
+        yield [each.value for each in feedback]
 
 
 class Host(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from statistics import stdev
-from typing import Any, NamedTuple
+from statistics import mean, stdev
+from typing import Any
 
 from noisesense import ModeSummary, Range, Result, Summary, Undetermined
 from noisesense.scoring.definitions import MODES
@@ -27,28 +27,20 @@ SPREAD = 0.25
 """From this standard deviation on the scores are inconsistent; the largest possible one is 0.5."""
 
 
-class _Spread(NamedTuple):
-    """How one mode's scores lie; None where there are none."""
-
-    minimum: Range | None = None
-    maximum: Range | None = None
-    high: Range | None = None
-    """The share of samples at `HIGH` and above."""
-    stdev: Range | None = None
-    """Sample standard deviation; from 0 to 1 where a sample is undetermined."""
-
-
-def _spread(mode: ModeSummary) -> _Spread:
+def _ends(mode: ModeSummary) -> tuple[list[float], list[float]]:
+    """The lowest value of every sample, and the highest."""
     lows, highs = (
         [each[end] for each, times in mode.ranges for _ in range(times)] for end in (0, 1)
     )
-    if not lows:
-        return _Spread()
-    share = Range(*(sum(value >= HIGH for value in ends) / len(ends) for ends in (lows, highs)))
-    spread = Range(0.0, 1.0) if mode.undetermined else None
-    if spread is None and len(lows) > 1:
-        spread = Range(stdev(lows), stdev(lows))
-    return _Spread(Range(min(lows), min(highs)), Range(max(lows), max(highs)), share, spread)
+    return lows, highs
+
+
+def _stdev(mode: ModeSummary) -> Range | None:
+    """Sample standard deviation; from 0 to 1 where a sample is undetermined."""
+    values, _ = _ends(mode)
+    if mode.undetermined:
+        return Range(0.0, 1.0)
+    return Range(stdev(values), stdev(values)) if len(values) > 1 else None
 
 
 def tables(
@@ -73,12 +65,14 @@ def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
 
     Source: ValidMind, test NoiseSensitivity, "Signs of High Risk".
     """
-    spread = _spread(mode)
-    gap = mode.mean.minus(mode.median).absolute if mode.mean and mode.median else None
+    share = gap = None
+    if mode.mean and mode.median:
+        share = Range(*(mean(value >= HIGH for value in ends) for ends in _ends(mode)))
+        gap = mode.mean.minus(mode.median).absolute
     for name, figure, threshold in (
-        (f"high scores (share of samples at {HIGH:g} up)", spread.high, MANY),
+        (f"high scores (share of samples at {HIGH:g} up)", share, MANY),
         ("mean far from median (distance)", gap, GAP),
-        ("high standard deviation", spread.stdev, SPREAD),
+        ("high standard deviation", _stdev(mode), SPREAD),
     ):
         # Rounded: 3/10 - 2/10 is 1/10, and less as floats.
         reached = {round(end, 9) >= threshold for end in figure or ()}
@@ -94,16 +88,16 @@ def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
 
 
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
-    spread = _spread(mode)
+    minimum = Range(*map(min, _ends(mode))) if mode.mean else None
     return {
         "Mode": mode.mode,
         "Definition": summary.definition,
         # Names and order as in ValidMind's test. Count is of all samples there, too.
         "Mean Score": _figure(mode.mean, mode, choice),
         "Median Score": _figure(mode.median, mode, choice),
-        "Max Score": _figure(spread.maximum, mode, choice),
-        "Min Score": _figure(spread.minimum, mode, choice),
-        "Standard Deviation": _figure(spread.stdev, mode),
+        "Max Score": _figure(mode.maximum, mode, choice),
+        "Min Score": _figure(minimum, mode, choice),
+        "Standard Deviation": _figure(_stdev(mode), mode),
         "Count": summary.samples,
         "Mean Low": mode.mean.low if mode.mean else "undefined",
         "Mean High": mode.mean.high if mode.mean else "undefined",

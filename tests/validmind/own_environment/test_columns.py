@@ -70,23 +70,6 @@ def test_the_predictions_of_a_model(
     assert scores(run(dataset, judge=recording, **columns)) == want
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        tuple,
-        np.array,
-        repr,
-        lambda texts: [{"page_content": text, "metadata": {}} for text in texts],
-    ],
-    ids=["tuple", "array", "Python", "documents"],
-)
-def test_forms_of_contexts(
-    run: Any, table: pd.DataFrame, recording: Path, want: Any, form: Any
-) -> None:
-    cells = pd.Series([form(texts) for texts in table.retrieved_contexts], dtype=object)
-    assert scores(run(table.assign(retrieved_contexts=cells), judge=recording)) == want
-
-
 def test_a_question_is_not_needed(run: Any, table: pd.DataFrame) -> None:
     class Judge:
         async def judge(self, sample: Any) -> Any:
