@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -10,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import Usage, VerdictStore, read_results, score
-from noisesense.judging.store import StoredRequest
+from noisesense import VerdictStore, read_results, score
 from support.command import run
 from support.command_here import Done, run_here
 from support.mind import Mind
@@ -132,12 +130,11 @@ def test_stores_merge_in_any_order(folder: Path, command: Command) -> None:
         with VerdictStore(folder / name) as store:
             from noisesense_adapters.batch import (
                 BatchJudge,
-                NamedModel,
                 next_requests,
                 put_replies,
             )
 
-            judge = BatchJudge(NamedModel("m"), store=store)
+            judge = BatchJudge("m", store=store)
             samples = [sample for sample, _ in PAIRS[some]]
             while requests := next_requests(judge, store, samples):
                 put_replies(
@@ -156,28 +153,9 @@ def test_stores_merge_in_any_order(folder: Path, command: Command) -> None:
     for arguments, problem in (
         (("ab.db", "none.db"), "no such file"),
         (("ab.db", "ab.db"), "another store"),
-        (("new.db", "data.jsonl"), "a sound verdict store"),
+        (("new.db", "data.jsonl"), "not a database"),
     ):
         refused = command("store", "merge", *arguments)
         assert (refused.status, refused.out) == (2, "")
         assert problem in refused.err
     assert not (folder / "new.db").exists()
-
-
-def test_an_answer_wins_over_none_whichever_way_stores_merge(tmp_path: Path) -> None:
-    request = StoredRequest("k", "e", "Claims", "m", "1")
-
-    def made(name: str, *replies: str | None) -> VerdictStore:
-        store = VerdictStore(tmp_path / name)
-        store.put_requests([request])
-        store.put_answers((request, reply, Usage()) for reply in replies)
-        return store
-
-    useless, good, waiting = made("useless", None), made("good", "{}"), made("waiting")
-    for number, order in enumerate([(useless, good, waiting), (waiting, good, useless)]):
-        into = VerdictStore(tmp_path / f"into {number}")
-        for store in order:
-            into.merge(store)
-        assert asyncio.run(into.get("k")) == "{}"
-        assert into.requests() == {}
-    assert waiting.requests() == {"k": request}

@@ -114,9 +114,8 @@ def test_a_threshold_decides_in_place_of_the_word(tmp_path: Path) -> None:
 def test_auto_takes_the_list_where_the_model_can_do_it() -> None:
     llm = model(lambda truth, _: truth)
     judge = LLMJudge(llm, check="auto")
-    assert (judge.form, judge.form_reason) == (None, "")
+    assert judge.form_reason == ""
     right(judge)
-    assert judge.form == "list"
     assert judge.form_reason.startswith('check="list": the model answered known statements well')
     plain = LLMJudge(model(lambda truth, _: truth))
     right(plain)
@@ -135,10 +134,8 @@ def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> No
         with VerdictStore(tmp_path / "s.db") as store:
             judge = LLMJudge(model(small), check="auto", store=store)
             right(judge)
-            assert judge.form == "each"
-            assert "said yes to 11 of 11 statements that the text does not support" in (
-                judge.form_reason
-            )
+            assert judge.form_reason.startswith('check="each": the model')
+            assert "in a list it wrongly said yes to 11 of 18 statements" in judge.form_reason
             assert bool(judge.usage.calls) is calls
 
 
@@ -146,7 +143,7 @@ def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> No
 def test_auto_refuses_a_model_that_cannot_judge_and_names_what_it_got_wrong(says: bool) -> None:
     llm = model(lambda truth, _: says)
     judge = LLMJudge(llm, check="auto")
-    words = "said yes to 11 of 11" if says else "said no to 7 of 7"
+    words = "said yes to 11 of 18" if says else "said no to 7 of 18"
     for _ in range(2):
         with pytest.raises(
             JudgeError, match=f"scripted cannot judge: .*{words}.*check="
@@ -187,4 +184,4 @@ def test_whoever_is_cancelled_while_asking_leaves_it_to_the_next() -> None:
         assert not isinstance(found[1], BaseException)
 
     asyncio.run(work())
-    assert judge.form == "list"
+    assert judge.form_reason.startswith('check="list"')

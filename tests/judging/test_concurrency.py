@@ -39,7 +39,6 @@ def test_one_judge_in_one_event_loop_after_another() -> None:
     for sample, verdicts in TRUTHS:
         found = asyncio.run(judge.judge(sample))
         assert score(found).relevant == score(verdicts).relevant
-    assert judge.totals.samples == len(TRUTHS)
 
 
 def test_one_judge_in_threads_that_each_have_a_loop() -> None:
@@ -60,7 +59,6 @@ def test_one_judge_in_threads_that_each_have_a_loop() -> None:
             for each, (_, verdicts) in zip(found, TRUTHS[k::4], strict=True):
                 assert score(each).relevant == score(verdicts).relevant
     assert judge.usage.calls == len(llm.prompts)
-    assert judge.totals.samples == len(TRUTHS)
 
 
 def test_limits_of_closed_loops_are_dropped() -> None:
@@ -68,7 +66,7 @@ def test_limits_of_closed_loops_are_dropped() -> None:
 
     async def contend() -> None:
         async def once() -> None:
-            async with limit.slot():
+            async with limit._slot():
                 await asyncio.sleep(0)
 
         await asyncio.gather(once(), once())
@@ -132,7 +130,6 @@ def test_cancelled_at_any_step_nothing_goes_on(rounds: int) -> None:
 
     asyncio.run(run())
     gc.collect()  # an exception that nobody looked at would be reported here, and fail the test
-    assert judge.totals.failed == 1
 
 
 def test_a_timeout_from_outside() -> None:

@@ -237,7 +237,6 @@ def test_other_samples_are_unharmed() -> None:
     assert isinstance(again, JudgeError)
     assert isinstance(found, Verdicts)
     assert score(found).relevant == score(verdicts).relevant
-    assert (judge.totals.samples, judge.totals.failed) == (1, 2)
 
 
 def test_a_model_of_another_kind() -> None:
@@ -254,7 +253,7 @@ def test_a_model_of_another_kind() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [{"plan": "eager"}, {"votes": 0}, {"votes": 1.0}, {"max_concurrency": 0}, {"max_reasks": -1},
-     {"check": "all"}, {"timeout": 0}],
+     {"check": "all"}, {"timeout": -1}],
 )  # fmt: skip
 def test_impossible_arguments(arguments: dict[str, object]) -> None:
     with pytest.raises(InputError, match=f"{next(iter(arguments))}: expected"):
@@ -307,5 +306,4 @@ def test_a_call_that_takes_too_long_fails_the_sample_and_is_counted() -> None:
     with pytest.raises(JudgeError, match=r"scripted gave no reply within 0\.01 seconds"):
         asyncio.run(judge.judge(SAMPLE))
     assert llm.gone == len(llm.prompts) == 2
-    assert judge.totals.failed == 1
     assert judge.usage.calls >= 1

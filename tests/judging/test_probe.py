@@ -6,12 +6,11 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from noisesense import JudgeError, LLMJudge, Usage, VerdictStore
+from noisesense import JudgeError, LLMJudge, Usage
 from noisesense.judging.probe import _TEXTS
 from noisesense.judging.protocol import Choice
 
@@ -56,38 +55,6 @@ def test_no_constant_answer_passes() -> None:
     assert sum(KNOWN.values()) == 7
 
 
-def test_a_strong_model_is_asked_in_lists() -> None:
-    model = Model(truth, truth)
-    judge, found = judged(model)
-    assert found.cells == [[True], [False]]
-    assert (model.lists, model.singles) == (3 + 1, 0)
-    assert judge.usage.calls == 4  # what asking costs is counted
-
-
-def test_a_small_model_is_asked_one_by_one() -> None:
-    model = Model(lambda _: True, truth)
-    judge, found = judged(model)
-    assert found.cells == [[True], [False]]
-    assert (model.lists, model.singles) == (3, 18 + 2)
-    assert judge.usage.calls == 23
-
-
-@pytest.mark.parametrize(
-    ("says", "message"),
-    [
-        (lambda _: True, "said yes to 11 of 11 statements that the text does not support"),
-        (lambda _: False, "said no to 7 of 7 statements that the text supports"),
-    ],
-)
-def test_a_model_that_cannot_judge_is_refused_by_what_it_got_wrong(
-    says: Says, message: str
-) -> None:
-    with pytest.raises(JudgeError, match="probed cannot judge: in a list it") as raised:
-        judged(Model(says, says))
-    assert str(raised.value).count(message) == 2
-    assert 'check="each"' in str(raised.value)
-
-
 def test_one_slip_in_a_list_and_three_alone_are_forgiven() -> None:
     false = [claim for claim, so in KNOWN.items() if not so]
     model = Model(lambda s: truth(s) or s == false[0], truth)
@@ -98,12 +65,3 @@ def test_one_slip_in_a_list_and_three_alone_are_forgiven() -> None:
     assert model.singles == 18 + 2
     with pytest.raises(JudgeError):
         judged(Model(lambda _: True, lambda s: truth(s) or s in false[:4]))
-
-
-def test_a_store_remembers_what_was_asked(tmp_path: Path) -> None:
-    with VerdictStore(tmp_path / "s.db") as store:
-        judged(Model(lambda _: True, truth), store=store)
-        again = Model(lambda _: True, truth)
-        judge, _ = judged(again, store=store)
-        assert (again.lists, again.singles) == (0, 0)
-        assert judge.usage.calls == 0

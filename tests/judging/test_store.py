@@ -127,19 +127,6 @@ def test_everything_a_reply_depends_on_is_in_its_key(store: VerdictStore, what: 
     assert bool(judge.usage.cached_calls) is (what in ("vote", "schema"))
 
 
-def test_a_model_without_a_name_needs_one(store: VerdictStore) -> None:
-    class Nameless:
-        async def generate(self, prompt, schema):  # type: ignore[no-untyped-def]
-            return await scripted(*TRUTHS).generate(prompt, schema)
-
-    with pytest.raises(InputError, match="a model with a name, to keep its calls under"):
-        LLMJudge(Nameless(), store=store)
-    run(LLMJudge(Nameless(), store=store, model="mine"), SAMPLE)
-    assert [each.model for each in store.stats()] == ["mine"]
-    with pytest.raises(InputError, match="a VerdictStore"):
-        LLMJudge(Nameless(), store="judged.db")  # type: ignore[arg-type]
-
-
 def test_useless_replies_are_not_kept_and_what_repaired_them_is(store: VerdictStore) -> None:
     """What asking again has healed is not paid for again; what stayed open is asked again."""
     mind, failed = Mind(TRUTHS), set[str]()
@@ -167,18 +154,6 @@ def test_a_repaired_judge_is_asked_only_for_what_is_missing(store: VerdictStore)
     again = scripted(*TRUTHS)
     run(LLMJudge(again, store=store), SAMPLE)
     assert [data["premise"] for data in again.data] == [chunk]
-
-
-def test_a_huge_number_of_tokens_ends_no_run(store: VerdictStore) -> None:
-    class Counting(ScriptedLLM):
-        async def generate(self, prompt, schema):  # type: ignore[no-untyped-def]
-            reply, _ = await super().generate(prompt, schema)
-            return reply, Usage(calls=1, input_tokens=2**63, cost=float("nan"))
-
-    run(LLMJudge(Counting(Mind(TRUTHS).answer), store=store), SAMPLE)
-    (kept,) = store.stats()
-    assert kept.usage.input_tokens >= 2**63
-    assert kept.usage.cost is None
 
 
 # Claims
@@ -222,43 +197,39 @@ def test_a_claim_is_held_until_it_ends(store: VerdictStore, path: Path) -> None:
         assert claim(other, "b")
 
 
-class Clock:
-    """In place of the clocks that a store reads."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(time, name)
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def time(self) -> float:
-        raise AssertionError("clocks of two machines are not compared")
+_CLAIMER = """
+import asyncio, sys, time
+from noisesense import VerdictStore
+from noisesense.judging import store
+store._RENEW_SECONDS = 0.1
+print(asyncio.run(VerdictStore(sys.argv[1]).claim("a")), flush=True)
+time.sleep(600)
+"""
 
 
-def test_a_claim_without_a_sign_of_life_runs_out(
+def test_a_claim_is_held_by_signs_of_life_and_runs_out_without(
     store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever waits counts for itself: another machine's clock does not matter."""
-    clock = Clock()
-    with VerdictStore(path) as other:
-        assert claim(store, "a")
-        assert not claim(other, "a")
-        monkeypatch.setattr(store_module, "_LEASE_SECONDS", 60.0)
-        monkeypatch.setattr(store_module.time, "monotonic", clock.monotonic)
-        clock.now += 10_000  # it looked long ago, and now once more
-        store._seen.clear()
-        other._seen.clear()
-        assert not claim(other, "a")
-        clock.now += 59
-        assert not claim(other, "a")
-        store._renew()
-        clock.now += 59
-        assert not claim(other, "a")
-        clock.now += 61
-        assert claim(other, "a")
+    """Whoever waits counts for itself: no two clocks are compared."""
+    monkeypatch.setattr(store_module, "_LEASE_SECONDS", 1.5)
+    worker = subprocess.Popen(
+        [sys.executable, "-c", _CLAIMER, str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "True\n"
+    until = time.monotonic() + 3
+    while time.monotonic() < until:
+        assert not claim(store, "a")
+        time.sleep(0.05)
+    worker.kill()
+    worker.communicate()
+    killed = time.monotonic()
+    while not claim(store, "a"):
+        time.sleep(0.05)
+    assert 1 < time.monotonic() - killed < 5
 
 
 def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
@@ -283,47 +254,6 @@ def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
         judges = [LLMJudge(llm, store=each) for each in (store, other)]
         list(pool.map(lambda judge: asyncio.run(judge.judge(labelled)), judges))
     assert len(llm.prompts) == len(set(llm.prompts))
-
-
-_CLAIMER = """
-import asyncio, sys, time
-from noisesense import VerdictStore
-store = VerdictStore(sys.argv[1])
-print(asyncio.run(store.claim("a")), flush=True)
-time.sleep(600)
-"""
-
-
-def test_a_living_process_keeps_its_claim_and_a_dead_one_does_not(
-    store: VerdictStore, path: Path
-) -> None:
-    worker = subprocess.Popen(
-        [sys.executable, "-c", _CLAIMER, str(path)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert worker.stdout is not None
-    assert worker.stdout.readline() == "True\n"
-    assert not claim(store, "a")
-    worker.kill()
-    assert worker.stdout.read() == ""  # it has ended; nobody has asked after it yet
-    while not claim(store, "a"):
-        time.sleep(0.01)
-    worker.wait()
-    worker.stdout.close()
-
-
-@pytest.mark.parametrize("owner", ["", "x", "a/b/c", "host/-1/", "host/99999999999999999999/1"])
-def test_an_odd_owner_is_believed_for_its_time(
-    store: VerdictStore, path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert claim(store, "a")
-    sql(path, "UPDATE calls SET owner = ?", owner)
-    with VerdictStore(path) as other:
-        assert claim(other, "a") is (owner == "")
-        monkeypatch.setattr(store_module, "_LEASE_SECONDS", -1.0)
-        assert claim(other, "a") is (owner != "")
 
 
 def test_a_foreign_lock_does_not_stall_the_event_loop(store: VerdictStore, path: Path) -> None:
@@ -433,31 +363,30 @@ def test_a_store_that_cannot_be_written_to_gives_what_it_has(tmp_path: Path) -> 
 @pytest.mark.parametrize("content", [b"not a database at all, but long enough" * 50, b"{}\n"])
 def test_another_file(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="expected a sound verdict store, got"):
+    with pytest.raises(StoreError, match="move the file away to start a new store"):
         VerdictStore(path)
     assert path.read_bytes() == content
 
 
 def test_another_programs_database(path: Path) -> None:
     sql(path, "CREATE TABLE theirs (x)")
-    with pytest.raises(StoreError, match="another program's database"):
+    with pytest.raises(StoreError, match="got another database"):
         VerdictStore(path)
 
 
 @pytest.mark.parametrize(
-    ("deed", "got"),
+    "deed",
     [
-        ("PRAGMA user_version = 99", "format 99"),
-        ("CREATE TABLE more (x)", "other tables"),
-        ("ALTER TABLE calls ADD COLUMN more", "other tables"),
-        ("CREATE TRIGGER t AFTER INSERT ON calls BEGIN SELECT 1; END", "other tables"),
-        ("CREATE VIEW v AS SELECT 1", "other tables"),
+        "CREATE TABLE more (x)",
+        "ALTER TABLE calls ADD COLUMN more",
+        "CREATE TRIGGER t AFTER INSERT ON calls BEGIN SELECT 1; END",
+        "CREATE VIEW v AS SELECT 1",
     ],
 )
-def test_another_format(path: Path, deed: str, got: str) -> None:
+def test_another_format(path: Path, deed: str) -> None:
     VerdictStore(path).close()
     sql(path, deed)
-    with pytest.raises(StoreError, match=f"expected a verdict store of format 3, got {got}"):
+    with pytest.raises(StoreError, match="use the version of noisesense that wrote it"):
         VerdictStore(path)
 
 
@@ -501,7 +430,7 @@ def test_garbage_in_the_middle_and_a_file_cut_short(path: Path) -> None:
     middle = len(sound) // 2
     for content in (sound[:middle] + Random(0).randbytes(40_000), sound[:middle]):
         path.write_bytes(content)
-        with pytest.raises(StoreError, match=r"a sound verdict store.*Hint: nothing was chan"):
+        with pytest.raises(StoreError, match=r"malformed|not a database"):
             use(path)
 
 

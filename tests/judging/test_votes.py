@@ -10,6 +10,7 @@ import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts
 from noisesense.judging.llm import any_of, majority
+from noisesense.judging.plan import Finding
 from support.mind import Mind, data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
@@ -25,7 +26,7 @@ T, F, N = True, False, None
     ],
 )  # fmt: skip
 def test_majority(votes: Sequence[bool], of: int, expected: bool | None) -> None:
-    assert majority(votes, of) is expected
+    assert majority([Finding(vote) for vote in votes], of).cell is expected
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_majority(votes: Sequence[bool], of: int, expected: bool | None) -> None
     [([T], T), ([F, T, N], T), ([F, F], F), ([F, N], N), ([N], N), ([N, N], N)],
 )
 def test_any_of(cells: Sequence[bool | None], expected: bool | None) -> None:
-    assert any_of(cells) is expected
+    assert any_of([Finding(cell) for cell in cells]).cell is expected
 
 
 def judged(*by_vote: Sequence[bool | None]) -> tuple[ScriptedLLM, Verdicts, int]:

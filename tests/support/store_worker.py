@@ -12,6 +12,7 @@ import os
 import sys
 
 from noisesense import LLMJudge, Sample, VerdictStore, score
+from noisesense.judging import store as store_module
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs
@@ -42,6 +43,7 @@ class LoggingLLM(ScriptedLLM):
 
 def main(path: str, log: str, count: str, *flags: str) -> None:
     truths = pairs(int(count))
+    store_module._LEASE_SECONDS, store_module._RENEW_SECONDS = 2.0, 0.3  # they are killed often
     store = VerdictStore(path)
     if "fork" in flags:
         child = os.fork()

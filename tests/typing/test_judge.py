@@ -22,7 +22,6 @@ from noisesense import (
     Verdicts,
     VerdictStore,
 )
-from noisesense.judging.calls import Totals
 from noisesense.judging.prompts import Budget, Prompts
 from noisesense.judging.protocol import DetailedJudge, StructuredLLM
 from noisesense.judging.store import StoredCalls
@@ -56,7 +55,6 @@ def test_a_judge(tmp_path: Path) -> None:
         protocols: tuple[Judge, DetailedJudge] = (judge, judge)
         assert isinstance(protocols[1], DetailedJudge)
         assert_type(judge.usage, Usage)
-        assert_type(judge.totals, Totals)
         with pytest.raises(ReplyError):
             assert_type(asyncio.run(judge.judge_detailed(_sample())), Judgement)
         with pytest.raises(ReplyError):

@@ -6,7 +6,7 @@ came back. `next_requests` and `put_replies` do the same for any other engine.
 
 from __future__ import annotations
 
-from noisesense.judging.batch import BatchJudge, BatchRequest, NamedModel
+from noisesense.judging.batch import BatchJudge, BatchRequest
 from noisesense_adapters.batch.answers import Imported, import_answers, put_replies
 from noisesense_adapters.batch.rounds import Round, export_batch, next_requests
 
@@ -14,7 +14,6 @@ __all__ = [
     "BatchJudge",
     "BatchRequest",
     "Imported",
-    "NamedModel",
     "Round",
     "export_batch",
     "import_answers",

@@ -7,24 +7,21 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from noisesense import Usage, VerdictStore
 from noisesense.errors import InputError, ReplyError, describe
 from noisesense.jsonl import as_path
-from noisesense.judging.calls import run_blocking
+from noisesense.judging.calls import as_text, run_blocking
 from noisesense.judging.prompts import form_of
-from noisesense.judging.store import StoredRequest
+from noisesense.judging.store import UNUSABLE, StoredRequest
 from noisesense.scoring.outcomes import Record
 from noisesense_adapters.batch.rounds import is_request
 from noisesense_adapters.datasets.files import jsonl_rows
 from noisesense_adapters.toolbox.bridge import completion_reply
 from noisesense_adapters.toolbox.given import as_object
 from noisesense_adapters.toolbox.replies import read_reply
-
-_AT_ONCE = 200
 
 
 @dataclass(frozen=True)
@@ -51,14 +48,6 @@ class Imported(Record):
     left: int = 0
 
 
-class _Reply(NamedTuple):
-    """An answer as the store keeps it: None where nothing in it can be used."""
-
-    request: StoredRequest
-    reply: str | None
-    usage: Usage
-
-
 class _Answer(NamedTuple):
     """One answer: a completion or a text, or why there is none."""
 
@@ -78,9 +67,9 @@ def put_replies(store: VerdictStore, replies: Iterable[tuple[str, str | None]]) 
         StoreError: the store cannot be read or written.
     """
     answers = (_Answer(key, text, "" if text is not None else "no reply") for key, text in replies)
-    taking = _Import(store)
-    taking.take(answers)
-    return taking.finish()
+    importing = _Import(store)
+    run_blocking(importing.take(answers, "replies"))
+    return importing.imported()
 
 
 def import_answers(
@@ -104,34 +93,41 @@ def import_answers(
         StoreError: the store cannot be read or written, or is not there.
     """
     with VerdictStore(store, must_exist=True) as opened:
-        imported = _Import(opened)
+        importing = _Import(opened, on_error)
         for path in map(as_path, paths):
             if not path.is_file():
                 raise InputError("a readable file", "no such file", where=str(path))
             where = str(path)
-            imported.take(_answers(where, jsonl_rows(path), imported, on_error), where)
-        return imported.finish()
+            run_blocking(importing.take(_answers(jsonl_rows(path), where), where))
+        return importing.imported()
 
 
 class _Import:
     """Takes answers of several sources, and counts."""
 
-    def __init__(self, store: VerdictStore) -> None:
-        self._store = store
+    def __init__(
+        self, store: VerdictStore, on_error: Callable[[InputError], object] = lambda _: None
+    ) -> None:
+        self._store, self._on_error = store, on_error
         self._requests = store.requests()
         self._counts: Counter[str] = Counter()
         self._open: Counter[str] = Counter()
 
-    def broken(self) -> None:
-        self._counts["broken"] += 1
-
-    def take(self, answers: Iterable[_Answer], where: str = "replies") -> None:
-        rest, own, foreign = iter(answers), 0, 0
-        while some := list(islice(rest, _AT_ONCE)):
-            ours = [answer for answer in some if self._is_ours(answer)]
-            own, foreign = own + len(ours), foreign + len(some) - len(ours)
-            # An interrupt between two of these loses nothing: the next import goes on.
-            self._put(run_blocking(self._calls(ours)))
+    async def take(self, answers: Iterable[_Answer | InputError], where: str) -> None:
+        """One by one: after an interrupt the next import goes on."""
+        own = foreign = 0
+        for answer in answers:
+            if isinstance(answer, InputError):
+                self._counts["broken"] += 1
+                self._on_error(answer)
+            elif answer.key in self._requests:
+                own += 1
+                await self._take(answer)
+            elif await self._store.get(answer.key) is not None:
+                own += 1
+                self._counts["known"] += 1
+            else:
+                foreign += 1
         self._counts["foreign"] += foreign
         if foreign and not own:
             raise InputError(
@@ -141,55 +137,37 @@ class _Import:
                 hint="is it the file of another round, or the store of another dataset?",
             )
 
-    def finish(self) -> Imported:
-        left = len(self._requests)
-        return Imported(**self._counts, open=dict(sorted(self._open.items())), left=left)
+    async def _take(self, answer: _Answer) -> None:
+        if answer.failure:
+            self._open[answer.failure] += 1
+            return
+        request = self._requests[answer.key]
+        reply, usage = _read(request, answer.reply)
+        await self._store.put(answer.key, reply, request.model, request.version, usage)
+        del self._requests[answer.key]
+        self._counts["taken"] += 1
+        self._counts["unusable"] += reply == UNUSABLE
 
-    def _put(self, calls: list[_Reply]) -> None:
-        self._store.put_answers(calls)
-        for call in calls:
-            del self._requests[call.request.key]
-            self._counts["taken"] += 1
-            self._counts["unusable"] += call.reply is None
-
-    def _is_ours(self, answer: _Answer) -> bool:
-        return answer.key in self._requests or self._store.is_answered(answer.key)
-
-    async def _calls(self, answers: Iterable[_Answer]) -> list[_Reply]:
-        """The answers to take."""
-        calls: dict[str, _Reply] = {}
-        for answer in answers:
-            request = self._requests.get(answer.key)
-            if request is None or answer.key in calls:
-                self._counts["known"] += 1
-            elif answer.failure:
-                self._open[answer.failure] += 1
-            else:
-                calls[answer.key] = await _call(request, answer.reply)
-        return list(calls.values())
+    def imported(self) -> Imported:
+        failures = dict(sorted(self._open.items()))
+        return Imported(**self._counts, open=failures, left=len(self._requests))
 
 
-async def _call(request: StoredRequest, answer: Any) -> _Reply:
-    """The request with its answer, a completion or a text."""
-    schema = form_of(request.form)
+def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
+    """What the store keeps of an answer, a completion or a text."""
+    schema, usage = form_of(request.form), Usage(calls=1)
     if schema is None:  # as another version has made it
-        return _Reply(request, None, Usage(calls=1))
+        return UNUSABLE, usage
     try:
         if isinstance(answer, str):
-            usage = Usage(calls=1)
-            reply = read_reply(answer, schema, usage)
-        else:
-            reply, usage = completion_reply(answer).read(schema)
+            return as_text(read_reply(answer, schema, usage)), usage
+        reply, usage = completion_reply(answer).read(schema)
+        return as_text(reply), usage
     except ReplyError as error:
-        spent = error.usage if isinstance(error.usage, Usage) else Usage(calls=1)
-        return _Reply(request, None, spent)
-    text = json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
-    return _Reply(request, text, usage)
+        return UNUSABLE, error.usage if isinstance(error.usage, Usage) else usage
 
 
-def _answers(
-    where: str, rows: Iterable[Any], imported: _Import, on_error: Callable[[InputError], object]
-) -> Iterator[_Answer]:
+def _answers(rows: Iterable[Any], where: str) -> Iterator[_Answer | InputError]:
     for place, data in rows:
         if is_request(data):
             hint = "import what the provider gives for it: the batch's output and error files"
@@ -197,8 +175,7 @@ def _answers(
         try:
             yield _answer(data)
         except InputError as error:
-            imported.broken()
-            on_error(error.within(place))
+            yield error.within(place)
 
 
 def _answer(data: Any) -> _Answer:
@@ -212,15 +189,11 @@ def _answer(data: Any) -> _Answer:
     reply = as_object(line.get("response"))
     status, body = reply.get("status_code"), as_object(reply.get("body"))
     if status == 200 and isinstance(reply.get("body"), dict) and not line.get("error"):
-        return _Answer(key, _as_completion(body))
+        # As a client gives it: its parts as attributes.
+        completion = json.loads(json.dumps(body), object_hook=lambda of: SimpleNamespace(**of))
+        return _Answer(key, completion)
     errors = map(as_object, (line.get("error"), body.get("error")))
     codes = (each.get("code") or each.get("type") for each in errors)
     code = next((str(each)[:60] for each in codes if each), "")
     http = "" if status in (None, 200) else f"HTTP {status}"
     return _Answer(key, failure=" ".join(filter(None, (http, code))) or "no response")
-
-
-def _as_completion(body: dict[str, Any]) -> SimpleNamespace:
-    """The body as a client gives it: its parts as attributes."""
-    parts = json.loads(json.dumps(body), object_hook=lambda fields: SimpleNamespace(**fields))
-    return cast("SimpleNamespace", parts)

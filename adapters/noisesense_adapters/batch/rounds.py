@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
-import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from noisesense import Sample, VerdictStore
-from noisesense.errors import (
-    InputError,
-    JudgeError,
-    NoiseSenseError,
-    check_whole,
-    describe,
-)
+from noisesense.errors import InputError, JudgeError, NoiseSenseError, check_whole
 from noisesense.jsonl import as_path, to_json
 from noisesense.judging.batch import BatchJudge, BatchRequest
 from noisesense.judging.calls import AwaitingAnswerError, run_blocking
 from noisesense.judging.protocol import Judgement
+from noisesense.judging.store import StoredRequest
 from noisesense.scoring.outcomes import Record
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow
@@ -74,27 +66,33 @@ def next_requests(
     """
 
     async def all_requests() -> list[BatchRequest]:
-        by_key: dict[str, BatchRequest] = {}
+        requests: list[BatchRequest] = []
+        seen = set[str]()
         for sample in samples:
-            _, requests = await _ask(judge, sample)
-            by_key.update((request.key, request) for request in requests)
-        return list(by_key.values())
+            _, new = await _ask(judge, store, sample, seen)
+            requests += new
+        return requests
 
-    requests = run_blocking(all_requests())
-    store.put_requests(request.stored for request in requests)
-    return requests
+    return run_blocking(all_requests())
 
 
 async def _ask(
-    judge: BatchJudge, sample: Sample
+    judge: BatchJudge, store: VerdictStore, sample: Sample, seen: set[str], exchange: str = ""
 ) -> tuple[Judgement | JudgeError | None, list[BatchRequest]]:
-    """What became of the sample, None while answers are awaited; and what it asks for."""
+    """What became of the sample, None while answers are awaited; and what it is first to ask."""
+    outcome: Judgement | JudgeError | None = None
     try:
-        return await judge.judge_detailed(sample), judge.take_requests()
+        outcome = await judge.judge_detailed(sample)
     except AwaitingAnswerError:
-        return None, judge.take_requests()
+        pass
     except JudgeError as error:
-        return error, judge.take_requests()
+        outcome = error
+    new = [request for request in judge.take_requests() if request.key not in seen]
+    for key, _, schema in new:
+        seen.add(key)
+        about = exchange, schema.__name__, judge.model, judge.version
+        await store.put_request(StoredRequest(key, *about))
+    return outcome, new
 
 
 def export_batch(
@@ -146,9 +144,8 @@ def export_batch(
     check_whole(most_requests, 1, "most_requests")
     check_whole(most_bytes, 1, "most_bytes")
     target = _check_target(as_path(out))
-    name = model.removeprefix("openai:") if isinstance(model, str) else model
     params = {} if temperature is None else {"temperature": temperature}
-    llm = OpenAILLM(name, base_url=base_url, params=params)
+    llm = OpenAILLM(model.removeprefix("openai:"), base_url=base_url, params=params)
 
     def samples() -> Iterator[Sample | NoiseSenseError]:
         for row in read_rows(path, columns, verdicts=False, split_contexts=split_contexts):
@@ -159,60 +156,47 @@ def export_batch(
             else:
                 yield row.sample
 
-    with VerdictStore(store) as opened:
-        judge = BatchJudge(llm, store=opened, **options)
+    with VerdictStore(store) as opened, _Files(target, most_requests, most_bytes) as files:
+        judge = BatchJudge(llm.name, llm.identity, store=opened, **options)
         exchange = judge.exchange(each for each in samples() if isinstance(each, Sample))
-        before = _still_open(opened, exchange, force=force)
-        with _Files(target, most_requests, most_bytes) as files:
+        before = opened.requests()
+        others = [each for each in before.values() if each.exchange not in ("", exchange)]
+        if others and not force:
+            newest = others[-1]
+            raise InputError(
+                "the samples and the judge of the round that is open",
+                f"others: {len(others):,} requests to {newest.model}, prompts {newest.version}, "
+                "have no answer yet",
+                where=str(opened.path),
+                hint="import their answers first; or --force leaves them open, and their answers "
+                "can still be imported",
+            )
 
-            async def write() -> Round:
-                counts, seen = Counter[str](), set[str]()
-                for each in samples():
-                    counts["samples"] += 1
-                    outcome, requests = (
-                        await _ask(judge, each) if isinstance(each, Sample) else (each, [])
-                    )
-                    new = [request for request in requests if request.key not in seen]
-                    seen.update(request.key for request in new)
-                    opened.put_requests(each.stored._replace(exchange=exchange) for each in new)
-                    for request in new:
-                        files.add(_line(request.key, llm.request(request.prompt, request.schema)))
-                    if isinstance(outcome, NoiseSenseError):
-                        counts["failed"] += 1
-                        on_error(outcome)
-                    elif outcome is not None:
-                        counts["judged"] += 1
-                        counts["unanswered"] += outcome.unanswered
-                    on_done()
-                return Round(
-                    requests=len(seen),
-                    asked_before=len(seen & before),
-                    samples=counts["samples"],
-                    judged=counts["judged"],
-                    failed=counts["failed"],
-                    unanswered=counts["unanswered"],
-                )
+        async def write() -> Round:
+            counts, seen = Counter[str](), set[str]()
+            for other in others:  # no hindrance to the next round
+                await opened.put_request(other._replace(exchange=exchange))
+            for each in samples():
+                counts["samples"] += 1
+                outcome: Judgement | NoiseSenseError | None = None
+                if isinstance(each, Sample):
+                    outcome, requests = await _ask(judge, opened, each, seen, exchange)
+                    for key, prompt, schema in requests:
+                        files.add(_line(key, llm.request(prompt, schema)))
+                else:
+                    outcome = each
+                if isinstance(outcome, NoiseSenseError):
+                    counts["failed"] += 1
+                    on_error(outcome)
+                elif outcome is not None:
+                    counts["judged"] += 1
+                    counts["unanswered"] += outcome.unanswered
+                on_done()
+            asked_before = len(seen & before.keys())
+            return Round((), requests=len(seen), asked_before=asked_before, **counts)
 
-            written = run_blocking(write())
-            return replace(written, files=tuple(map(str, files.finish())))
-
-
-def _still_open(store: VerdictStore, exchange: str, *, force: bool) -> set[str]:
-    """The keys of this exchange's open requests. Raises `InputError` if there are others."""
-    requests = store.requests()
-    others = [each for each in requests.values() if each.exchange not in ("-", exchange)]
-    if others and not force:
-        newest = others[-1]
-        raise InputError(
-            "the samples and the judge of the round that is open",
-            f"others: {len(others):,} requests to {newest.model}, prompts {newest.version}, "
-            "have no answer yet",
-            where=str(store.path),
-            hint="import their answers first; or --force leaves them open, and their answers can "
-            "still be imported",
-        )
-    store.put_requests(each._replace(exchange=exchange) for each in others)
-    return set(requests)
+        written = run_blocking(write())
+        return replace(written, files=tuple(map(str, files.finish())))
 
 
 def _line(custom_id: str, body: Mapping[str, Any]) -> str:
@@ -225,17 +209,13 @@ def is_request(line: Any) -> bool:
 
 
 def _check_target(path: Path) -> Path:
-    if path.suffix.lower() != ".jsonl":
-        raise InputError("a name ending in .jsonl", repr(path.name), where="out")
-    if not path.parent.is_dir():
-        raise InputError("a folder that exists", describe(str(path.parent)), where="out")
     if path.exists() and not _holds_requests(path):
-        expected, got = (
+        raise InputError(
             "a new file, or requests of an earlier round",
             "a file that holds something else",
+            where=str(path),
+            hint="nothing was overwritten; choose another name",
         )
-        hint = "nothing was overwritten; choose another name"
-        raise InputError(expected, got, where=str(path), hint=hint)
     return path
 
 
@@ -251,60 +231,50 @@ def _holds_requests(path: Path) -> bool:
 
 
 class _Files:
-    """Lines over as many files as they need, which appear together at the end or not at all."""
+    """Lines over as many files as they need, which appear together at the end or not at all.
+
+    What a killed export has left, the next overwrites.
+    """
 
     def __init__(self, target: Path, most_lines: int, most_bytes: int) -> None:
         self._target, self._most_lines, self._most_bytes = target, most_lines, most_bytes
-        self._part, self._parts = f".{target.name[:40]}.", list[Path]()
-        self._file: IO[bytes] | None = None
-        self._lines = self._bytes = 0
-        self._stack = ExitStack()
+        self._parts: list[IO[bytes]] = []
+        self._lines = 0
 
     def __enter__(self) -> _Files:
-        for left in self._target.parent.glob(f"{glob.escape(self._part)}*"):  # by a killed export
-            if len(left.name) == len(self._part) + 12 and _holds_requests(left):
-                left.unlink(missing_ok=True)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         for part in self._parts:
-            part.unlink(missing_ok=True)
+            part.close()
+            Path(part.name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            got = error.strerror or type(error).__name__
+            raise InputError("a file that can be written", got, where=str(self._target)) from error
 
     def add(self, line: str) -> None:
         data = line.encode() + b"\n"
-        full = self._lines == self._most_lines or self._bytes + len(data) > self._most_bytes
-        try:
-            if self._file is None or (full and self._lines):
-                part = self._target.with_name(self._part + secrets.token_hex(6))
-                self._file = self._stack.enter_context(part.open("xb"))
-                self._parts.append(part)
-                self._lines = self._bytes = 0
-            self._file.write(data)
-        except OSError as error:
-            raise self._refused(error) from error
+        file = self._parts[-1] if self._parts and self._lines < self._most_lines else None
+        if file is None or file.tell() + len(data) > self._most_bytes:
+            name = self._numbered(len(self._parts) + 1).name
+            file = self._target.with_name(f".{name}.part").open("wb")
+            self._parts.append(file)
+            self._lines = 0
+        file.write(data)
         self._lines += 1
-        self._bytes += len(data)
 
     def finish(self) -> Sequence[Path]:
         """Give the files their names, and remove what an earlier, longer round left behind."""
         named: list[Path] = []
-        try:
-            self._stack.close()
-            for part in self._parts:
-                named.append(part.replace(self._numbered(len(named) + 1)))
-            n = len(named) + 1
-            while named and _holds_requests(self._numbered(n)):
-                self._numbered(n).unlink()
-                n += 1
-        except OSError as error:
-            raise self._refused(error) from error
+        for n, part in enumerate(self._parts, start=1):
+            part.close()
+            named.append(Path(part.name).replace(self._numbered(n)))
+        n = len(named) + 1
+        while named and _holds_requests(self._numbered(n)):
+            self._numbered(n).unlink()
+            n += 1
         return named
 
     def _numbered(self, n: int) -> Path:
         name = f"{self._target.stem}-{n}{self._target.suffix}"
         return self._target if n == 1 else self._target.with_name(name)
-
-    def _refused(self, error: OSError) -> InputError:
-        got = error.strerror or type(error).__name__
-        return InputError("a file that can be written", got, where=str(self._target))

@@ -76,8 +76,7 @@ def _time(seconds: float | None) -> str | None:
 class Merge(Command):
     """Add other stores to a store.
 
-    Their calls and open requests; they stay as they are. Of a call that both have, one with an
-    answer is kept. The order does not matter, and a second time adds nothing.
+    They stay as they are. The order does not matter, and a second time adds nothing.
     """
 
     store: Path = argument("The store to add to; made if it is not there.")

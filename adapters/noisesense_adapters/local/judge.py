@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
-from noisesense.judging.calls import Calls, ModelCall, SampleRun, Totals, digest, identity_of
+from noisesense.judging.calls import Calls, ModelCall, SampleRun, digest, identity_of
 from noisesense.judging.llm import LLMJudge
-from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_plan, check_threshold
+from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
 from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense_adapters.local.model import NLIModel
 from noisesense_adapters.toolbox.sentences import sentences
@@ -79,7 +79,7 @@ class LocalJudge(PlannedJudge):
         max_concurrency: int = 16,
     ) -> None:
         check_plan(plan, store)
-        check_threshold(threshold)
+        check_number(threshold, 1, "threshold")
         if isinstance(classifier, (str, os.PathLike)):
             classifier = NLIModel(classifier)
         if not callable(getattr(classifier, "entails", None)):
@@ -103,7 +103,7 @@ class LocalJudge(PlannedJudge):
             return await self._finder.find(own, which, text, question)
         finally:
             run.usage += own.usage
-            self._calls.add(Totals(own.usage))
+            self._calls.add(own.usage)
 
     async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
         """What reaches the threshold is a yes; without a finite probability there is no answer."""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
-from noisesense.judging.calls import identity_of, model_name
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.prompts import Answer, ChosenAnswer
-from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense.judging.store import StoredRequest, VerdictStore
+from noisesense.judging.store import VerdictStore
 from noisesense.verdicts.sample import Sample
-
-S = TypeVar("S", bound=BaseModel)
 
 
 class BatchRequest(NamedTuple):
@@ -27,51 +23,27 @@ class BatchRequest(NamedTuple):
             engine, by which its answer is known.
         prompt: the whole prompt, one message of a user.
         schema: the form of the reply, to be asked for as structured output.
-        stored: what the store keeps of it until it is answered.
     """
 
     key: str
     prompt: str
     schema: type[BaseModel]
-    stored: StoredRequest
 
 
-class NamedModel:
-    """A model that only a batch engine can ask.
+class _BatchLLM:
+    """A model whose answers come from a store; what the store has not is noted."""
 
-    Args:
-        name: the model's name as people know it.
-        identity: all else that changes an answer: the engine, its options. See
-            `noisesense.StructuredLLM`.
-    """
-
-    def __init__(self, name: str, identity: str = "") -> None:
-        self.name, self.identity = name, identity or "batch"
-
-    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """Raises `JudgeError`: its answers come from a store."""
-        raise JudgeError("a model for batch files cannot be asked directly")
-
-
-class BatchLLM(NamedModel):
-    """A model for `noisesense.LLMJudge` that answers from finished batch files, in a store.
-
-    What the store has no answer to it notes in ``requests``, and the judge raises
-    `AwaitingAnswerError`.
-
-    Args:
-        llm: the model that the batch engine asks.
-    """
-
-    def __init__(self, llm: StructuredLLM) -> None:
-        super().__init__(model_name(llm, None, needed=True), identity_of(llm))
+    def __init__(self, name: str, identity: str) -> None:
+        self.name, self.identity = name, identity
         self.requests: dict[str, BatchRequest] = {}
 
-    def defer(self, key: str, prompt: str, schema: type[BaseModel], version: str) -> None:
+    async def generate(self, prompt: str, schema: type[Any]) -> Any:
+        raise JudgeError("a model for batch files cannot be asked directly")
+
+    def defer(self, key: str, prompt: str, schema: type[BaseModel]) -> None:
         """To be asked in the next file."""
-        stored = StoredRequest(key, "", schema.__name__, self.name, version)
         asked = Answer if schema is ChosenAnswer else schema
-        self.requests.setdefault(key, BatchRequest(key, prompt, asked, stored))
+        self.requests[key] = BatchRequest(key, prompt, asked)
 
 
 class BatchJudge(LLMJudge):
@@ -83,27 +55,31 @@ class BatchJudge(LLMJudge):
     several samples are one. `noisesense_adapters.batch` drives it over a dataset.
 
     Args:
-        llm: a model with a ``name`` and an ``identity``, such as an adapter's, or a `NamedModel`.
+        model: the model's name as people know it.
+        identity: all else that changes an answer: the engine, its options. See
+            `noisesense.StructuredLLM`.
         store: holds the answers, and what has been asked for.
         options: as `LLMJudge` takes them; ``check="auto"`` is for models that answer at once.
     """
 
-    def __init__(self, llm: StructuredLLM, *, store: VerdictStore, **options: Any) -> None:
+    def __init__(
+        self, model: str, identity: str = "batch", *, store: VerdictStore, **options: Any
+    ) -> None:
         if options.get("check") == "auto":
-            hint = "judge one sample directly, and see the judge's form"
+            hint = "judge one sample directly, and see the judge's form_reason"
             raise InputError("'list' or 'each'", "'auto'", where="check", hint=hint)
-        self._batch = BatchLLM(llm)
-        super().__init__(self._batch, store=store, **options)
+        self._llm = _BatchLLM(model, identity)
+        super().__init__(self._llm, store=store, **options)
 
     def take_requests(self) -> list[BatchRequest]:
         """What the samples since the last time have left to ask."""
-        taken = list(self._batch.requests.values())
-        self._batch.requests.clear()
+        taken = list(self._llm.requests.values())
+        self._llm.requests.clear()
         return taken
 
     def exchange(self, samples: Iterable[Sample]) -> str:
         """A digest of this judge's settings and the samples: rounds of one exchange share it."""
-        content = hashlib.sha256(f"{self.name}\0{self._batch.identity}".encode())
+        content = hashlib.sha256(f"{self.name}\0{self._llm.identity}".encode())
         for sample in samples:
             labels = [chunk.relevant for chunk in sample.retrieved_contexts]
             content.update(f"{sample.key} {labels}\n".encode())

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
 from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
@@ -60,20 +60,23 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, T], late: Exception) -> T:
-    """The result of the work, if it comes in time; else ``late``, and the work is cancelled."""
+async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work. Raises `_LateError` if it does not come in time, and cancels it."""
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({task}, timeout=seconds)
-        if not task.done():
-            raise late
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            raise _LateError
         return task.result()
     finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task}, timeout=_GOING_SECONDS)
-        if task.done() and not task.cancelled():
-            task.exception()  # seen: asyncio would report it
+        # A client that does not let itself be cancelled would hold up `asyncio.wait_for`.
+        task.cancel()
+        gone = asyncio.gather(task, return_exceptions=True)  # asyncio would report its error
+        await asyncio.wait({gone}, timeout=_GOING_SECONDS)
+
+
+class _LateError(Exception):
+    pass
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -104,31 +107,6 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
             raise
 
 
-@dataclass(frozen=True)
-class Totals:
-    """A judge's running totals.
-
-    Attributes:
-        usage: of every call, those of samples that failed later included.
-        samples: judged to the end.
-        failed: samples that raised, or were cancelled.
-        unanswered: cells that were asked and stayed without an answer.
-    """
-
-    usage: Usage = field(default_factory=Usage)
-    samples: int = 0
-    failed: int = 0
-    unanswered: int = 0
-
-    def __add__(self, other: Totals) -> Totals:
-        return Totals(
-            self.usage + other.usage,
-            self.samples + other.samples,
-            self.failed + other.failed,
-            self.unanswered + other.unanswered,
-        )
-
-
 @dataclass
 class SampleRun:
     """What judging one sample has cost so far, and what was wrong with its last bad reply."""
@@ -139,21 +117,19 @@ class SampleRun:
 
 @dataclass(frozen=True)
 class ModelCall(Generic[S, A_co]):
-    """One call to be made.
+    """One thing to be asked, in one call or more.
 
     Attributes:
-        prompts: its own, and those of later attempts, as long as nothing is answered.
+        prompts: of each attempt, as long as nothing is answered.
         schema: the form of the reply.
         read: what the reply answers; None if nothing, and then it is not kept.
         vote: calls that differ in it alone are separate calls.
-        attempt: above 0, it asks for what earlier replies left out.
     """
 
     prompts: Sequence[str]
     schema: type[S]
     read: Callable[[S], A_co | None]
     vote: int = 0
-    attempt: int = 0
 
 
 class Calls:
@@ -178,49 +154,47 @@ class Calls:
         timeout: float = 600.0,
     ) -> None:
         self.llm, self.model, self.version, self.store = llm, model, version, store
-        self.totals = Totals()
+        self.usage = Usage()
         self._lock = threading.Lock()
         # A semaphore belongs to the loop that first waits on it, and a judge may serve several.
         self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
         self._most, self._timeout = most, timeout
 
-    def add(self, more: Totals) -> None:
-        """Add to the totals; several threads may."""
+    def add(self, usage: Usage) -> None:
+        """To what all calls have cost; several threads may."""
         with self._lock:
-            self.totals += more
+            self.usage += usage
 
-    def slot(self) -> asyncio.Semaphore:
-        """The running loop's semaphore, to be used with ``async with``."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            slot = self._slots.get(loop)
-            if slot is None:
-                # Weak keys would not do: a semaphore that was waited on holds its loop.
-                for closed in [each for each in self._slots if each.is_closed()]:
-                    del self._slots[closed]
-                slot = self._slots[loop] = asyncio.Semaphore(self._most)
-            return slot
+    async def ask(
+        self, run: SampleRun, call: ModelCall[S, A], attempt: int = 0
+    ) -> tuple[A | None, int]:
+        """What the first useful reply answers, None if there is none; and the next attempt.
 
-    async def ask(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[A | None, int]:
-        """What the reply answers, and to which attempt; None if nothing.
-
-        If the store has an answer to a later attempt, that is taken: what an earlier run repaired
-        is not paid for again.
+        Args:
+            run: of the sample.
+            call: what to ask.
+            attempt: the first to be made.
 
         Raises:
             JudgeError: the model could not be asked, or gave no reply in time.
             StoreError: the store cannot be read or written.
         """
-        if self.store is not None:
-            return await self._through(self.store, run, call)
-        async with self.slot():
-            reply, _ = await self._reply(run, call)
-        return (None if reply is None else call.read(reply)), call.attempt
+        answer: A | None = None
+        while answer is None and attempt < len(call.prompts):
+            if self.store is not None:
+                answer, attempt = await self._through(self.store, run, call, attempt)
+                continue
+            async with self._slot():
+                answer = await self._reply(run, call, attempt)
+            attempt += 1
+        return answer, attempt
 
     async def _through(
-        self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A]
+        self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A], attempt: int
     ) -> tuple[A | None, int]:
-        keys = [self._key(prompt, call) for prompt in call.prompts]
+        """One attempt. What the store has answers it, or a later one: what an earlier run repaired
+        is not paid for again."""
+        keys = [self._key(prompt, call) for prompt in call.prompts[attempt:]]
         pause, longest = _POLL
         while True:
             unread = None
@@ -229,71 +203,56 @@ class Calls:
                 answer = None if stored is None else _read(call, stored)
                 if answer is not None:
                     self._count(run, Usage(cached_calls=1))
-                    return answer, call.attempt + later
-                unread = stored if not later else unread
+                    return answer, attempt + later + 1
+                unread = unread if later else stored
             if (defer := getattr(self.llm, "defer", None)) is not None:
                 if unread is None:
-                    defer(keys[0], call.prompts[0], call.schema, self.version)
+                    defer(keys[0], call.prompts[attempt], call.schema)
                     raise AwaitingAnswerError("a batch file has no answer to this yet")
                 # It has come, and is of no use.
-                self._count(run, Usage(cached_calls=1, reasks=int(call.attempt > 0)))
-                return None, call.attempt
+                self._count(run, Usage(cached_calls=1, reasks=int(attempt > 0)))
+                return None, attempt + 1
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
-            async with self.slot():
+            async with self._slot():
                 if await store.claim(keys[0], over=unread):
-                    return await self._kept(store, keys[0], run, call), call.attempt
+                    try:
+                        return await self._reply(run, call, attempt, keys[0]), attempt + 1
+                    finally:
+                        store.release(keys[0])
             # Another task or process is making this very call.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
 
-    async def _kept(
-        self, store: VerdictStore, key: str, run: SampleRun, call: ModelCall[S, A]
+    async def _reply(
+        self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str = ""
     ) -> A | None:
-        """Make the call and keep its reply. The claim ends with it, whatever comes of it."""
-        kept = False
+        """What the model answers; kept under the key, if there is one."""
+        reply, spent, again = None, None, int(attempt > 0)
         try:
-            reply, usage = await self._reply(run, call)
-            answer = None if reply is None else call.read(reply)
-            if reply is not None and answer is not None:
-                # Not as pydantic writes it, which half of a surrogate pair would stop.
-                data = json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
-                await store.put(key, data, self.model, self.version, usage)
-                kept = True
-            return answer
-        finally:
-            if not kept:
-                store.release(key)
-
-    def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
-        form = [_FORM, call.schema.__name__, call.vote]
-        parts = [*form, self.version, self.model, identity_of(self.llm), prompt]
-        content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-
-    async def _reply(self, run: SampleRun, call: ModelCall[S, A]) -> tuple[S | None, Usage]:
-        reply, spent = None, None
-        late = JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
-        again = int(call.attempt > 0)
-        try:
-            work = self._generate(call.prompts[0], call.schema)
-            reply, spent = await _within(self._timeout, work, late)
+            generating = self._generate(call.prompts[attempt], call.schema)
+            reply, spent = await _within(self._timeout, generating)
         except ReplyError as error:
             spent, run.problem = error.usage, str(error)
-        except JudgeError as error:
-            if error is late:
-                self._count(run, Usage(calls=1, reasks=again))
-            raise
+        except _LateError:
+            self._count(run, Usage(calls=1, reasks=again))
+            late = f"{self.model} gave no reply within {self._timeout:g} seconds"
+            raise JudgeError(late) from None
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
             usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
         usage = replace(usage, reasks=usage.reasks + again)
         self._count(run, usage)
-        if reply is not None and not isinstance(reply, call.schema):
+        if reply is None:
+            return None
+        if not isinstance(reply, call.schema):
             raise JudgeError(
                 f"generate() of {type(self.llm).__name__} gave a {type(reply).__name__}"
                 f" where a {call.schema.__name__} was asked for"
             )
-        return reply, usage
+        answer = call.read(reply)
+        if answer is not None and self.store is not None:
+            await self.store.put(key, as_text(reply), self.model, self.version, usage)
+        return answer
 
     async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
         if schema is not ChosenAnswer:
@@ -302,16 +261,38 @@ class Calls:
             reply, usage = await self.llm.generate(prompt, Answer)
             return (ChosenAnswer(answer=reply.answer) if type(reply) is Answer else reply), usage
         choice, usage = await self.llm.choose(prompt, YES_NO)
-        if choice.word not in YES_NO:
-            raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
-        known = choice.probability is not None and 0 <= choice.probability <= 1
-        return ChosenAnswer.model_validate(
-            {"answer": choice.word, "probability": choice.probability if known else None}
-        ), usage
+        try:
+            return ChosenAnswer.model_validate(
+                {"answer": choice.word, "probability": choice.probability}
+            ), usage
+        except ValidationError:
+            problem = f"choose() of {type(self.llm).__name__} gave none of the words"
+        raise JudgeError(problem)
+
+    def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
+        form = [_FORM, call.schema.__name__, call.vote]
+        parts = [*form, self.version, self.model, identity_of(self.llm), prompt]
+        content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _count(self, run: SampleRun, usage: Usage) -> None:
         run.usage += usage
-        self.add(Totals(usage))
+        self.add(usage)
+
+    def _slot(self) -> asyncio.Semaphore:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop not in self._slots:
+                # Weak keys would not do: a semaphore that was waited on holds its loop.
+                for closed in [each for each in self._slots if each.is_closed()]:
+                    del self._slots[closed]
+                self._slots[loop] = asyncio.Semaphore(self._most)
+            return self._slots[loop]
+
+
+def as_text(reply: BaseModel) -> str:
+    """For a store; not as pydantic writes it, which half of a surrogate pair would stop."""
+    return json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
 
 
 def _read(call: ModelCall[S, A], stored: str) -> A | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -17,14 +18,8 @@ from noisesense.errors import (
     describe,
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
-from noisesense.judging.plan import (
-    Finding,
-    Plan,
-    PlannedJudge,
-    check_plan,
-    check_threshold,
-)
-from noisesense.judging.probe import Once, Probe, probe
+from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
+from noisesense.judging.probe import Probe, probe
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
     Answers,
@@ -37,14 +32,13 @@ from noisesense.judging.prompts import (
     split_text,
 )
 from noisesense.judging.protocol import StructuredLLM, WordLLM
+from noisesense.judging.sharing import Once
+from noisesense.verdicts.form import Cell
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
 
 Check = Literal["list", "each", "auto"]
-
-_QUESTION_WITH = ("response",)
-"""The texts that are taken apart beside the question, which says what "it" is."""
 
 
 class LLMJudge(PlannedJudge):
@@ -75,7 +69,7 @@ class LLMJudge(PlannedJudge):
             local models, which err less so; where the endpoint tells probabilities, that of
             "yes" is kept. ``"auto"`` asks a few statements of known answer first, in at most 21
             calls, takes the first of the two that the model can do, and raises
-            `UnfitJudgeError` if it can do neither; `form` and `form_reason` say what came of it.
+            `UnfitJudgeError` if it can do neither; `form_reason` says what came of it.
         threshold: with single claims, and where the endpoint tells probabilities: a "yes" is what
             has at least this one, in place of the word that the model said. `noisesense trust`
             finds one by labels.
@@ -115,15 +109,12 @@ class LLMJudge(PlannedJudge):
         timeout: float = 600.0,
     ) -> None:
         if not callable(getattr(llm, "generate", None)):
-            raise InputError(
-                "an object with `async def generate(prompt, schema)`",
-                type(llm).__name__,
-                where="llm",
-                hint="the adapters wrap their frameworks' own models",
-            )
+            expected = "an object with `async def generate(prompt, schema)`"
+            hint = "the adapters wrap their frameworks' own models"
+            raise InputError(expected, type(llm).__name__, where="llm", hint=hint)
         check_choice(check, get_args(Check), "check")
         if threshold is not None:
-            check_threshold(threshold)
+            check_number(threshold, 1, "threshold")
             if check == "list":
                 hint = "a list has no probabilities"
                 raise InputError('check="each"', 'check="list"', where="threshold", hint=hint)
@@ -131,32 +122,17 @@ class LLMJudge(PlannedJudge):
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
-        is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
-        if not (is_number and timeout > 0):
-            raise InputError("a number of seconds above 0", describe(timeout), where="timeout")
+        check_number(timeout, math.inf, "timeout")
         self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
-        self._votes, self._most = votes, 1 + max_reasks
-        self._check: Check = check
-        self._threshold = threshold
+        self._check, self._threshold, self._votes = check, threshold, votes
+        self._attempts = range(1 + max_reasks)
         self._probe = Once[Probe]()
+        self.form_reason = ""
+        """A sentence about what ``check="auto"`` has found; empty if there is nothing to say."""
         name = model_name(llm, model, needed=store is not None)
         calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
         known = "" if threshold is None else f" threshold={threshold}"
         super().__init__(calls, plan=plan, settings=f"check={check}{known} votes={votes}")
-
-    @property
-    def form(self) -> Literal["list", "each"] | None:
-        """How claims are checked; None as long as ``check="auto"`` has not been decided."""
-        if self._check != "auto":
-            return self._check
-        probed = self._probe.result
-        return None if probed is None else probed.form
-
-    @property
-    def form_reason(self) -> str:
-        """A sentence about what ``check="auto"`` has found; empty if there is nothing to say."""
-        probed = self._probe.result
-        return "" if probed is None else probed.reason
 
     async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
         """The claims in the text's order; none if the model says twice that there are none.
@@ -164,28 +140,21 @@ class LLMJudge(PlannedJudge):
         A score is a fraction of all claims: with some of them missing there is nothing to go on
         with. So a list longer than the text can hold is none.
         """
-        await self._decided(run)  # before anything is paid for
-        question = question if which in _QUESTION_WITH else ""
+        await self._form(run)  # before anything is paid for
         parts = split_text(text, self._budget.text_chars)
         lists = await gather_all(self._find(run, which, part, question) for part in parts)
         return [claim for claims in lists for claim in claims]
 
     async def _find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        empty, attempt = not any(map(str.isalnum, text)), 0
-        most = self._most
+        believed, attempt, most = not any(map(str.isalnum, text)), 0, len(self._attempts)
         while attempt < most:
-            prompts = [
-                self._prompts.decomposition(text, question, attempt=n)
-                for n in range(attempt, attempt + 1 if empty else most)
-            ]
-            read: Callable[[Claims], list[str] | None] = partial(_claims, text)
-            call = ModelCall(prompts, Claims, read, attempt=attempt)
-            claims, at = await self._calls.ask(run, call)
-            if claims or (claims is not None and empty):
+            prompts = [self._prompts.decomposition(text, question, attempt=n) for n in range(most)]
+            call = ModelCall(prompts, Claims, partial(_claims, text))
+            claims, attempt = await self._calls.ask(run, call, attempt)
+            if claims or (claims is not None and believed):
                 return claims
-            attempt = at + 1
             if claims is not None:
-                empty, most = True, max(most, attempt + 1)
+                believed, most = True, max(most, attempt + 1)
         times = "once" if attempt == 1 else f"{attempt} times"
         problem = f" ({run.problem})" if run.problem else ""
         raise ReplyError(
@@ -196,36 +165,24 @@ class LLMJudge(PlannedJudge):
 
     async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
         """A text in parts entails a claim if any part does. Votes decide by majority."""
-        form = await self._decided(run)
+        form = await self._form(run)
         parts = split_text(text, self._budget.text_chars, self._budget.overlap_chars)
         by_part = await gather_all(self._part(run, form, part, claims) for part in parts)
-        return [
-            Finding(any_of([each.cell for each in of]), _highest([p.probability for p in of]))
-            for of in zip(*by_part, strict=True)
-        ]
+        return [any_of(findings) for findings in zip(*by_part, strict=True)]
 
     async def _part(
         self, run: SampleRun, form: str, text: str, claims: Sequence[str]
     ) -> list[Finding]:
-        numbered = dict(enumerate(claims))
-        asked: list[dict[int, str]] = (
-            [{number: claim} for number, claim in numbered.items()]
-            if form == "each"
-            else list(batches(numbered, self._budget))
+        budget = self._budget if form == "list" else Budget(claims=1)
+        ask = self._list if form == "list" else self._each
+        found = await gather_all(
+            ask(run, text, batch, vote)
+            for batch in batches(dict(enumerate(claims)), budget)
+            for vote in range(self._votes)
         )
-        ask = self._each if form == "each" else self._list
-        votes = range(self._votes)
-        found = await gather_all(ask(run, text, batch, vote) for batch in asked for vote in votes)
-        cast: dict[int, list[Finding]] = {number: [] for number in numbered}
-        for answers in found:
-            for number, finding in answers.items():
-                cast[number].append(finding)
         return [
-            Finding(
-                majority([bool(each.cell) for each in of], self._votes),
-                of[0].probability if len(of) == self._votes == 1 else None,
-            )
-            for of in cast.values()
+            majority([answers[number] for answers in found if number in answers], self._votes)
+            for number in range(len(claims))
         ]
 
     async def _list(
@@ -233,19 +190,18 @@ class LLMJudge(PlannedJudge):
     ) -> dict[int, Finding]:
         """All in one call; asks again for what the replies left out."""
         answers: dict[int, Finding] = {}
-        for attempt in range(self._most):
-            missing = [number for number in claims if number not in answers]
-            if not missing:
-                break
+        attempt, missing = 0, list(claims)
+        while missing and attempt < len(self._attempts):
             # Numbered from 1 in every call: with gaps, a model may count on its own.
             numbered = {n: claims[number] for n, number in enumerate(missing, start=1)}
             prompts = [
-                self._prompts.verification(text, numbered, attempt=n)
-                for n in range(attempt, self._most)
+                self._prompts.verification(text, numbered, attempt=n) for n in self._attempts
             ]
-            schema, read = answers_form(len(missing)), partial(_answers, numbered)
-            found, _ = await self._calls.ask(run, ModelCall(prompts, schema, read, vote, attempt))
+            read = partial(_answers, numbered)
+            call = ModelCall(prompts, answers_form(len(missing)), read, vote)
+            found, attempt = await self._calls.ask(run, call, attempt)
             answers |= {missing[n - 1]: Finding(cell) for n, cell in (found or {}).items()}
+            missing = [number for number in claims if number not in answers]
         return answers
 
     async def _each(
@@ -254,29 +210,23 @@ class LLMJudge(PlannedJudge):
         """One claim, for one word."""
         ((number, claim),) = claims.items()
         form = not isinstance(self._calls.llm, WordLLM)
-        prompts = [
-            self._prompts.single(text, claim, form=form, attempt=n) for n in range(self._most)
-        ]
-        read: Callable[[ChosenAnswer], Finding | None] = partial(_answer, self._threshold)
-        for attempt in range(self._most):
-            call = ModelCall(prompts[attempt:], ChosenAnswer, read, vote, attempt)
-            found, _ = await self._calls.ask(run, call)
-            if found is not None:
-                return {number: found}
-        return {}
+        prompts = [self._prompts.single(text, claim, form=form, attempt=n) for n in self._attempts]
+        call = ModelCall(prompts, ChosenAnswer, partial(_answer, self._threshold), vote)
+        found, _ = await self._calls.ask(run, call)
+        return {} if found is None else {number: found}
 
-    async def _decided(self, run: SampleRun) -> str:
+    async def _form(self, run: SampleRun) -> str:
         """How claims are checked. Raises `UnfitJudgeError` if the model can do neither."""
         if self._check != "auto":
             return self._check
 
-        async def asked(form: str, text: str, statements: Sequence[str]) -> list[bool | None]:
+        async def asked(form: str, text: str, statements: Sequence[str]) -> list[Cell]:
             return [each.cell for each in await self._part(run, form, text, statements)]
 
-        probed = await self._probe.get(partial(probe, asked))
-        if probed.form is None:
-            raise UnfitJudgeError(f"{self.model} cannot judge: {probed.reason}")
-        return probed.form
+        form, self.form_reason = await self._probe.get(partial(probe, asked))
+        if form is None:
+            raise UnfitJudgeError(f"{self.model} cannot judge: {self.form_reason}")
+        return form
 
 
 def _claims(text: str, reply: Claims) -> list[str] | None:
@@ -310,28 +260,20 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     return agreed or None
 
 
-def _highest(probabilities: Sequence[float | None]) -> float | None:
-    known = [each for each in probabilities if each is not None]
-    return max(known) if known and len(known) == len(probabilities) else None
-
-
-def majority(votes: Sequence[bool], of: int) -> bool | None:
+def majority(votes: Sequence[Finding], of: int) -> Finding:
     """What more than half of the ``of`` votes say; votes that were not cast count for no side."""
-    yes = sum(votes)
-    if 2 * yes > of:
-        return True
-    return False if 2 * (len(votes) - yes) > of else None
+    yes = sum(vote.cell is True for vote in votes)
+    no = len(votes) - yes
+    cell = True if 2 * yes > of else False if 2 * no > of else None
+    return Finding(cell, votes[0].probability if len(votes) == of == 1 else None)
 
 
-def any_of(cells: Sequence[bool | None]) -> bool | None:
-    """Kleene's ∃: true if any is; false if all are; else undetermined."""
-    if any(cells):
-        return True
-    return None if None in cells else False
-
-
-# The metric gives these itself, from arguments of its own.
-_OWN = ("llm", "store")
+def any_of(findings: Sequence[Finding]) -> Finding:
+    """Kleene's ∃: true if any is; false if all are; else undetermined. The highest probability."""
+    cells = [each.cell for each in findings]
+    known = [each.probability for each in findings if each.probability is not None]
+    cell = True if any(cells) else None if None in cells else False
+    return Finding(cell, max(known) if len(known) == len(findings) else None)
 
 
 def check_judge_options(options: Mapping[str, Any], where: str = "judge_options") -> None:
@@ -342,11 +284,12 @@ def check_judge_options(options: Mapping[str, Any], where: str = "judge_options"
     """
     if not isinstance(options, Mapping):
         raise InputError("a mapping of options", describe(options), where=where)
-    known = [name for name in inspect.signature(LLMJudge).parameters if name not in _OWN]
+    # The metric gives the other two itself, from arguments of its own.
+    known = [
+        name for name in inspect.signature(LLMJudge).parameters if name not in ("llm", "store")
+    ]
     for name in options:
         if name not in known:
             near = get_close_matches(str(name), known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            if name in _OWN:
-                hint = "it is an argument of the metric itself"
             raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)

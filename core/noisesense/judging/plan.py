@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, describe
-from noisesense.judging.calls import Calls, SampleRun, Totals, digest, gather_all, identity_of
+from noisesense.judging.calls import Calls, SampleRun, digest, gather_all, identity_of
 from noisesense.judging.protocol import Entailment, Judgement, Usage
 from noisesense.verdicts.form import Cell
 from noisesense.verdicts.sample import Sample
@@ -23,12 +23,10 @@ def check_plan(plan: object, store: object) -> None:
         raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
 
 
-def check_threshold(threshold: object) -> None:
-    """Raises `InputError` unless it is a probability."""
-    if isinstance(threshold, bool) or not (
-        isinstance(threshold, (int, float)) and 0 <= threshold <= 1
-    ):
-        raise InputError("a number from 0 to 1", describe(threshold), where="threshold")
+def check_number(value: object, most: float, where: str) -> None:
+    """Raises `InputError` unless it is a number from 0 to that."""
+    if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0 <= value <= most):
+        raise InputError(f"a number from 0 to {most:g}", describe(value), where=where)
 
 
 class Finding(NamedTuple):
@@ -85,12 +83,7 @@ class PlannedJudge:
     @property
     def usage(self) -> Usage:
         """What all calls so far have cost, over all samples, threads and event loops."""
-        return self.totals.usage
-
-    @property
-    def totals(self) -> Totals:
-        """As `usage`, with the number of samples and of unanswered cells."""
-        return self._calls.totals
+        return self._calls.usage
 
     async def judge(self, sample: Sample) -> Verdicts:
         """The verdicts on one sample. Raises as `judge_detailed`."""
@@ -107,12 +100,7 @@ class PlannedJudge:
             StoreError: the store cannot be read or written.
         """
         run = SampleRun()
-        try:
-            verdicts, unanswered = await self._judged(run, sample)
-        except BaseException:
-            self._calls.add(Totals(failed=1))
-            raise
-        self._calls.add(Totals(samples=1, unanswered=unanswered))
+        verdicts, unanswered = await self._judged(run, sample)
         return Judgement(verdicts, run.usage, unanswered)
 
     async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
@@ -123,18 +111,13 @@ class PlannedJudge:
             StoreError: the store cannot be read or written.
         """
         run = SampleRun()
-        asked = {text: list(dict.fromkeys(claims)) for text in texts}
-        try:
-            found = await self._checked(run, asked)
-        except BaseException:
-            self._calls.add(Totals(failed=1))
-            raise
+        different = list(dict.fromkeys(claims))
+        found = await self._checked(run, dict.fromkeys(texts, different))
         table = [[_finding(found, text, claim) for text in texts] for claim in claims]
-        unanswered = sum(each.cell is None for row in table for each in row)
-        self._calls.add(Totals(samples=1, unanswered=unanswered))
+        cells = [[each.cell for each in row] for row in table]
         known = [[each.probability for each in row] for row in table]
         told = any(each is not None for row in known for each in row)
-        cells = [[each.cell for each in row] for row in table]
+        unanswered = sum(row.count(None) for row in cells)
         return Entailment(cells, run.usage, unanswered, known if told else None)
 
     async def _judged(self, run: SampleRun, sample: Sample) -> tuple[Verdicts, int]:
@@ -142,6 +125,10 @@ class PlannedJudge:
         full, contexts = self.plan == "full", sample.retrieved_contexts
         texts = [chunk.text for chunk in contexts]
         unlabeled = {chunk.text for chunk in contexts if full or chunk.relevant is None}
+
+        async def correctness(claims: list[str]) -> list[Cell]:
+            asked = await self._checked(run, {sample.reference: list(dict.fromkeys(claims))})
+            return [_finding(asked, sample.reference, claim).cell for claim in claims]
 
         async def of_response() -> tuple[list[str], list[Cell]]:
             claims = await self.find(run, "response", sample.response, sample.user_input)
@@ -152,13 +139,9 @@ class PlannedJudge:
             if not unlabeled and not full:
                 return []
             try:
-                return await self.find(run, "reference", sample.reference, sample.user_input)
+                return await self.find(run, "reference", sample.reference, "")
             except ReplyError:
                 return None
-
-        async def correctness(claims: list[str]) -> list[Cell]:
-            asked = await self._checked(run, {sample.reference: list(dict.fromkeys(claims))})
-            return [_finding(asked, sample.reference, claim).cell for claim in claims]
 
         both: list[Any] = await gather_all([of_response(), of_reference()])
         (claims, correct), found = both
@@ -171,10 +154,10 @@ class PlannedJudge:
         }
         # Where every cell is wanted, the chunks need not wait to hear what is correct.
         last: list[Any] = await gather_all(
-            [*([correctness(claims)] if full else []), self._checked(run, asked)]
+            [self._checked(run, asked), *([correctness(claims)] if full else [])]
         )
-        table: dict[str, dict[str, Finding]] = last[-1]
-        correct = last[0] if full else correct
+        table: dict[str, dict[str, Finding]] = last[0]
+        correct = last[-1] if full else correct
 
         def cells(of: list[str]) -> list[list[Cell]]:
             return [[_finding(table, text, claim).cell for text in texts] for claim in of]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
-from typing import Generic, Literal, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Literal
 
-T = TypeVar("T")
+from noisesense.verdicts.form import Cell
+
+Form = Literal["list", "each"]
+Probe = tuple[Form | None, str]
+Ask = Callable[[Form, str, Sequence[str]], Awaitable[Sequence[Cell]]]
 
 # Plain and short, in lists as long as real ones, in an order that tells nothing. 7 are true and 11
 # are not: no constant answer passes.
@@ -48,24 +48,12 @@ _TEXTS: tuple[tuple[str, dict[str, bool]], ...] = (
         },
     ),
 )
-# Real lists are longer still, and every claim more costs a small model accuracy: one mistake at
-# most. One by one three may be wrong; who guesses passes in 4 of 1,000 tries.
-_MOST_WRONG = {"list": 1, "each": 3}
+_COUNT = sum(len(truth) for _, truth in _TEXTS)
 
-Ask = Callable[[str, str, Sequence[str]], Awaitable["Sequence[bool | None]"]]
-
-
-class Probe(NamedTuple):
-    """What came of asking.
-
-    Attributes:
-        form: the first of the two in which few enough of the answers were wrong or missing: one in
-            lists, three one by one; None if there was none.
-        reason: a sentence about it.
-    """
-
-    form: Literal["list", "each"] | None
-    reason: str
+# Each form, and how many answers may be wrong. Real lists are longer still, and every claim more
+# costs a small model accuracy: one mistake at most. One by one three may be wrong; who guesses
+# passes in 4 of 1,000 tries.
+_FORMS: tuple[tuple[Form, str, int], ...] = (("list", "in a list", 1), ("each", "one by one", 3))
 
 
 async def probe(ask: Ask) -> Probe:
@@ -73,89 +61,36 @@ async def probe(ask: Ask) -> Probe:
 
     Args:
         ask: in a form, which of the statements the text entails.
+
+    Returns:
+        The first form in which few enough of the answers were wrong or missing, or None; and a
+        sentence about it.
     """
     failures: list[str] = []
-    forms: tuple[Literal["list", "each"], ...] = ("list", "each")
-    for form in forms:
-        answers: list[tuple[str, bool, bool | None]] = []
+    for form, how, most in _FORMS:
+        wrong: dict[str, bool | None] = {}
         for text, truth in _TEXTS:
             said = await ask(form, text, list(truth))
-            answers += zip(truth, truth.values(), said, strict=True)
-        failure = _failure(answers, _MOST_WRONG[form])
-        if not failure:
-            passed = "answered known statements well"
-            if not failures:
-                return Probe(form, f'check="list": the model {passed}, several in a call')
-            return Probe(
-                form, f'check="each": the model {passed} one by one; in a list it {failures[0]}'
-            )
-        failures.append(failure)
-    return Probe(
-        None,
-        f"in a list it {failures[0]}; one by one it {failures[1]}. "
-        "Hint: use a larger model, or a temperature of 0; "
-        'check="list" or check="each" (--check) overrules this',
+            answers = zip(truth, said, strict=True)
+            wrong |= {claim: answer for claim, answer in answers if answer is not truth[claim]}
+        if len(wrong) <= most:
+            passed = f'check="{form}": the model answered known statements well {how}'
+            return form, "; ".join([passed, *failures])
+        failures.append(f"{how} it {_failure(wrong)}")
+    return None, (
+        f"{'; '.join(failures)}. Hint: use a larger model, or a temperature of 0; "
+        'check="list" or check="each" (--check) overrules this'
     )
 
 
-def _failure(answers: Sequence[tuple[str, bool, bool | None]], most: int) -> str:
-    """In words, if more than so many answers are wrong or missing."""
-    wrong = [(statement, truth, said) for statement, truth, said in answers if said is not truth]
-    if len(wrong) <= most:
-        return ""
-    kinds = (
-        (False, True, "said yes to {} of {} statements that the text does not support"),
-        (True, False, "said no to {} of {} statements that the text supports"),
+def _failure(wrong: Mapping[str, bool | None]) -> str:
+    """In words, with an example each."""
+    said = {True: "wrongly said yes to", False: "wrongly said no to", None: "did not answer"}
+    claims = {
+        words: [c for c, cell in wrong.items() if cell is which] for which, words in said.items()
+    }
+    return " and ".join(
+        f'{words} {len(of)} of {_COUNT} statements (such as "{of[0]}")'
+        for words, of in claims.items()
+        if of
     )
-    parts: list[str] = []
-    for truth, said, words in kinds:
-        found = [statement for statement, is_so, what in wrong if (is_so, what) == (truth, said)]
-        if found:
-            of = sum(is_so is truth for _, is_so, _ in answers)
-            parts.append(f'{words.format(len(found), of)} (such as "{found[0]}")')
-    missing = sum(said is None for _, _, said in wrong)
-    if missing:
-        parts.append(f"did not answer {missing} of {len(answers)}")
-    return " and ".join(parts)
-
-
-class Once(Generic[T]):
-    """Work that is done once, whoever asks for it: across tasks, threads and event loops.
-
-    If whoever does it fails or is cancelled, the next who asks, or waits, does it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._future: Future[T] | None = None
-
-    @property
-    def result(self) -> T | None:
-        """What came of it, if it is done."""
-        future = self._future
-        return future.result() if future is not None and future.done() else None
-
-    async def get(self, work: Callable[[], Awaitable[T]]) -> T:
-        while True:
-            with self._lock:
-                theirs = self._future
-                if theirs is None:
-                    own = self._future = Future[T]()
-                    own.set_running_or_notify_cancel()
-                    break
-            # A waiter's cancellation ends nobody else's waiting.
-            with suppress(_LeftError):
-                return await asyncio.wrap_future(theirs)
-        try:
-            result = await work()
-        except BaseException as error:
-            with self._lock:
-                self._future = None
-            own.set_exception(error if isinstance(error, Exception) else _LeftError())
-            raise
-        own.set_result(result)
-        return result
-
-
-class _LeftError(Exception):
-    """Whoever did the work was cancelled."""

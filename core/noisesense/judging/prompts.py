@@ -12,9 +12,8 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     StrictStr,
-    WithJsonSchema,
-    create_model,
     model_validator,
 )
 
@@ -121,11 +120,6 @@ def _as_word(value: Any) -> Any:
     return ("yes" if value else "no") if is_bit else value
 
 
-def _as_word_or_none(value: Any) -> Any:
-    word = _as_word(value)
-    return word if word in YES_NO else None
-
-
 def _as_text(value: Any) -> Any:
     return encodable(value) if isinstance(value, str) else value
 
@@ -158,19 +152,16 @@ class Claims(_Form):
     claims: list[Annotated[StrictStr, BeforeValidator(_as_text)]]
 
 
-_WordSchema = WithJsonSchema({"type": "string", "enum": list(YES_NO)})
-
-
 class Answer(_Form):
     max_tokens: ClassVar[int] = 64
 
-    answer: Annotated[Literal["yes", "no"], BeforeValidator(_as_word), _WordSchema]
+    answer: Annotated[Literal["yes", "no"], BeforeValidator(_as_word)]
 
 
 class ChosenAnswer(Answer):
     """As a store keeps it: with the probability of "yes", where the endpoint told it."""
 
-    probability: float | None = None
+    probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class Answers(_Form):
@@ -183,56 +174,50 @@ class Answers(_Form):
 
     @model_validator(mode="before")
     @classmethod
-    def _numbers_alone(cls, value: Any) -> Any:
+    def _answers_alone(cls, value: Any) -> Any:
         """What else a reply holds is not kept: it could be too deep to be written again."""
         if not isinstance(value, dict):
             return value
-        fields = cast("dict[str, Any]", value)
-        return {n: _as_word_or_none(word) for n, word in fields.items() if _is_number(n)}
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Answers:
-        if not self.by_number:
+        words = {n: _as_word(word) for n, word in cast("dict[str, Any]", value).items()}
+        answers = {
+            n: word
+            for n, word in words.items()
+            if word in YES_NO and n.isdecimal() and len(n) < 10
+        }
+        if not answers:
             raise ValueError("no statement's number with yes or no")
-        return self
+        return answers
 
     @property
     def by_number(self) -> dict[int, bool]:
         """Each statement's answer; of numbers that were not asked for, too."""
-        said = {**self.__dict__, **(self.model_extra or {})}
-        return {int(n): word == "yes" for n, word in said.items() if word in YES_NO}
-
-
-def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10
+        return {int(n): word == "yes" for n, word in (self.model_extra or {}).items()}
 
 
 @lru_cache(maxsize=256)
 def answers_form(count: int) -> type[Answers]:
     """The form of the answers to statements 1 to ``count``."""
-
-    def as_asked(schema: dict[str, Any]) -> None:
-        schema["additionalProperties"] = False
-        schema["required"] = list(schema["properties"])
-        for each in schema["properties"].values():
-            each.pop("default", None)
+    name, numbers = f"Answers{count}", [str(number) for number in range(1, count + 1)]
+    form: dict[str, Any] = {
+        "additionalProperties": False,
+        "properties": {n: {"enum": list(YES_NO), "title": n, "type": "string"} for n in numbers},
+        "required": numbers,
+    }
 
     class Numbered(Answers):
-        model_config = ConfigDict(json_schema_extra=as_asked)
+        model_config = ConfigDict(title=name, json_schema_extra=form)
         max_tokens: ClassVar[int] = 64 + 16 * count
 
-    word = Annotated["str | None", _WordSchema]
-    numbers: dict[str, Any] = {str(number): (word, None) for number in range(1, count + 1)}
-    made = create_model(f"Answers{count}", __base__=Numbered, **numbers)
-    return cast("type[Answers]", made)
+    Numbered.__name__ = Numbered.__qualname__ = name
+    return Numbered
 
 
 def form_of(name: str) -> type[BaseModel] | None:
     """The form of that name: what a reply in a store or a batch file is read as."""
-    known: dict[str, type[BaseModel]] = {"Claims": Claims, "ChosenAnswer": Answer}
     count = name.removeprefix("Answers")
-    if name.startswith("Answers") and count.isdecimal() and len(count) < 6:
+    if count.isdecimal() and len(count) < 6:
         return answers_form(int(count))
+    known: dict[str, type[BaseModel]] = {"Claims": Claims, "Answer": Answer}
     return known.get(name)
 
 

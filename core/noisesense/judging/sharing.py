@@ -6,28 +6,65 @@ import asyncio
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import replace
+from typing import Generic, TypeVar
 
 from noisesense.errors import JudgeError, NoiseSenseError
 from noisesense.judging.protocol import DetailedJudge, Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
+T = TypeVar("T")
+
 _SAMPLES_KEPT = 10_000
 _JUDGES_KEPT = 16
 
 
-class _LeaderGoneError(Exception):
-    """The task that was judging was cancelled; whoever waits for it judges instead."""
+class Once(Generic[T]):
+    """Work that is done once, whoever asks for it: across tasks, threads and event loops.
+
+    An error reaches all who wait. If whoever does it fails or is cancelled, the next who asks, or
+    waits, does it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._future: Future[T] | None = None
+
+    async def get(self, work: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            with self._lock:
+                theirs = self._future
+                if theirs is None:
+                    # Futures of `concurrent.futures` belong to no event loop.
+                    own = self._future = Future[T]()
+                    # From here on a waiter's cancellation cannot cancel it for the others.
+                    own.set_running_or_notify_cancel()
+                    break
+            with suppress(_GoneError):
+                return await asyncio.wrap_future(theirs)
+        try:
+            result = await work()
+        except BaseException as error:
+            self._future = None
+            own.set_exception(error if isinstance(error, Exception) else _GoneError())
+            raise
+        own.set_result(result)
+        return result
 
 
-@dataclass(eq=False)
-class _Judging:
-    """One judging of a sample. Futures of `concurrent.futures` belong to no event loop."""
+class _GoneError(Exception):
+    """Whoever did the work was cancelled."""
 
-    takers: set[Hashable] = field(default_factory=set[Hashable])
-    future: Future[Judgement] = field(default_factory=Future[Judgement])
+
+class _Judging(Once[Judgement]):
+    """One judging of a sample, and the metrics that have taken it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.takers: set[Hashable] = set()
 
 
 class _Run:
@@ -37,33 +74,17 @@ class _Run:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._judges: dict[int, Judge] = {}  # kept, so that an id stays its judge's own
+        self.lock = threading.Lock()
+        self.judges: dict[int, Judge] = {}  # kept, so that an id stays its judge's own
         self._judgings: OrderedDict[Hashable, list[_Judging]] = OrderedDict()
 
-    def take(self, key: Hashable, metric: Hashable, judge: Judge | None) -> tuple[_Judging, bool]:
-        """The first judging that the metric has not taken yet. Is it the caller's to do?"""
-        with self._lock:
-            if judge is not None:
-                self._judges[id(judge)] = judge
-            judgings = self._judgings.setdefault(key, [])
-            self._judgings.move_to_end(key)
-            if len(self._judgings) > _SAMPLES_KEPT:
-                self._judgings.popitem(last=False)
-            found = next((each for each in judgings if metric not in each.takers), None)
-            judging = found or _Judging()
-            judging.takers.add(metric)
-            if found is None:
-                # From here on a waiter's cancellation cannot cancel it for the others.
-                judging.future.set_running_or_notify_cancel()
-                judgings.append(judging)
-            return judging, found is None
-
-    def forget(self, key: Hashable, judging: _Judging) -> None:
-        with self._lock:
-            judgings = self._judgings.get(key, [])
-            if judging in judgings:
-                judgings.remove(judging)
+    def judgings(self, key: Hashable) -> list[_Judging]:
+        """Of one sample, in their order."""
+        found = self._judgings.setdefault(key, [])
+        self._judgings.move_to_end(key)
+        if len(self._judgings) > _SAMPLES_KEPT:
+            self._judgings.popitem(last=False)
+        return found
 
 
 _runs: dict[int, tuple[_Run, object]] = {}
@@ -121,28 +142,34 @@ async def judge_once(
     """
     if not share:
         return await _ask(judge, sample)
-    shared = _run_of(judge if run is None else run)
-    key = id(judge), sharing_key(sample)
-    while True:
-        judging, leads = shared.take(key, metric, None if run is None else judge)
-        if leads:
-            break
-        try:
-            judgement = await asyncio.wrap_future(judging.future)
-        except _LeaderGoneError:
-            continue
-        return replace(judgement, usage=Usage(), shared=True, paid=judgement.usage)
-    try:
+    shared, leads = _run_of(judge if run is None else run), False
+    with shared.lock:
+        if run is not None:
+            shared.judges[id(judge)] = judge
+        judgings = shared.judgings((id(judge), sharing_key(sample)))
+        judging = next((each for each in judgings if metric not in each.takers), None)
+        if judging is None:
+            judging = _Judging()
+            judgings.append(judging)
+        judging.takers.add(metric)
+
+    async def lead() -> Judgement:
+        nonlocal leads
+        leads = True
         judgement = await _ask(judge, sample)
-    except BaseException as error:
-        shared.forget(key, judging)
-        gone = error if isinstance(error, Exception) else _LeaderGoneError()
-        judging.future.set_exception(gone)
+        if judgement.unanswered:  # for those who wait, and nobody later
+            with shared.lock:
+                judgings.remove(judging)
+        return judgement
+
+    try:
+        judgement = await judging.get(lead)
+    except BaseException:
+        judging.takers.discard(metric)
         raise
-    if judgement.unanswered:
-        shared.forget(key, judging)
-    judging.future.set_result(judgement)
-    return judgement
+    if leads:
+        return judgement
+    return replace(judgement, usage=Usage(), shared=True, paid=judgement.usage)
 
 
 async def _ask(judge: Judge, sample: Sample) -> Judgement:
@@ -163,7 +190,7 @@ async def _ask(judge: Judge, sample: Sample) -> Judgement:
     raise failure
 
 
-_judges: OrderedDict[tuple[Hashable, Hashable], tuple[object, Judge]] = OrderedDict()
+_judges: dict[tuple[Hashable, Hashable], tuple[object, Judge]] = {}
 _judges_lock = threading.Lock()
 
 
@@ -175,11 +202,8 @@ def judge_for(owner: object, options: Hashable, make: Callable[[], Judge]) -> Ju
     """
     key = (owner if isinstance(owner, str) else id(owner), options)
     with _judges_lock:
-        entry = _judges.get(key)
-        if entry is None:
-            # The owner is kept with its judge: its id stays its own as long as the key is there.
-            entry = _judges[key] = (owner, make())
-            if len(_judges) > _JUDGES_KEPT:
-                _judges.popitem(last=False)
-        _judges.move_to_end(key)
+        # The owner is kept with its judge: its id stays its own as long as the key is there.
+        _judges[key] = entry = _judges.pop(key, None) or (owner, make())
+        if len(_judges) > _JUDGES_KEPT:
+            del _judges[next(iter(_judges))]
         return entry[1]
