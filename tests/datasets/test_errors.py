@@ -131,7 +131,6 @@ def test_other_delimiters_are_seen_in_the_header(
 
 UTF_16 = LINE.decode().encode("utf-16")
 OTHER = b'{"prompt": "a", "completion": "b"}\n' * 30
-ARROW = ("got Arrow", "dataset.to_parquet(")
 # The file's name, what is in it (None: no file), and what the error says; of a folder ("set/…")
 # the name of a file in it.
 WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
@@ -157,10 +156,8 @@ WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     ("d.json", b'{"data": 1}', ("a list of rows", "1")),
     ("d.json", b"[1, 2]", ("an object", "1")),
     ("d.parquet", b"hello " * 9, ("a Parquet file",)),
-    ("d.arrow", b"ARROW1", ARROW),
-    ("set/state.json", b"{}", ARROW),
-    ("set/dataset_dict.json", b"{}", ARROW),
-    ("set/readme.md", b"", ("a folder of Parquet files",)),
+    ("d.arrow", b"ARROW1", ("one file of rows", "an Arrow file", "dataset.to_parquet(")),
+    ("set/state.json", b"{}", ("one file of rows", "a folder", "dataset.to_parquet(")),
 ]
 
 
@@ -176,13 +173,6 @@ def test_a_file_that_cannot_be_read_at_all(case: int, tmp_path: Path) -> None:
     message = str(raised.value)
     assert [part for part in (folder or name, *named) if part not in message] == []
     assert "\n" not in message
-
-
-def test_several_splits_from_the_hub(tmp_path: Path) -> None:
-    for name in ("test-00000-of-00001.parquet", "train-00000-of-00001.parquet"):
-        (tmp_path / name).touch()
-    with pytest.raises(InputError, match=r"one split, got several.*test-00000"):
-        read_rows(tmp_path)
 
 
 @pytest.mark.parametrize("use", [read_rows, count_rows])

@@ -107,7 +107,6 @@ def _csv(path: Path, lines: list[dict[str, Any]], written: Callable[[Any], str])
 
 
 def _parquet(path: Path, pairs: Pairs) -> None:
-    path.parent.mkdir(exist_ok=True, parents=True)
     pq.write_table(pa.Table.from_pylist(rows(pairs)), path)
 
 
@@ -129,10 +128,6 @@ WRITERS: dict[str, tuple[str, Callable[[Path, Pairs], object]]] = {
     "CSV, as pandas writes lists": ("p.csv", lambda path, pairs: _csv(path, rows(pairs), repr)),
     "TSV": ("rows.tsv", lambda path, pairs: _csv(path, rows(pairs), json.dumps)),
     "Parquet": ("rows.parquet", _parquet),
-    "Hugging Face, from the Hub": (
-        "hub",
-        lambda path, pairs: _parquet(path / "data" / "train-00000-of-00001.parquet", pairs),
-    ),
     "RAGChecker": ("checked.json", lambda path, pairs: _document(path, checked(pairs))),
 }
 """By kind: the name of the file or folder, and what writes it."""

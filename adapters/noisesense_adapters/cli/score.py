@@ -59,7 +59,7 @@ class Score(Command):
     """
 
     dataset: Path = argument(
-        "JSONL, CSV, Parquet, JSON (Promptfoo's, RAGChecker's) or a dataset's folder.", "INPUT"
+        "JSONL, CSV, Parquet or JSON (Promptfoo's, RAGChecker's, DeepEval's).", "INPUT"
     )
     source: options.Input
     scoring: options.Scoring

@@ -44,16 +44,16 @@ class Raw(NamedTuple):
 
 
 def raw_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a file, or of a folder's Parquet files; the ending tells its kind.
+    """The rows of a file; the ending tells its kind.
 
     Raises:
         InputError: no such file, or one of another kind or encoding.
     """
-    if path.is_dir():
-        return chain.from_iterable(map(parquet_rows, _folder_files(path)))
     ending = path.suffix.lower()
-    if ending == ".arrow":
-        raise _arrow(path)
+    if path.is_dir() or ending == ".arrow":
+        got = "a folder" if path.is_dir() else "an Arrow file"
+        hint = 'of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
+        raise InputError("one file of rows", got, where=str(path), hint=hint)
     if ending not in _KINDS:
         raise InputError(f"a file ending in {', '.join(_KINDS)}", repr(path.name), where="input")
     if not path.is_file():
@@ -65,13 +65,12 @@ def raw_rows(path: Path) -> Iterator[Raw]:
 def count_rows(path: str | os.PathLike[str]) -> int | None:
     """The number of rows, broken ones too; None where the file would have to be parsed."""
     path = as_path(path)
-    if path.is_dir():
-        return sum(map(_count_parquet, _folder_files(path)))
     kind = _KINDS.get(path.suffix.lower())
     if not path.is_file() or kind in (None, document_rows):
         return None
     if kind is parquet_rows:
-        return _count_parquet(path)
+        with _readable(path):
+            return int(_parquet().read_metadata(path).num_rows)
     return sum(1 for _ in (jsonl_lines if kind is jsonl_rows else csv_rows)(path))
 
 
@@ -243,11 +242,6 @@ def parquet_rows(path: Path) -> Iterator[Raw]:
                     number += 1
 
 
-def _count_parquet(path: Path) -> int:
-    with _readable(path):
-        return int(_parquet().read_metadata(path).num_rows)
-
-
 def _parquet() -> Any:
     """The module, which has no types."""
     with needs_extra("report", "pyarrow"):
@@ -267,25 +261,6 @@ def _readable(path: Path) -> Generator[None, None, None]:
         got = encodable((str(error).splitlines() or [type(error).__name__])[0])
         hint = "the file may be damaged or cut off"
         raise InputError("a Parquet file", got, where=str(path), hint=hint) from None
-
-
-def _folder_files(folder: Path) -> list[Path]:
-    """The Parquet files of one split, in order, as the Hugging Face Hub holds them."""
-    if any((folder / name).exists() for name in ("dataset_dict.json", "state.json")):
-        raise _arrow(folder)
-    files = sorted([*folder.glob("*.parquet"), *folder.glob("data/*.parquet")])
-    if not files:
-        raise InputError("a folder of Parquet files", "another folder", where=str(folder))
-    # The Hub's names: train-00000-of-00002.parquet.
-    if len({file.name.partition("-")[0] for file in files}) > 1:
-        hint = f"name one: {', '.join(map(str, files[:5]))}"
-        raise InputError("one split", "several", where=str(folder), hint=hint)
-    return files
-
-
-def _arrow(path: Path) -> InputError:
-    hint = 'write the rows as one file: dataset.to_parquet("data.parquet")'
-    return InputError("Parquet or JSON lines", "Arrow files", where=str(path), hint=hint)
 
 
 LINES = (".jsonl", ".ndjson")

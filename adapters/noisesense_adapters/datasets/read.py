@@ -44,17 +44,16 @@ def read_rows(
 ) -> Iterator[Row | BadRow]:
     """The samples of a dataset, one by one.
 
-    JSON lines, CSV, Parquet and folders of Parquet files are read in a stream, JSON documents
-    whole (lists of rows, Promptfoo's results, DeepEval's test runs, RAGChecker's inputs and
-    outputs). The columns of ragas, DeepEval and RAGChecker are known by their names, and so are
-    lines of recordings and of results. A row that cannot be read becomes a `BadRow` and does not
-    affect the others.
+    JSON lines, CSV and Parquet are read in a stream, JSON documents whole (lists of rows,
+    Promptfoo's results, DeepEval's test runs, RAGChecker's inputs and outputs). The columns of
+    ragas, DeepEval and RAGChecker are known by their names, and so are lines of recordings and of
+    results. A row that cannot be read becomes a `BadRow` and does not affect the others.
 
     Chunks are texts or objects. Of an object, the text (``text``, ``context``, ``page_content``
     or ``content``), the id (``id``, ``doc_id`` or ``source``) and the label ``relevant`` are read.
 
     Args:
-        path: a file or folder.
+        path: the file.
         columns: the columns with other names: for ``response``, ``reference``,
             ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` a column's
             name, a dotted path into a column of objects, or a function of the row.
