@@ -1,4 +1,4 @@
-"""Without ValidMind. With it, see `run_in_own_environment.py`."""
+"""Without ValidMind. With it: `nox -f tests/noxfile.py -s validmind-latest`."""
 
 from __future__ import annotations
 
