@@ -13,9 +13,7 @@ from support.promptfoo_suite import CANARIES, DOCUMENTED, ERRORS, EXAMPLES
 ERROR_CASES = {
     **{f"error: {name}": names for name, (_, names) in ERRORS.items()},
     "error: no reference": ("vars", "'reference'", "only 'answer', 'query', 'contextChunks'"),
-    "error: no chunks": ("vars", "'contextChunks'", "only 'answer', 'query', 'reference'"),
     "error: output is no text": ("output", "a text", "dict"),
-    "error: verdicts of other chunks": ("vars.verdicts", "chunk 0", "another text"),
 }
 
 

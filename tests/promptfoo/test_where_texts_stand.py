@@ -77,15 +77,14 @@ def test_templates_inside_chunks_are_filled() -> None:
     result = assess(
         contextChunks=[
             {"text": "{{chunk1}}", "relevant": True},
-            {"text": "See: {{ docs[0].text }} ({{n}})", "relevant": False},
+            {"text": "{{ docs[0].text }}", "relevant": False},
         ],
-        chunk1="{{ base }} text",
+        chunk1="{{ base }}",
         base="the base",
         docs=[{"text": "inner"}],
-        n=3,
     )
     analysis = result["metadata"]["claimAnalyses"][1]
-    assert analysis["sourceChunk"]["text"] == "See: inner (3)"
+    assert analysis["sourceChunk"]["text"] == "inner"
     listed = assess({"contextChunks": ["{{chunk1}}", "plain"]}, chunk1="one text")
     assert listed["metadata"]["claimAnalyses"][1]["sourceChunk"]["text"] == "plain"
 
@@ -96,6 +95,7 @@ def test_templates_inside_chunks_are_filled() -> None:
         ({"contextChunks": [{"text": "{{ chunk1 | upper }}"}]}, "vars.contextChunks, chunk 0"),
         ({"contextChunks": [{"text": "{% if x %}a{% endif %}"}]}, "vars.contextChunks, chunk 0"),
         ({"contextChunks": [{"text": "{{ nobody }}"}]}, "vars.contextChunks, chunk 0"),
+        ({"contextChunks": [{"text": "See {{ chunk1 }}"}]}, "vars.contextChunks, chunk 0"),
         ({"contextChunks": [{"text": "{{ loop }}"}], "loop": "{{ loop }}"}, "vars.contextChunks"),
         ({"reference": "{{ who | upper }}", "who": "x"}, "vars.reference"),
         ({"contextChunks": None, "context": "About {{ who | upper }}"}, "vars.context:"),

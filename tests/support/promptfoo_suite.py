@@ -8,7 +8,7 @@ from typing import Any
 
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
-from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
+from support.bad_inputs import GOOD_SAMPLE
 from support.sizes import by_turns, named
 
 __all__ = ["CANARIES", "DOCUMENTED", "ERRORS", "EXAMPLES", "claims", "write_suite"]
@@ -177,20 +177,10 @@ def _unmerged() -> list[Any]:
 
 ERRORS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "unknown setting": ({"maxnoise": 0.1}, ("'maxnoise'", "did you mean 'maxNoise'?")),
-    "unknown definition": ({"definition": "ragsa"}, ("definition", "'ragsa'")),
-    "unknown mode": ({"mode": "both"}, ("mode", "'both'")),
-    "no such recording": ({"verdicts": "none.jsonl"}, ("none.jsonl", "readable file")),
     "sample not recorded": (
         {"verdicts": "recording.jsonl"},
         ("recording.jsonl", "a recording of"),
     ),
-    "bad verdicts": ({"verdicts": {"claims": []}}, ("config.verdicts", "'response_claims'")),
-    "no such variable": ({"verdicts": "{{typo}}"}, ("config.verdicts", "'typo'")),
-    "key not set": (
-        {"judge": {"model": "scripted", "apiKeyEnv": "NOT_SET_ANYWHERE"}},
-        ("config.judge.apiKeyEnv", "not set"),
-    ),
-    "a key in config": ({"judge": {"apiKey": "oops"}}, ("apiKeyEnv", "config.judge")),
     "judge out of reach": (
         {
             "judge": {
@@ -221,13 +211,7 @@ def _errors() -> list[Any]:
     return [
         *found,
         _case("error: no reference", recorded, **good, **chunks),
-        _case("error: no chunks", recorded, **good, reference="Paris."),
         _case("error: output is no text", recorded, answer={"text": 1}, reference="a", **chunks),
-        _case(
-            "error: verdicts of other chunks",
-            verdicts={**GOOD_VERDICTS, "chunks": _CHUNKS},
-            contextChunks=[{"text": "another text"}, {"text": _CHUNKS[1]}],
-        ),
     ]
 
 

@@ -36,12 +36,13 @@ def promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         return RecordedJudge(beside if beside.exists() else path)
 
     def given(inputs: Inputs, sample: Sample, ours: list[dict[str, Any]]) -> Verdicts | None:
-        if inputs.verdicts is None:
+        found = inputs.first("verdicts")
+        if found is None:
             judged = [each["metadata"].get("verdicts") for each in ours]
             where = "metadata.verdicts"
             value = next((verdicts for verdicts in judged if verdicts is not None), None)
         else:
-            where, value = inputs.verdicts
+            where, value = found
         if isinstance(value, str):
             return recording(value.removeprefix("file://")).lookup(sample)
         return None if value is None else read_verdicts(value, sample, where)

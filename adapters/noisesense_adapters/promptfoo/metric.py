@@ -33,8 +33,8 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     for all is a ``context``.
 
     What stands elsewhere is named by its path, as in ``contextChunks: '{{output.docs}}'``: below
-    a variable, ``output`` or ``metadata``. Such a ``{{path}}`` is filled in everywhere in config
-    and ``vars``; a filter or a block is an error.
+    a variable, ``output`` or ``metadata``. A text that is such a ``{{path}}`` is filled in
+    everywhere in config and ``vars``; with a filter, a block or words around it it is an error.
 
     ``verdicts`` are data, or the path of a recording, in which the sample is found by its texts;
     relative to the working directory or to the file that Promptfoo runs. An output does not grade

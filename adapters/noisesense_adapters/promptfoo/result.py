@@ -115,10 +115,8 @@ def _outcome(score: Score, gate: GateOutcome, max_noise: float) -> str:
 def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
     analysis: dict[str, Any] = {"claim": claim.text, "isCorrect": claim.correct}
     analysis["category"] = claim.category
-    chunks, entailing = (
-        score.verdicts.chunks,
-        score.verdicts.response_claims[claim.index].entailed_by,
-    )
+    chunks = score.verdicts.chunks
+    entailing = score.verdicts.response_claims[claim.index].entailed_by
     first = min((*entailing, *claim.undetermined_chunks), default=None)
     # Where an earlier chunk may entail the claim, too, its source is open.
     if claim.correct is False and first in entailing:

@@ -33,8 +33,8 @@ _TEMPLATE = re.compile(r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}")
 _MOST_NESTED = 8
 _SPLIT = "Promptfoo makes a test of each text in a list: write `- text: …`, or one 'context'"
 _UNFILLED = (
-    "{{name}} is filled from vars here, but no filters and no blocks: put the finished text into"
-    " a variable, or leave it to the provider's metadata"
+    "a text that is {{path}} and nothing else is filled here: put the finished text into a"
+    " variable, or leave it to the provider's metadata"
 )
 # As CSV columns hold them.
 _LABELS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -77,7 +77,7 @@ class Inputs:
     @property
     def contexts(self) -> tuple[str, list[Any] | None]:
         """The chunks' place, and the chunks as a sample takes them; None if nobody gave any."""
-        where, value = self._first(_CHUNKS) or ("", None)
+        where, value = self.first(_CHUNKS) or ("", None)
         if value is None:
             return where, None
         with located(where):
@@ -104,16 +104,11 @@ class Inputs:
         return {"text": text, "relevant": True} if assumed else text
 
     @property
-    def verdicts(self) -> tuple[str, Any] | None:
-        """The verdicts' place, and their data or the path of a recording."""
-        return self._first("verdicts")
-
-    @property
     def fields(self) -> dict[str, tuple[str, Any]]:
         """A sample's fields: their places and values. Raises `InputError` if one is missing."""
         self._needed(_CHUNKS, "the retrieved chunks")
         return {
-            "user_input": self._first("user_input") or ("vars.query", ""),
+            "user_input": self.first("user_input") or ("vars.query", ""),
             "response": ("output", self.response),
             "reference": self._needed("reference", "the correct answer"),
             _CHUNKS: self.contexts,
@@ -125,7 +120,7 @@ class Inputs:
         return _validated(self.fields)
 
     def _needed(self, field: str, what: str) -> tuple[str, Any]:
-        first = self._first(field)
+        first = self.first(field)
         if first is None:
             *names, last = map(repr, NAMES[field])
             expected = f"{what} as {', '.join(names)} or {last}"
@@ -135,7 +130,8 @@ class Inputs:
             raise InputError(expected, _only(self._vars), where="vars", hint=hint)
         return first
 
-    def _first(self, field: str) -> tuple[str, Any] | None:
+    def first(self, field: str) -> tuple[str, Any] | None:
+        """The place and the value of what is looked for under the field's `NAMES`."""
         is_chunks = field == _CHUNKS
         is_text = field in ("user_input", "reference")
         for place, values in (self._places | (self._outputs if is_chunks else {})).items():
@@ -150,11 +146,10 @@ class Inputs:
         return None
 
     def _filled(self, value: Any, where: str, depth: int = 0) -> Any:
-        """With what its templates name. A lone ``{{path}}`` is the value there.
+        """With what its templates name: a text that is ``{{path}}`` and nothing else.
 
         Promptfoo fills templates in prompts and in variables that are texts, but neither in
-        config nor inside lists and objects, nor does it apply filters there. What is left would
-        be judged as if it were a text.
+        config nor inside lists and objects. What is left would be judged as if it were a text.
         """
         if isinstance(value, list):
             items = as_list(cast("object", value))
@@ -166,17 +161,9 @@ class Inputs:
             return value
         if lone := _TEMPLATE.fullmatch(value.strip()):
             return self._value_at(lone[1], where, depth)
-        left = _TEMPLATE.sub("", value)
-        if "{{" in left or "{%" in left:
+        if "{{" in value or "{%" in value:
             raise InputError("no templates", describe(value), where=where, hint=_UNFILLED)
-
-        def text_of(template: re.Match[str]) -> str:
-            filled = self._value_at(template[1], where, depth)
-            if not isinstance(filled, (str, int, float)):
-                raise InputError("a text in the variable", type(filled).__name__, where=where)
-            return str(filled)
-
-        return _TEMPLATE.sub(text_of, value)
+        return value
 
     def _value_at(self, path: str, where: str, depth: int) -> Any:
         """A variable with its own templates filled, or what the provider gave, as it is."""
@@ -246,11 +233,11 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
         InputError: they do not fit the chunks, or something is missing.
         RecordingError: the recording cannot be read, or does not hold the sample.
     """
-    if inputs.verdicts is None:
+    if (given := inputs.first("verdicts")) is None:
         return None
     from noisesense.verdicts.form import light_lookup, light_verdicts  # it loads msgspec
 
-    where, value = inputs.verdicts
+    where, value = given
     if isinstance(value, str):
         path, fields = _located(value, where), inputs.fields
         plain = {field: value for field, (_, value) in fields.items()}
