@@ -132,19 +132,15 @@ def read_reply(text: str, schema: type[S], usage: Usage) -> S:
         ReplyError: with the usage, and without the text of the reply.
     """
     try:
-        return _instance(_object(answer_in(text)), schema)
-    except (ValueError, RecursionError) as error:
-        problem = str(error) if isinstance(error, UnreadableError) else "it is nested too deeply"
-    raise ReplyError(f"the reply is no {schema.__name__}: {problem}", usage)
-
-
-def fitted(value: object, schema: type[S], usage: Usage) -> S:
-    """A value that was JSON, as an instance of ``schema``. Raises `ReplyError`."""
-    try:
-        return _instance(value, schema)
+        return schema.model_validate(_object(answer_in(text)))
     except UnreadableError as error:
         problem = str(error)
-    raise ReplyError(problem, usage)
+    except ValidationError as error:  # without what the value was
+        kind = error.errors(include_url=False, include_input=False)[0]["type"]
+        problem = f"the JSON does not fit ({kind})"
+    except (ValueError, RecursionError):
+        problem = "it is nested too deeply"
+    raise ReplyError(f"the reply is no {schema.__name__}: {problem}", usage)
 
 
 class UnreadableError(ValueError):
@@ -204,17 +200,6 @@ def _object(text: str) -> object:
             raise UnreadableError("something follows its JSON object")
         return value
     raise UnreadableError("it holds no complete JSON object")
-
-
-def _instance(value: object, schema: type[S]) -> S:
-    """Raises `UnreadableError`, which says how it does not fit and not what the value was."""
-    try:
-        return schema.model_validate(value)
-    except (ValueError, RecursionError) as error:
-        kind = type(error).__name__
-        if isinstance(error, ValidationError):
-            kind = error.errors(include_url=False, include_input=False)[0]["type"]
-    raise UnreadableError(f"the JSON does not fit ({kind})")
 
 
 _WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)(?=[\s*_\"'`)]*(?:[.,:;!]|\Z|\n))")
