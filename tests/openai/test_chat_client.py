@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import gzip
 import json
 import ssl
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,7 +27,7 @@ from pydantic import BaseModel
 from noisesense.errors import JudgeError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.openai.client import ChatClient
+from noisesense_adapters.openai.client import MOST_BYTES, ChatClient
 from support import misbehavior as bad
 from support.server import ScriptedServer
 
@@ -48,12 +49,12 @@ def ask(base_url: str, **settings: Any) -> tuple[Answer, Usage]:
     return asyncio.run(OpenAILLM("m", client=client).generate("Well?", Answer))
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving(
-    *replies: tuple[int, dict[str, str]], tls: bool = False
+    *replies: tuple[int, dict[str, str]], tls: bool = False, body: bytes = b""
 ) -> Iterator[tuple[str, list[BaseHTTPRequestHandler]]]:
     """The replies' statuses and headers, one after another, then completions."""
-    left = list(replies)
+    left, content = list(replies), body or json.dumps(COMPLETION).encode()
     requests: list[BaseHTTPRequestHandler] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -61,12 +62,12 @@ def serving(
             self.rfile.read(int(self.headers["Content-Length"]))
             requests.append(self)
             status, headers = left.pop(0) if left else (200, {})
-            body = json.dumps(COMPLETION).encode()
             self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            for name, value in {**headers, "Content-Length": str(len(content))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            with contextlib.suppress(OSError):
+                self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -150,10 +151,26 @@ def test_a_redirect_is_named_and_not_followed() -> None:
     assert requests == []
 
 
-def test_a_body_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noisesense_adapters.openai.client.MOST_BYTES", 50)
-    with serving() as (address, _), pytest.raises(JudgeError, match="larger than 50 bytes"):
-        ask(address)
+def by_package(address: str) -> tuple[Answer, Usage]:
+    llm = OpenAILLM("m", base_url=address, api_key="k", max_retries=0)
+    return asyncio.run(llm.generate("Well?", Answer))
+
+
+@pytest.mark.parametrize(
+    ("asking", "packed"), [(by_package, True), (by_package, False), (ask, False)]
+)
+def test_a_body_is_bounded(asking: Callable[[str], Any], packed: bool) -> None:
+    """Also one that expands, which only the package unpacks."""
+    for whole in (COMPLETION, {"choices": "x" * MOST_BYTES}):
+        body = json.dumps(whole).encode()
+        headers = {"Content-Encoding": "gzip"} if packed else {}
+        body = gzip.compress(body) if packed else body
+        with serving((200, headers), body=body) as (address, _):
+            if whole is COMPLETION:
+                assert asking(address)[0].text == "yes"
+            else:
+                with pytest.raises(JudgeError, match="larger than 8,000,000 bytes"):
+                    asking(address)
 
 
 def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +212,7 @@ def test_a_host_that_is_none() -> None:
 def test_a_request_that_is_given_up_holds_no_process_back() -> None:
     script = """
 import asyncio, sys
-from noisesense_adapters.openai.client import ChatClient
+from noisesense_adapters.openai.client import MOST_BYTES, ChatClient
 client = ChatClient(api_key="k", base_url=sys.argv[1], timeout=60, max_retries=0)
 try:
     asyncio.run(asyncio.wait_for(client.create(messages=[]), 0.2))

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
-from noisesense_adapters.openai.client import ChatClient
+from noisesense_adapters.openai.client import MOST_BYTES, TOO_LARGE, ChatClient
 from noisesense_adapters.toolbox.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
@@ -196,7 +196,7 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     with needs_extra("openai"):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
     # The client's own, once collected, would close itself in whichever loop runs by then.
-    http = DefaultAsyncHttpxClient()
+    http = DefaultAsyncHttpxClient(event_hooks={"response": [_read]})
     if client is not None:
         return client.copy(http_client=http)
     try:
@@ -207,3 +207,13 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
         "no API key. Hint: set the environment variable OPENAI_API_KEY, or name another by "
         "--api-key-env NAME (in Python: api_key=…); where none is needed, any text will do"
     )
+
+
+async def _read(response: Any) -> None:
+    """Read a reply's body, of a size that memory holds, also where a small one expands."""
+    content = bytearray()
+    async for piece in response.aiter_bytes():
+        content += piece
+        if len(content) > MOST_BYTES:
+            raise JudgeError(TOO_LARGE)
+    response._content = bytes(content)  # as its own `aread` does

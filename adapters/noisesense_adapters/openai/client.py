@@ -24,6 +24,7 @@ _OPENAI = "https://api.openai.com/v1"
 _FIRST_DELAY, _LONGEST_DELAY, _LONGEST_ASKED_FOR = 0.5, 8.0, 120.0
 MOST_BYTES = 8_000_000
 """Of a reply's body, four for each character that is read of it."""
+TOO_LARGE = f"the endpoint's reply is larger than {MOST_BYTES:,} bytes"
 _AGAIN = (408, 409, 429)  # and what is above 499
 
 
@@ -102,7 +103,7 @@ class ChatClient:
                 TimeoutError if isinstance(reason, TimeoutError) else ConnectionError
             ) from error
         if len(reply) > MOST_BYTES:
-            raise JudgeError(f"the endpoint's reply is larger than {MOST_BYTES:,} bytes")
+            raise JudgeError(TOO_LARGE)
         if getattr(response, "length", 0):  # what is still to come: a bounded read says nothing
             raise ConnectionError("cut short")
         return reply
