@@ -74,22 +74,22 @@ def test_the_gate_of_one_sample(command: Command, way: Way, cases: tuple[Case, .
         passes = all(case.expected(mode).passes for mode in MODES)
         if (done.status == 0) is not passes:
             wrong += f"{case.id}: exit status {done.status}\n{words}\n"
+        means, opened = _row(done.out, "mean"), _row(done.out, "samples undetermined")
         for mode in MODES:
-            # In the notes: the table says how many are undetermined even where none are.
-            about = (f"note: {mode}:", "failed:")
-            notes = [line for line in done.err.splitlines() if line.startswith(about)]
-            wrong += wrong_with(case, mode, words="\n".join(notes))
+            told = "undetermined" if opened.get(mode, "0") != "0" else ""
+            told += "".join(line for line in done.err.splitlines() if line.startswith("failed:"))
+            wrong += wrong_with(case, mode, words=told)
             low, high = case.expected(mode).bounds
             mean = f"{low:.4f}" if low == high else f"{low:.4f} to {high:.4f}"
-            assert _means(done.out).get(mode) == (mean if case.usable else None), words
+            assert means.get(mode) == (mean if case.usable else None), words
     assert wrong == ""
 
 
-def _means(table: str) -> dict[str, str]:
-    """The means as the table shows them."""
+def _row(table: str, name: str) -> dict[str, str]:
+    """A row of the table of figures, by mode."""
     rows = [re.split(r"\s{2,}", line.strip()) for line in table.splitlines()]
-    return {mode: cell for name, *cells in rows if name == "mean"
-            for mode, cell in zip(MODES, cells, strict=True)}  # fmt: skip
+    cells = next((cells for found, *cells in rows if found == name), [])
+    return dict(zip(MODES, cells, strict=False))
 
 
 @each_way

@@ -70,7 +70,7 @@ class _OpenRows(BaseCallbackHandler):
             if missing := sum(map(math.isnan, values)):
                 mean = mean_of(summarize_results(each.score for each in values), values[0].mode)
                 rows = f"{missing} of {len(values)} rows have no number"
-                lines.append(f"{column}: {rows}. {mean.sentence}")
+                lines.append(f"{column}: {rows}. {mean.reason}")
         if lines:
             _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
 
