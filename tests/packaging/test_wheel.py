@@ -12,6 +12,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
+import pydantic
 import pytest
 
 import noisesense
@@ -51,13 +52,6 @@ def _contents(wheel: zipfile.ZipFile) -> dict[str, str]:
     return {name: sha256(wheel.read(name)).hexdigest() for name in wheel.namelist()}
 
 
-def test_top_level_names(built: Path) -> None:
-    with _wheel(built) as wheel:
-        tops = {name.partition("/")[0] for name in wheel.namelist()}
-    info = f"noisesense-{noisesense.__version__}.dist-info"
-    assert tops == {"noisesense", "noisesense_adapters", info}
-
-
 def test_every_source_file_is_there_with_its_data(built: Path) -> None:
     expected = {"noisesense/py.typed", "noisesense_adapters/py.typed"}
     for root in ("core", "adapters"):
@@ -69,7 +63,8 @@ def test_every_source_file_is_there_with_its_data(built: Path) -> None:
     for name in ("verdicts", "sample", "recording"):
         assert f"noisesense/verdicts/schemas/{name}.v{noisesense.SCHEMA_VERSION}.json" in expected
     with _wheel(built) as wheel:
-        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        info = f"noisesense-{noisesense.__version__}.dist-info/"
+        names = {name for name in wheel.namelist() if not name.startswith(info)}
     assert names == expected
 
 
@@ -93,12 +88,11 @@ def test_metadata(built: Path) -> None:
         (info,) = {name.partition("/")[0] for name in wheel.namelist() if ".dist-info/" in name}
         metadata = Parser().parsestr(wheel.read(f"{info}/METADATA").decode())
         scripts = wheel.read(f"{info}/entry_points.txt").decode()
-        licence = wheel.read(f"{info}/licenses/LICENSE").decode()
     assert metadata["Version"] == noisesense.__version__
     assert metadata["Requires-Python"] == ">=3.10"
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert "Apache License" in licence
     assert "noisesense = noisesense_adapters.cli:main" in scripts
+    assert f"{info}/licenses/LICENSE" in wheel.namelist()
     required = metadata.get_all("Requires-Dist") or []
     base = [requirement for requirement in required if "extra ==" not in requirement]
     names = [requirement.partition("<")[0].partition(">")[0] for requirement in base]
@@ -131,14 +125,9 @@ def test_the_installed_package(built: Path, tmp_path: Path) -> None:
     with _wheel(built) as wheel:
         wheel.extractall(tmp_path / "site")
     # -S: this environment's own paths (an editable install) are not read; pydantic's folder is.
-    (spec,) = [find_spec("pydantic")]
-    assert spec is not None
-    assert spec.origin is not None
-    dependencies = Path(spec.origin).parents[1]
-    command = [sys.executable, "-I", "-S", "-c", INSTALLED, str(tmp_path / "site")]
-    done = subprocess.run(
-        [*command, str(dependencies)], cwd=tmp_path, capture_output=True, text=True
-    )
+    folders = [str(tmp_path / "site"), str(Path(pydantic.__file__).parents[1])]
+    command = [sys.executable, "-I", "-S", "-c", INSTALLED, *folders]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
