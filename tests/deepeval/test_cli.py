@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from noisesense import Sample, Verdicts, write_recording
-from support.drawing import CALLS, DrawingMind
-from support.server import ScriptedServer
 from support.withheld import WAYS
 
 ROOT = Path(__file__).parents[2]
@@ -54,31 +52,13 @@ def test_no_claims():
     case = case_of(SAMPLE, metadata={"verdicts": {"response_claims": []}})
     assert_test(case, [NoiseSensitivityMetric()])
 """
-REPEATED = """
-import os
-from deepeval import assert_test
-from deepeval.models import LocalModel
-from noisesense_adapters.deepeval import NoiseSensitivityMetric
-from support.deepeval_run import case_of
-from support.drawing import SAMPLE
-
-model = LocalModel("m", api_key="k", base_url=os.environ["SERVER"])
-METRICS = [
-    NoiseSensitivityMetric(mode=mode, model=model, threshold=1)
-    for mode in ("relevant", "irrelevant")
-]
-CASE = case_of(SAMPLE)
-
-def test_repeated():
-    assert_test(CASE, METRICS)
-"""
 FAILURE = (
     "Metrics: Noise Sensitivity (relevant) (score: 0.5, threshold: 0.2, strict: False, "
     "error: None, reason: Noise sensitivity (relevant, definition ragas) is 0.5 (lower is better)"
 )
 
 
-def ran(project: Path, test: str, *command: str, **variables: str) -> tuple[int, str]:
+def ran(project: Path, test: str, *command: str) -> tuple[int, str]:
     """Status and output of a command over a user's test file and the recording beside it."""
     rows = ((CLEAN, [True], [[True]]), (NOISY, [True, False], [[True], [True]]))
     pairs = []
@@ -92,7 +72,7 @@ def ran(project: Path, test: str, *command: str, **variables: str) -> tuple[int,
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
     paths = [str(ROOT / name) for name in ("core", "adapters", "tests")]
     paths.append(environment.get("PYTHONPATH", ""))
-    environment.update(PYTHONPATH=os.pathsep.join(filter(None, paths)), COLUMNS="200", **variables)
+    environment.update(PYTHONPATH=os.pathsep.join(filter(None, paths)), COLUMNS="200")
     done = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=project,
@@ -142,15 +122,3 @@ def test_assert_test_under_pytest(tmp_path: Path) -> None:
     assert "2 failed, 2 passed" in printed, printed
     assert printed.count(FAILURE) >= 2
     assert status == 1
-
-
-@pytest.mark.broad
-def test_repetitions_of_a_test_run_ask_again(tmp_path: Path) -> None:
-    with ScriptedServer(DrawingMind()) as server:
-        _, printed = ran(tmp_path, REPEATED, *TEST_RUN, "-r", "4", SERVER=server.base_url)
-        assert "4 passed" in printed, printed
-        assert server.log.calls == 4 * CALLS
-    cases = run_file(tmp_path)["testCases"]
-    scores = [tuple(data["score"] for data in case["metricsData"]) for case in cases]
-    assert len(scores) == 4
-    assert len(set(scores)) > 1

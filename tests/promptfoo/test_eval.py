@@ -32,26 +32,17 @@ def test_documented_figures_in_every_definition(run: Run, example: Any, definiti
     assert graded.result["score"] == pytest.approx(1 - relevant, abs=1e-12)
 
 
-def test_seed_case_with_the_definition_of_its_page(run: Run) -> None:
+def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
     """Paris is correct; Berlin is not, and the irrelevant chunk 1 says it: 1 of 2 either way."""
     graded = run.evaluation.only("capital-of-france, promptfoo")
-
-    assert graded.result["pass"] is False
-    assert graded.result["score"] == 0.5
-    assert graded.result["namedScores"] == {
-        "noise_sensitivity_relevant_promptfoo": 0.5,
-        "noise_sensitivity_irrelevant_promptfoo": 0.5,
-    }
-    assert graded.reason.startswith(
-        "Noise sensitivity (relevant, definition promptfoo) is 0.5 (lower is better): 1 of 2"
-    )
-    assert "irrelevant chunk 1" in graded.reason
-    assert graded.reason.endswith("Above 0.2.")
-
-
-def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
-    graded = run.evaluation.only("capital-of-france, promptfoo")
     metadata = graded.result["metadata"]
+    assert (graded.result["pass"], graded.result["score"], graded.figures) == (
+        False,
+        0.5,
+        (0.5, 0.5),
+    )
+    assert "1 of 2" in graded.reason
+    assert graded.reason.endswith("Above 0.2.")
 
     berlin = "Berlin is the capital of Germany."
     source = {"index": 1, "text": berlin, "relevant": False}

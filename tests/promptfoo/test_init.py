@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import InputError, RecordedJudge
+from noisesense import InputError
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.promptfoo.init import write_example
 from support.promptfoo_cli import evaluate
@@ -42,17 +42,6 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path, name: str) -> None
 
     assert len(write_example(tmp_path, force=True)) == 3
     assert (tmp_path / name).read_text(encoding="utf-8") != "mine"
-
-
-def test_its_recording_is_the_documented_examples(tmp_path: Path) -> None:
-    write_example(tmp_path)
-    judge = RecordedJudge(tmp_path / "verdicts.jsonl")
-
-    assert len(judge) == len(EXAMPLES)
-    for example in EXAMPLES.values():
-        recorded = judge.lookup(example.sample)
-        assert recorded.response_claims == example.verdicts.response_claims
-        assert recorded.chunks == example.verdicts.chunks
 
 
 def test_it_runs_as_it_is(commands: Path, tmp_path: Path) -> None:

@@ -61,18 +61,15 @@ def _assess(config: Any, given: Any, response: str = GOOD_SAMPLE["response"]) ->
     )
 
 
-def test_scoring_given_verdicts_loads_what_reads_them() -> None:
-    found = loaded(_assess({"definition": "paper"}, {**GIVEN, "verdicts": GOOD_VERDICTS}))
-
-    assert {name.partition(".")[0] for name in found} & HEAVY <= READING
-
-
-def test_scoring_by_a_recording_loads_what_reads_it(tmp_path: Path) -> None:
+def test_scoring_what_is_given_loads_what_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     path.write_bytes(good_line())
-    found = loaded(_assess({"verdicts": str(path)}, GIVEN))
-
-    assert {name.partition(".")[0] for name in found} & HEAVY <= READING
+    for config, given in (
+        ({"definition": "paper"}, {**GIVEN, "verdicts": GOOD_VERDICTS}),
+        ({"verdicts": str(path)}, GIVEN),
+    ):
+        found = loaded(_assess(config, given))
+        assert {name.partition(".")[0] for name in found} & HEAVY <= READING
 
 
 def test_a_model_is_asked_without_a_client_library(tmp_path: Path) -> None:

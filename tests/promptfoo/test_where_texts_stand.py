@@ -12,12 +12,9 @@ from typing import Any
 
 import pytest
 
-from noisesense.fixtures import reference_examples
 from noisesense_adapters.promptfoo import get_assert
-from support.mind import Mind
 from support.promptfoo_cli import Evaluation, evaluate
 from support.promptfoo_suite import SHIM
-from support.server import ScriptedServer
 
 VERDICTS = {
     "response_claims": [
@@ -201,7 +198,6 @@ def test_an_empty_answer_passes_the_definition_promptfoo() -> None:
     assert assess({}, "", **given)["pass"] is False
 
 
-(EXAMPLE,) = (each for each in reference_examples() if each.id == "capital-of-france")
 PROVIDER = f"""
 module.exports = class {{
   id() {{ return 'rag'; }}
@@ -218,19 +214,12 @@ NOTHING_KNOWN = {
 }
 
 
-def _tests(base_url: str) -> list[dict[str, Any]]:
+def _tests() -> list[dict[str, Any]]:
     noise = {"type": "python", "value": "file://asserts/noise.py"}
     recorded = {"verdicts": "v.jsonl", "mode": "irrelevant"}
     given = {"query": "q", "answer": "a", "reference": "r"}
     path = {**recorded, "contextChunks": "{{output.docs}}"}
     labeled = [{"text": "{{c}}", "relevant": "true"}, {"text": "two", "relevant": "{{l}}"}]
-    grader = {"id": "openai:chat:m", "config": {"apiKey": "k", "apiBaseUrl": base_url}}
-    texts = {
-        "query": EXAMPLE.sample.user_input,
-        "answer": EXAMPLE.sample.response,
-        "reference": EXAMPLE.sample.reference,
-        "contextChunks": [c.model_dump() for c in EXAMPLE.sample.retrieved_contexts],
-    }
     incorrect = [{"text": "a", "correct": False, "entailed_by": []}]
     definitions = ("ragas", "promptfoo")
     unknown = {**noise, "config": {"verdicts": NOTHING_KNOWN}}
@@ -241,12 +230,6 @@ def _tests(base_url: str) -> list[dict[str, Any]]:
             "description": "templates",
             "vars": {**given, "c": "one", "l": "0", "contextChunks": labeled},
             "assert": [{**noise, "config": recorded}],
-        },
-        {
-            "description": "self-graded",
-            "vars": texts,
-            "options": {"provider": grader},
-            "assert": [{**noise, "config": {"mode": "irrelevant"}}],
         },
         {
             "description": "contextTransform",
@@ -286,15 +269,14 @@ def evaluation(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Eval
     ]
     lines = [json.dumps({"sample": sample, "verdicts": VERDICTS}) for sample in samples]
     (folder / "sub" / "v.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    with ScriptedServer(Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])) as server:
-        config = {
-            "prompts": ["{{answer}}"],
-            "providers": ["file://provider.cjs"],
-            "defaultTest": {"options": {"transform": "output.answer"}},
-            "tests": _tests(server.base_url),
-        }
-        (folder / "sub" / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        return evaluate(commands, folder, arguments=["-c", "sub/config.json"])
+    config = {
+        "prompts": ["{{answer}}"],
+        "providers": ["file://provider.cjs"],
+        "defaultTest": {"options": {"transform": "output.answer"}},
+        "tests": _tests(),
+    }
+    (folder / "sub" / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return evaluate(commands, folder, arguments=["-c", "sub/config.json"])
 
 
 @pytest.mark.parametrize("name", ["transform", "templates"])
@@ -304,13 +286,6 @@ def test_in_promptfoo(evaluation: Evaluation, name: str) -> None:
     # One assertion, one result: its claims are in the metadata.
     assert len(graded.result["metadata"]["claims"]) == 2
     assert evaluation.rows[name]["success"] is False
-
-
-def test_a_wrong_answer_with_verdicts_of_its_own_is_judged(evaluation: Evaluation) -> None:
-    graded = evaluation.only("self-graded")
-    assert graded.figures == EXAMPLE.expected["ragas"], graded.reason
-    assert graded.result["metadata"]["judge"]["calls"] > 0
-    assert evaluation.rows["self-graded"]["success"] is False
 
 
 def test_context_transform_is_refused(evaluation: Evaluation) -> None:
