@@ -1,4 +1,4 @@
-"""``--judge local:FOLDER`` of ``score`` and ``trust``, with a tiny model in ONNX."""
+"""``--judge local:FOLDER`` of ``score`` and ``trust``, with a classifier in place of the model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from noisesense import read_results
-from noisesense_adapters.local import LocalJudge
 from support.command_here import run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
 from support.tables import random_pairs
-from support.tiny_nli import probability, write_model
+from support.tiny_nli import TinyNLI, probability
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -27,8 +26,9 @@ ROW = {
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> str:
-    return f"local:{write_model(tmp_path / 'tiny', positions=64)}"
+def model(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr("noisesense_adapters.local.NLIModel", TinyNLI)
+    return "local:folder/tiny"
 
 
 def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
@@ -123,8 +123,3 @@ def test_errors(
     given = [model if each == "MODEL" else each for each in arguments]
     done = run_here(capsys, "score", data, *given)
     assert (done.status, message in done.err) == (2, True), done.err
-
-
-def test_the_judge_in_python_is_the_same(tmp_path: Path, model: str) -> None:
-    folder = model.removeprefix("local:")
-    assert LocalJudge(folder).name == LocalJudge(Path(folder)).name

@@ -23,7 +23,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
-    "local": {"numpy", "onnxruntime", "tokenizers", "torch", "transformers"},
+    "local": {"torch", "transformers"},
     "mlflow": {"mlflow"},
     "openai": {"openai", "certifi"},  # certifi where the system has no certificates
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},

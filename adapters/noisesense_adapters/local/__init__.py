@@ -1,6 +1,6 @@
 """A classifier on this machine as the judge: ``LocalJudge("lytang/MiniCheck-Flan-T5-Large")``.
 
-Models run through transformers (the extra ``local``) or ONNX Runtime (``local-onnx``).
+Models run through transformers (the extra ``local``).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from noisesense import InputError, Sample, VerdictStore, score
+from noisesense import InputError, JudgeError, Sample, VerdictStore, score
 from noisesense_adapters.local import LocalJudge, NLIModel
 
 WORDS = [
@@ -222,6 +222,18 @@ def test_weights_that_are_not_numbers(tmp_path: Path) -> None:
     weights["classifier.weight"][2, 0] = math.nan
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     assert all(map(math.isnan, NLIModel(folder).entails(["The sea."], ["A sea."])))
+
+
+def test_a_model_that_fails_says_so_and_not_what_it_read(tmp_path: Path) -> None:
+    model = NLIModel(bert(tmp_path))
+
+    def full(**_: object) -> object:
+        raise RuntimeError("out of memory, with the text in it")
+
+    model._model.forward = full
+    with pytest.raises(JudgeError, match=r"failed \(RuntimeError\)") as raised:
+        model.entails(["The sea."], ["A sea."])
+    assert "text" not in str(raised.value)
 
 
 def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
