@@ -111,6 +111,8 @@ def test_clusters_of_some_samples_of_one_and_of_none() -> None:
     with pytest.raises(InputError, match="a cluster for every scored sample, got 1 of 2"):
         summarize(some, cluster=True)
     assert summarize(some[:1]).clusters == summarize(some[:1], cluster=True).clusters == 1
+    nothing = Result("n", score(EMPTY), cluster="n")  # nor is a cluster of what is undefined one
+    assert summarize([*some[:1], nothing]).clusters == 1
     for none in ([], [Result("a", error="no")], [Result("a", error="no", cluster="x")]):
         assert summarize(none).clusters is summarize(none, cluster=True).clusters is None
 
@@ -257,6 +259,8 @@ def test_a_merge_changes_only_the_left_and_a_sum_neither() -> None:
     assert sum([right, right], Tally()) == right + right
     right.merge(right)
     assert right.summary().samples == 20
+    with pytest.raises(TypeError):
+        Tally("ragas")  # it starts with nothing
 
 
 def test_two_definitions_do_not_merge_and_nothing_is_counted() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from noisesense import offenders, sensitivity_band, stability
 from noisesense.scoring.definitions import MODES
@@ -93,7 +93,7 @@ class Sensitivity(Command):
     def run(self) -> int:
         definition = self.scoring.name_in(self.results)
         reading = options.Reading(definition=definition)
-        rates = {"false_yes": self.false_yes, "false_no": self.false_no}
+        rates: dict[str, Any] = {"false_yes": self.false_yes, "false_no": self.false_no}
         band = sensitivity_band(reading.results(self.results), definition=definition, **rates)
         if self.as_json:
             output.show_json({"definition": definition, **rates, **band.to_dict()})

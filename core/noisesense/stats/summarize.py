@@ -197,9 +197,11 @@ class Tally:
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
         undefined, samples, ranges = 0, _Counted(), Counter[Range]()
         for (of, cluster, counts), times in self._samples.items():
-            if of == mode and counts is None:
+            if of != mode:
+                continue
+            if counts is None:
                 undefined += times
-            elif of == mode and counts is not None:
+            else:
                 samples[cluster, counts] = times
                 ranges[range_of(counts)] += times
         claims = Counts(*(sum(c[i] * n for (_, c), n in samples.items()) for i in range(3)))
