@@ -283,12 +283,6 @@ def test_an_error_reaches_all_who_wait_and_is_not_remembered() -> None:
     assert len(judge.asked) == 2
 
 
-def test_an_error_crosses_threads() -> None:
-    judge = Counting(fail=1)
-    assert [str(error) for error in _in_threads(judge, 4)] == ["not now"] * 4
-    assert len(judge.asked) == 1
-
-
 def test_when_the_first_is_cancelled_the_next_judges() -> None:
     judge = Counting()
     judge.may_answer.clear()
@@ -425,21 +419,6 @@ def test_a_run_keeps_the_samples_asked_for_last(monkeypatch: pytest.MonkeyPatch)
     assert not asyncio.run(ask(judge, others[0])).shared
 
 
-def test_many_runs_alive_at_once() -> None:
-    """Not by number: 1,000 small judgings of as many runs are well below the bound."""
-    judge = Counting()
-    runs = [Run() for _ in range(1_000)]
-
-    async def work() -> list[Judgement]:
-        for run in runs:
-            await judge_once(judge, SAMPLE, metric="a", run=run)
-        return [await judge_once(judge, SAMPLE, metric="b", run=run) for run in runs]
-
-    assert all(judgement.shared for judgement in asyncio.run(work()))
-    assert len(judge.asked) == len(runs)
-    runs.clear()
-
-
 def test_one_judge_for_one_model() -> None:
     made: list[Judge] = []
 
@@ -455,27 +434,6 @@ def test_one_judge_for_one_model() -> None:
     named = judge_for("gpt-x", (), make)
     assert judge_for("".join(["gpt", "-x"]), (), make) is named
     assert len(made) == 4
-
-
-def test_judges_of_forgotten_models_are_made_anew() -> None:
-    made: list[int] = []
-
-    def make() -> Judge:
-        made.append(1)
-        return Counting()
-
-    models = [object() for _ in range(20)]
-    for model in models:
-        judge_for(model, (), make)
-    # The last 16 are kept; what is asked for again is among the last.
-    for model in (models[4], models[-1]):
-        judge_for(model, (), make)
-    assert len(made) == 20
-    judge_for(models[0], (), make)
-    judge_for(models[4], (), make)
-    assert len(made) == 21
-    judge_for(models[5], (), make)
-    assert len(made) == 22
 
 
 def test_threads_get_one_judge_for_one_model() -> None:
@@ -494,15 +452,6 @@ def test_threads_get_one_judge_for_one_model() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert len({id(judge) for judge in pool.map(work, range(8))}) == 1
     assert len(made) == 1
-
-
-def test_protocols_are_told_apart() -> None:
-    from noisesense.judging.protocol import DetailedJudge
-
-    assert isinstance(Counting(), Judge)
-    assert not isinstance(Counting(), DetailedJudge)
-    assert isinstance(Detailed(), DetailedJudge)
-    assert not isinstance(object(), Judge)
 
 
 def test_usage_adds_up() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from noisesense import JudgeError, LLMJudge, ReplyError, Usage, VerdictStore
-from noisesense.judging.sharing import judge_once
 from support.mind import Mind, data_of
 from support.scripted_llm import ScriptedLLM, scripted, without
 from support.tables import Shape, random_pairs
@@ -84,18 +83,3 @@ def test_a_model_that_counts_nothing_made_one_call() -> None:
     usage = asyncio.run(judge.judge_detailed(TRUTHS[0][0])).usage
     assert usage.calls >= 3
     assert usage.input_tokens == 0
-
-
-def test_two_metrics_pay_once() -> None:
-    judge = LLMJudge(scripted(*TRUTHS))
-    sample = TRUTHS[0][0]
-
-    async def both() -> list[Any]:
-        return await asyncio.gather(
-            judge_once(judge, sample, metric=1), judge_once(judge, sample, metric=2)
-        )
-
-    first, second = asyncio.run(both())
-    assert (first.shared, second.shared) == (False, True)
-    assert second.usage == Usage()
-    assert first.verdicts == second.verdicts
