@@ -234,8 +234,9 @@ def score(
     """Noise sensitivity of one judged sample.
 
     ``value(mode) = |response claims the mode counts| / |response claims|``, from 0 to 1, lower
-    is better. Which claims a mode counts is the definition's; see `noisesense.scoring.definitions`. Where
-    undetermined verdicts leave open how many claims count, there are bounds and no value.
+    is better. Which claims a mode counts is the definition's; see
+    `noisesense.scoring.definitions`. Where undetermined verdicts leave open how many claims
+    count, there are bounds and no value.
 
     Args:
         verdicts: ``[R]`` response claims, ``[G]`` reference claims, ``[C]`` chunks.
