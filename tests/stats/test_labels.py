@@ -255,7 +255,8 @@ def test_intervals_of_rates_are_of_their_own_cells() -> None:
     assert found.kappa.interval == bootstrap_interval(units, kappa, how)
     alike = cell_agreement(Counter({(2.0, 0.0, 0.0, 0.0, 0.0, 0.0): 9}), how)
     assert (alike.kappa, alike.false_yes) == ((None, None), (None, None))
-    assert cell_agreement(Counter(), how).false_no == (None, None)
+    nothing = cell_agreement(Counter(), how)
+    assert (nothing.counts, nothing.false_no) == ((0,) * 6, (None, None))
 
 
 def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() -> None:
