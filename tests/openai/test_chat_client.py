@@ -203,12 +203,6 @@ def test_a_key_that_no_header_can_hold_is_not_shown() -> None:
             assert caught.value.__cause__ is caught.value.__context__ is None
 
 
-def test_a_host_that_is_none() -> None:
-    for address in ("http://host.invalid", "http://" + "a" * 70 + ".invalid"):
-        with pytest.raises(JudgeError, match=r"m at .*could not be called|cannot be reached"):
-            ask(address)
-
-
 def test_a_request_that_is_given_up_holds_no_process_back() -> None:
     script = """
 import asyncio, sys

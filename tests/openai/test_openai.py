@@ -116,14 +116,6 @@ def test_any_loop_and_any_thread(given: type[openai.AsyncOpenAI | openai.OpenAI]
     assert server.log.calls == 35
 
 
-def test_the_client_honours_retry_after() -> None:
-    script = bad.first(1, bad.http_error(429, retry_after="1.5"))
-    with ScriptedServer(Says(), script=script) as server:
-        assert _ask(_llm(server, max_retries=1))[0][0] == Answer(text="yes")
-    refused, taken = server.log.requests
-    assert taken.started - refused.started >= 1.5
-
-
 def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(JudgeError, match="OPENAI_API_KEY"):

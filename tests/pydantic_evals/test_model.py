@@ -1,0 +1,27 @@
+"""A model of pydantic-ai as the judge's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
+
+from noisesense.errors import ReplyError
+from noisesense.judging.prompts import Claims
+from noisesense.judging.protocol import Choice
+from noisesense_adapters.pydantic_evals import PydanticAILLM
+
+
+def test_its_replies_are_read_by_the_one_rule() -> None:
+    said: dict[str, Any] = {"parts": [TextPart('{"claims": ["a"]}')], "finish_reason": None}
+    llm = PydanticAILLM(FunctionModel(lambda *_: ModelResponse(**said), model_name="m"))
+    reply, usage = asyncio.run(llm.generate("Which claims?", Claims))
+    assert (reply.claims, usage.calls, llm.name) == (["a"], 1, "function:m")
+    said["finish_reason"] = "length"
+    with pytest.raises(ReplyError, match="cut short"):
+        asyncio.run(llm.generate("Which claims?", Claims))
+    said["parts"] = [TextPart("Yes.")]
+    assert asyncio.run(llm.choose("Well?", ("yes", "no")))[0] == Choice("yes")
