@@ -32,42 +32,30 @@ def model(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
-    data, out = write_jsonl(tmp_path / "data.jsonl", [ROW]), tmp_path / "out.jsonl"
     # The reference has 2 for entailment of "The tower is red." (red) and 0.625 against it (five
     # marks): e² / (e² + e^0.625 + 1) = 0.72. Chunk 0 has 4: 0.95. So at a threshold of 0.9 the
     # claim is not supported by the reference and comes from chunk 0; the other one nothing
     # entails.
     assert probability("The tower is tall.", "The tower is red.") == pytest.approx(0.72, abs=0.005)
     assert probability("A red tower.", "The tower is red.") == pytest.approx(0.95, abs=0.005)
-    done = run_here(
-        capsys, "score", data, "--judge", model, "--threshold", "0.9", "--out", out,
-        "--store", tmp_path / "s.db", "--max-unanswered", "0",
-    )  # fmt: skip
+    data, out = write_jsonl(tmp_path / "data.jsonl", [ROW]), tmp_path / "out.jsonl"
+    how = ("--judge", model, "--store", tmp_path / "s.db", "--max-unanswered", "0")
+    done = run_here(capsys, "score", data, *how, "--threshold", "0.9", "--out", out)
     assert (done.status, done.err.count("failed")) == (0, 0)
     (result,) = read_results(out)
     assert result.score is not None
-    assert result.judge is not None
-    assert result.judge.startswith("tiny, plan=lazy threshold=0.9 claims=sentences")
-    verdicts = result.score.verdicts
-    assert [claim.correct for claim in verdicts.response_claims] == [False, False]
-    assert [claim.entailed_by for claim in verdicts.response_claims] == [(0,), ()]
-    again = run_here(capsys, "score", data, "--judge", model, "--store", tmp_path / "s.db")
-    assert "from the store" in again.out
+    assert (result.judge or "").startswith("tiny, plan=lazy threshold=0.9 claims=sentences")
+    claims = result.score.verdicts.response_claims
+    assert [(each.correct, each.entailed_by) for each in claims] == [(False, (0,)), (False, ())]
+    assert "from the store" in run_here(capsys, "score", data, *how).out
 
 
 def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> None:
+    """As people see it; the model's own probabilities say otherwise of one."""
     chunks = ["A red tower.", "The old sea.", "Red sea.", "A tall tower."]
-    claim = "The tower is red."
-    # As people see it; the model's own probabilities say otherwise of one.
-    labels = [True, False, False, False]
+    claim, labels = "The tower is red.", [True, False, False, False]
     verdicts = {
-        "response_claims": [
-            {
-                "text": claim,
-                "correct": None,
-                "entailed_by": [j for j, label in enumerate(labels) if label],
-            }
-        ],
+        "response_claims": [{"text": claim, "correct": None, "entailed_by": [0]}],
         "chunks": [{"text": text} for text in chunks],
     }
     path = write_jsonl(tmp_path / "labels.jsonl", [{"id": "a", "verdicts": verdicts}])
@@ -76,16 +64,12 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
     (judge,) = found["judges"]
     false_yes = sum(p >= 0.5 and not label for p, label in zip(likely, labels, strict=True)) / 3
     assert judge["cells"]["response"]["false_yes"]["value"] == pytest.approx(false_yes)
-    assert judge["calibration"]["cells"] == 4
     best = judge["calibration"]["best_kappa"]["threshold"]
-    assert max(p for p, label in zip(likely, labels, strict=True) if not label) < best <= likely[0]
-
+    assert max(likely[1:]) < best <= likely[0]
     text = run_here(capsys, "trust", "--judge", model, "--on", path, "--threshold", str(best))
-    assert text.status == 0
-    assert "measure the one you take on others" in text.out
-    assert (
-        f"--threshold {best}  best kappa: 0.0% false yes, 0.0% false no, kappa 1.000" in text.out
-    )
+    assert (text.status, "measure the one you take on others" in text.out) == (0, True)
+    rates = "best kappa: 0.0% false yes, 0.0% false no, kappa 1.000"
+    assert f"--threshold {best}  {rates}" in text.out
     assert f"{model} has 0.0% false yes" in text.out
 
 
@@ -94,10 +78,9 @@ def test_a_model_finds_the_claims(tmp_path: Path, capsys: Capsys, model: str) ->
     lines = [sample.model_dump(mode="json") for sample, _ in pairs]
     data, out = write_jsonl(tmp_path / "data.jsonl", lines), tmp_path / "out.jsonl"
     with ScriptedServer(Mind(pairs)) as server:
-        done = run_here(
-            capsys, "score", data, "--judge", model, "--claims", "openai:scripted",
-            "--base-url", server.base_url, "--out", out, "--max-unanswered", "1",
-        )  # fmt: skip
+        asked = ("--claims", "openai:scripted", "--base-url", server.base_url)
+        how = ("--judge", model, *asked, "--out", out, "--max-unanswered", "1")
+        done = run_here(capsys, "score", data, *how)
     assert "failed" not in done.err
     for (_, verdicts), result in zip(pairs, read_results(out), strict=True):
         assert result.score is not None
@@ -108,18 +91,14 @@ def test_a_model_finds_the_claims(tmp_path: Path, capsys: Capsys, model: str) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--judge", "MODEL", "--base-url", "http://x"], "base_url with a model that is asked"),
-        (["--judge", "MODEL", "--votes", "3"], "votes with a model that is asked only"),
-        (["--judge", "openai:m", "--threshold", "0.4"], 'threshold: expected check="each"'),
-        (["--judge", "openai:m", "--claims", "openai:n"], "claims with a local judge"),
-        (["--threshold", "0.4"], "--judge as well, got only --threshold"),
-        (["--batch-size", "4"], "--judge as well, got only --batch-size"),
+        ("--judge MODEL --base-url http://x", "base_url with a model that is asked"),
+        ("--judge MODEL --votes 3", "votes with a model that is asked only"),
+        ("--judge openai:m --threshold 0.4", 'threshold: expected check="each"'),
+        ("--judge openai:m --claims openai:n", "claims with a local judge"),
+        ("--batch-size 4", "--judge as well, got only --batch-size"),
     ],
 )
-def test_errors(
-    tmp_path: Path, capsys: Capsys, model: str, arguments: list[str], message: str
-) -> None:
+def test_errors(tmp_path: Path, capsys: Capsys, model: str, arguments: str, message: str) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", [ROW])
-    given = [model if each == "MODEL" else each for each in arguments]
-    done = run_here(capsys, "score", data, *given)
+    done = run_here(capsys, "score", data, *arguments.replace("MODEL", model).split())
     assert (done.status, message in done.err) == (2, True), done.err

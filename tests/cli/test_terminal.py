@@ -1,62 +1,214 @@
-"""In a terminal: colors unless NO_COLOR is set, and a table that fits."""
+"""What goes to a terminal or a pipe: nothing that is obeyed, nothing that cannot be encoded; how
+far a run is; and an end without a word where nobody reads."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from noisesense import Result, Sample, Usage, Verdicts, read_results, score, write_results
+from noisesense_adapters.cli.progress import RunProgress
 from support.command import environment
+from support.command_here import run_here
 
-pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
+Capsys = pytest.CaptureFixture[str]
+COMMAND = [sys.executable, "-m", "noisesense_adapters.cli"]
 
-ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-GREEN = "\x1b[1;32mall 25 comparisons agree"
+# Clears the screen; sets the title; one-byte CSI; turns the direction; a line of its own; DEL.
+EVIL = "a\x1b[2J\x1b]0;owned\x07\x9b31m\u202eb\nerror: all is well\r\x7f\u2028c"
+SEEN = ("\\x1b[2J", "\\x1b]0;owned\\x07", "\\x9b31m", "\\u202e", "\\x7f")
+OBEYED = "\x1b\x07\x9b\u202e\r\x7f\u2028"
 
 
-def in_terminal(tmp_path: Path, *arguments: str, **env: str) -> str:
-    """What a command writes to a terminal, stdout and stderr together."""
+def line(name: str, correct: bool) -> Result:
+    """One claim from one chunk, all called like the result."""
+    claims = [{"text": name, "correct": correct, "entailed_by": [0]}]
+    chunk = {"text": "t", "id": name}
+    known = {
+        "response_claims": claims,
+        "reference_claims": [{"text": "r", "entailed_by": [0]}],
+        "chunks": [chunk],
+    }
+    texts = {"response": "x", "reference": "y", "retrieved_contexts": [chunk]}
+    scored = score(Verdicts.model_validate(known))
+    return Result(name, scored, sample=Sample.model_validate(texts))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """Two runs: hostile ids, claims, chunk ids and file names; one claim changes its kind."""
+    a, b = tmp_path / "a\x1b[31m.jsonl", tmp_path / "b\x1b[31m.jsonl"
+    write_results(a, [line(EVIL, False)])
+    write_results(b, [line(EVIL, True), Result("failed" + EVIL, error=f"no: {EVIL}")])
+    return a, b
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("score {a}", "score {b}", "score {a} --out {folder}/o\x1b[31m.jsonl"),
+        *("score {folder}/none\x1b[31m.csv", "score {a} --id \x1b[31m"),
+        *("compare {a} {b}", "compare {a} {b} --json", "offenders {a}"),
+        *("trust --on {a} --for {b}", "sensitivity {b}", "store show {folder}/none\x1b[31m"),
+        *("demo --save {folder}/d\x1b[31m.jsonl", "promptfoo-init {folder}/p\x1b[31m"),
+        # What was typed wrongly: click repeats it in its errors.
+        *("{evil}", "--{evil}", "score --{evil}", "score a.jsonl {evil}", "store {evil}"),
+        *("score a.jsonl --concurrency {evil}", "store show a --{evil}"),
+    ],
+    ids=lambda command: command.replace("\x1b", "ESC"),
+)
+def test_no_command_sends_what_a_terminal_obeys(
+    command: str, files: tuple[Path, Path], tmp_path: Path, capsys: Capsys
+) -> None:
+    (tmp_path / "p\x1b[31m").mkdir()
+    given = {"a": files[0], "b": files[1], "folder": tmp_path, "evil": EVIL}
+    done = run_here(capsys, *(part.format_map(given) for part in command.split(" ")))
+    for text in (done.out, done.err):
+        assert not [c for c in OBEYED if c in text]
+        # The line that the id tries to forge.
+        assert not any(each.startswith("error: all is well") for each in text.splitlines())
+    assert done.status == 2 or "{evil}" not in command
+    # These show neither a name nor a text.
+    silent = command.startswith(("trust", "sensitivity")) or "--json" in command
+    assert silent or "\\x1b" in done.out + done.err
+    if command.startswith("offenders"):
+        claim = next(each for each in done.out.splitlines() if each.startswith('  "'))
+        assert [part for part in SEEN if part not in claim] == []
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("cp1252", "é"), ("ascii", "\\xe9")])
+def test_an_encoding_without_our_characters(encoding: str, shown: str, tmp_path: Path) -> None:
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for path, correct in zip(paths, (False, True), strict=True):
+        write_results(path, [line("é→漢", correct)])
+    env = {**environment(), "PYTHONIOENCODING": encoding}
+    done = subprocess.run([*COMMAND, "compare", *paths], env=env, capture_output=True, check=True)
+    out = done.stdout.decode(encoding)
+    assert "  1 relevant noise -> correct" in out
+    assert f"  {shown}->\\u6f22: relevant 1.0000 -> 0.0000" in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_are_no_traceback(closed: str) -> None:
+    shell = ["sh", "-c", f'"$0" -m noisesense_adapters.cli schema {closed}', sys.executable]
+    done = subprocess.run(shell, env=environment(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of Unix")
+@pytest.mark.parametrize(
+    "command", ["score {a} --out {out}", "store --help", "schema", "score none.csv"]
+)
+def test_a_reader_that_left(command: str, files: tuple[Path, Path], tmp_path: Path) -> None:
+    """As `cat` and `grep`: 128 and the number of SIGPIPE, and not a word; files are written."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    out = tmp_path / "out.jsonl"
+    arguments = [part.format(a=files[0], out=out) for part in command.split(" ")]
+    unread, other = ("stderr", "stdout") if "none.csv" in command else ("stdout", "stderr")
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], env=environment(), **{unread: writer, other: subprocess.PIPE}
+    )
+    os.close(writer)
+    assert (*process.communicate(), process.returncode) in ((None, b"", 141), (b"", None, 141))
+    if str(out) in arguments:
+        assert [result.score.relevant for result in read_results(out) if result.score] == [1.0]
+
+
+@pytest.mark.parametrize("no_color", [False, True])
+def test_colors_in_a_terminal_only_and_not_where_they_are_unwanted(
+    no_color: bool, tmp_path: Path
+) -> None:
+    pytest.importorskip("pty", reason="no pseudo-terminals on this system")
     leader, follower = os.openpty()
     hosts = "ragas,deepeval,langsmith,langfuse,pydantic_evals,mlflow"
-    hidden = {"TEST_HIDDEN_PACKAGES": hosts, "PATH": str(tmp_path)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "noisesense_adapters.cli", *arguments],
-        env={**environment(), "TERM": "xterm-256color", **hidden, **env},
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
+    env = {"TERM": "xterm-256color", "TEST_HIDDEN_PACKAGES": hosts, "PATH": str(tmp_path)}
+    env |= {"NO_COLOR": "1"} if no_color else {}
+    done = subprocess.run(
+        [*COMMAND, "demo"], env={**environment(), **env}, stdout=follower, check=True
     )
     os.close(follower)
-    written = b""
-    while True:
-        try:
-            chunk = os.read(leader, 65536)
-        except OSError:  # Linux' way to say that the other end is closed
-            break
-        if not chunk:
-            break
-        written += chunk
+    written = os.read(leader, 65536).decode()
     os.close(leader)
-    assert process.wait() == 0, written
-    return written.decode().replace("\r\n", "\n")
+    assert done.returncode == 0
+    assert re.search(r"all \d+ comparisons agree|all .* agree", written)
+    assert bool(re.search(r"\x1b\[[0-9;]*3[0-7]m", written)) is not no_color
 
 
-def rows(written: str) -> list[str]:
-    shown = ESCAPE.sub("", written)
-    return shown[shown.index("definition ragas") : shown.index("\n\nLower is better")].split("\n")
+@pytest.fixture
+def forty(tmp_path: Path) -> Path:
+    path = tmp_path / "d.jsonl"
+    path.write_text("{}\n" * 40, encoding="utf-8")
+    return path
 
 
-def test_colors_and_a_table_at_a_glance(tmp_path: Path) -> None:
-    written = in_terminal(tmp_path, "demo", COLUMNS="120")
-    assert GREEN in written
-    assert len(rows(written)) == 2 + 16
+def test_without_a_terminal_a_line_every_minute_and_failures_once(
+    forty: Path, capsys: Capsys
+) -> None:
+    now, judge = [0.0], SimpleNamespace(usage=Usage())
+    with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
+        for _ in range(13):
+            now[0] += 10
+            judge.usage += Usage(calls=2)
+            progress.add(Result("q", error="no"))
+    assert capsys.readouterr().err.splitlines() == [
+        "failed: no",
+        "6 of 40 samples, 0:05:40 left, 12 calls, 6 failed",
+        "12 of 40 samples, 0:04:40 left, 24 calls, 12 failed",
+        "12 more failed like one of these",
+    ]
+    with RunProgress(forty) as progress:
+        for kind in range(27):
+            for number in range(2):
+                progress.fail(f"line {number}: {'x' * kind}")
+    told = capsys.readouterr().err.splitlines()
+    assert sum(each.startswith("failed: ") for each in told) == 20
+    assert told[20:] == ["20 more failed like one of these", "14 more failed"]
 
 
-def test_no_color(tmp_path: Path) -> None:
-    written = in_terminal(tmp_path, "demo", COLUMNS="120", NO_COLOR="1")
-    assert "all 25 comparisons agree" in written
-    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", written)
+def test_while_the_first_sample_takes_minutes_the_calls_are_told(
+    forty: Path, capsys: Capsys
+) -> None:
+    now, told = [0.0], ""
+    judge = SimpleNamespace(usage=Usage(calls=7), form=None, form_reason="")
+    with RunProgress(forty, judge, clock=lambda: now[0]):
+        judge.form, judge.form_reason = "each", "one by one it is"
+        now[0] = 61.0
+        deadline = time.monotonic() + 120
+        while "samples" not in told and time.monotonic() < deadline:
+            time.sleep(0.01)
+            told += capsys.readouterr().err
+    assert told.splitlines() == ["one by one it is", "0 of 40 samples, 7 calls"]
+
+
+class Interrupted:
+    """A judge during whose first call the user presses Ctrl-C."""
+
+    name = "interrupted"
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_before_a_sample_was_done(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = "noisesense_adapters.datasets.model.model_judge"
+    monkeypatch.setattr(made, lambda *_, **__: Interrupted())
+    data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
+    row = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
+    data.write_text(json.dumps(row) + "\n")
+    command = ["score", str(data), "--judge", "openai:m"]
+    for more, said in ((["--out", str(out)], "0 samples are done"), ([], "nothing is kept")):
+        done = run_here(capsys, *command, *more)
+        assert (done.status, said in done.err) == (130, True)
+        assert list(tmp_path.iterdir()) == [data]

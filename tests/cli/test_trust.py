@@ -1,29 +1,36 @@
-"""``noisesense trust``."""
+"""``noisesense trust``: a judge beside people's labels; sheets of them, and downloads."""
 
 from __future__ import annotations
 
+import csv
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from noisesense import (
+    InputError,
     Result,
+    Sample,
     Verdicts,
     score,
     trust_results,
     write_recording,
     write_results,
 )
-from support.command_here import run_here
+from noisesense_adapters.datasets.sheets import read_labels, write_labels
+from support.command_here import Done, run_here
+from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
 from support.simulated import misjudged
 from support.tables import Shape, random_pairs
 
 Capsys = pytest.CaptureFixture[str]
+Row = dict[str, str]
 
 LABELS = [
     (sample, verdicts.beside(sample))
@@ -32,44 +39,23 @@ LABELS = [
 ]
 
 
-def wrong(seed: int, labels: Verdicts) -> Verdicts:
+def judged_otherwise(seed: int, labels: Verdicts) -> Verdicts:
     """What the judge thinks of the same claims."""
-    table = misjudged(random.Random(seed), labels, (0.1, 0.2)).to_matrices()
     return Verdicts.from_matrices(
-        **table,
+        **misjudged(random.Random(seed), labels, (0.1, 0.2)).to_matrices(),
         response_claims=[claim.text for claim in labels.response_claims],
         reference_claims=[claim.text for claim in labels.reference_claims],
         chunks=[chunk.text for chunk in labels.chunks or ()],
     )
 
 
-SAID = [(sample, wrong(i, labels)) for i, (sample, labels) in enumerate(LABELS)]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(Mind(SAID)) as running:
-        yield running
-
-
-def files(folder: Path) -> tuple[Path, Path]:
-    """The labels, and results that the scripted judge made."""
-    labels, results = folder / "labels.jsonl", folder / "results.jsonl"
-    write_recording(labels, LABELS)
-    write_results(
-        results,
-        (
-            Result(f"r{i}", score(said), judge="scripted, plan=full")
-            for i, (_, said) in enumerate(SAID)
-        ),
-    )
-    return labels, results
+SAID = [(sample, judged_otherwise(i, labels)) for i, (sample, labels) in enumerate(LABELS)]
 
 
 def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
-    labels = tmp_path / "labels.jsonl"
+    labels, results = tmp_path / "labels.jsonl", tmp_path / "own.jsonl"
+    page = tmp_path / "report.html"
     write_recording(labels, LABELS[::2])
-    results, page = tmp_path / "own.jsonl", tmp_path / "report.html"
     own = [
         Result(f"r{i}", score(said), sample=sample, judge="scripted, plan=full")
         for i, (sample, said) in enumerate(SAID)
@@ -82,31 +68,245 @@ def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
     expected = trust_results(own, people, judge="scripted, plan=full")
     assert "relevant mean of all samples: " in done.out
     assert "claim in reference" in done.out
-    data = json.loads(run_here(capsys, *arguments, "--json").out)
-    (one,) = data["judges"]
-    assert one["cells"] == json.loads(json.dumps(expected.to_dict()["cells"]))
+    (one,) = json.loads(run_here(capsys, *arguments, "--json").out)["judges"]
+    assert one == json.loads(json.dumps(expected.to_dict()))
     assert "people would find" in page.read_text(encoding="utf-8")
 
 
-def test_judges_side_by_side(tmp_path: Path, capsys: Capsys, server: ScriptedServer) -> None:
-    labels, _ = files(tmp_path)
-    arguments = ("--on", labels, "--base-url", server.base_url, "--json")
-    judges = ("--judge", "openai:scripted", "--judge", "openai:other")
-    done = run_here(capsys, "trust", *judges, *arguments)
+def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
+    write_recording(tmp_path / "labels.jsonl", LABELS)
+    judges = ("--judge", "openai:scripted", "--judge", "openai:other", "--json")
+    with ScriptedServer(Mind(SAID)) as server:
+        asked = ("--on", tmp_path / "labels.jsonl", "--base-url", server.base_url)
+        done = run_here(capsys, "trust", *judges, *asked)
     assert done.status == 0
     first, second = json.loads(done.out)["judges"]
     assert (first["judge"], second["judge"]) == ("openai:scripted", "openai:other")
-    assert first["cells"].keys() == second["cells"].keys()
     for kind, cells in first["cells"].items():
         assert second["cells"][kind]["counts"] == cells["counts"]
     assert not first["means"]
     assert first["usage"]["calls"] > 0
 
 
-def test_what_is_asked_for_nothing(tmp_path: Path, capsys: Capsys) -> None:
-    labels, _ = files(tmp_path)
-    done = run_here(capsys, "trust", "--on", labels)
-    assert done.status == 2
-    assert "--for RESULTS or --judge PROVIDER:MODEL" in done.err
-    done = run_here(capsys, "trust", "--on", labels, "--judge", "openai:x", "--report", "r.html")
-    assert "--for as well" in done.err
+ERRORS: dict[str, tuple[str, str]] = {
+    "no labels": ("trust", "export-labels RESULTS SHEET"),
+    "nothing asked": ("trust --on a.jsonl", "--for RESULTS or --judge PROVIDER:MODEL"),
+    "a report of none": ("trust --on a.jsonl --judge openai:x --report r.html", "--for as well"),
+    "no local judge": ("trust --on a.jsonl --judge openai:x --device cpu", "local:MODEL as well"),
+    "no sheet": ("trust export-labels a.jsonl labels.xlsx", "a name ending in .csv or .tsv"),
+    "a file": ("trust export-labels a.jsonl a.jsonl", "--force overwrites it"),
+    "other labels": ("trust import-labels ragtruth a.jsonl b.jsonl", "expected wice, got"),
+    "over a file": ("trust import-labels wice a.jsonl a.jsonl", "--force overwrites it"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(
+    name: str, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_results(Path("a.jsonl"), [result("a")])
+    line, said = ERRORS[name]
+    done = run_here(capsys, *line.split())
+    assert (done.status, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
+
+
+def result(name: str, *, wrong: bool = True, text: str = "claim") -> Result:
+    """Two claims, one reference claim, two chunks. The second claim comes from chunk 1, which
+    is irrelevant; it is incorrect if ``wrong``."""
+    verdicts = Verdicts.from_matrices(
+        [True, not wrong],
+        [[True, False], [False, True]],
+        [[True, False]],
+        response_claims=[f"{text} 1", f"{text} 2"],
+        reference_claims=["fact"],
+    )
+    sample = Sample(
+        user_input=f"Question {name}?",
+        response="An answer.",
+        reference="The truth.",
+        retrieved_contexts=["First chunk.", "Second chunk."],
+    )
+    return Result(name, score(verdicts.beside(sample)), sample=sample)
+
+
+def rows_of(path: Path) -> list[Row]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        delimiter = "\t" if path.suffix == ".tsv" else ","
+        return list(csv.DictReader(file, delimiter=delimiter))
+
+
+def fill(path: Path, answer: Callable[[Row], str], delimiter: str = ",") -> None:
+    """As a spreadsheet saves it, which may choose another delimiter."""
+    rows = [{**row, "entailed": answer(row)} for row in rows_of(path)]
+    save(path, rows, delimiter)
+
+
+def save(path: Path, rows: list[Row], delimiter: str = ",") -> None:
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]], delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def exported(folder: Path, capsys: Capsys, *results: Result) -> tuple[Path, Path, Done]:
+    judged, sheet = folder / "judged.jsonl", folder / "labels.csv"
+    write_results(judged, results)
+    return judged, sheet, run_here(capsys, "trust", "export-labels", judged, sheet)
+
+
+def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
+    failed = Result("b", error="no reply")
+    _, sheet, done = exported(tmp_path, capsys, result("a"), failed)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith(f"wrote 8 questions on 1 sample to {sheet}\n")
+    rows = rows_of(sheet)
+    assert [(row["kind"], row["claim"], row["chunk"]) for row in rows] == [
+        *(("correct", "0", ""), ("correct", "1", "")),
+        *(("response", i, j) for j in "01" for i in "01"),
+        *(("reference", "0", "0"), ("reference", "0", "1")),
+    ]
+    assert rows[5] == {
+        **{"sample": "a", "kind": "response", "claim": "1", "chunk": "1"},
+        **{"question": "Question a?", "statement": "claim 2", "source": "Second chunk."},
+        "entailed": "",
+    }
+    assert {row["entailed"] for row in rows} == {""}  # blind
+
+
+def test_labels_come_back_as_they_were_given(tmp_path: Path) -> None:
+    """Through the sheet, labels are what they are in the verdicts themselves."""
+    truths: dict[str, Verdicts] = {}
+    judged: list[Result] = []
+    for i, (sample, truth) in enumerate(LABELS):
+        judged.append(Result(f"s{i}", score(SAID[i][1].beside(sample)), sample=sample))
+        truths[f"s{i}"] = truth
+
+    def answer(row: Row) -> str:
+        truth, i = truths[row["sample"]], int(row["claim"])
+        if row["kind"] == "correct":
+            cell = truth.response_claims[i].correct
+        else:
+            side = truth.response_claims if row["kind"] == "response" else truth.reference_claims
+            j = int(row["chunk"])
+            cell = None if j in side[i].undetermined else j in side[i].entailed_by
+        return {True: "Yes", False: " NO ", None: "?"}[cell]
+
+    sheet = tmp_path / "labels.csv"
+    write_labels(judged, sheet)
+    fill(sheet, answer, delimiter=";")
+    errors: list[InputError] = []
+    labeled = read_labels(sheet, judged, errors.append)
+    assert (errors, len(labeled)) == ([], len(LABELS))
+    for each in labeled:
+        assert each.score is not None
+        assert each.sample is not None
+        found, truth = each.score.verdicts, truths[each.id]
+        # Where each chunk has a label, it wins: no claim of the reference is asked about.
+        all_labeled = all(chunk.relevant is not None for chunk in each.sample.retrieved_contexts)
+        for side in ("response_claims", "reference_claims"):
+            cells: list[Any] = [
+                [(getattr(c, "correct", None), c.entailed_by, c.undetermined) for c in claims]
+                for claims in (getattr(found, side), getattr(truth, side))
+            ]
+            assert cells[0] == cells[1] or (side == "reference_claims" and all_labeled)
+
+
+def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
+    """People say that both claims of one are correct, and nothing of the chunks."""
+    judged, sheet, _ = exported(tmp_path, capsys, *map(result, "abc"))
+    fill(sheet, lambda row: "yes" if (row["kind"], row["sample"]) == ("correct", "b") else "")
+    (found,) = json.loads(run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json").out)[
+        "judges"
+    ]
+    assert found["samples"] == 1
+    # both yes, missed, false yes, both no, judge open, people open
+    assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0]
+    assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4]
+    shown = run_here(capsys, "trust", "--on", sheet, "--for", judged)
+    line = next(each for each in shown.out.splitlines() if "claim in reference" in each)
+    # labels, no answer, false yes, false no, kappa and their intervals: of one sample, none.
+    assert line.split()[-8:] == ["2", "0", "-", "-", "50.0%", "-", "0.000", "-"]
+
+
+def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
+    judged, sheet, _ = exported(tmp_path, capsys, result("a"))
+    rows = [{**row, "entailed": "no"} for row in rows_of(sheet)]
+    changes = [
+        *({"sample": "z"}, {"kind": "maybe"}, {"claim": "2"}, {"statement": "other"}),
+        {"entailed": "yes"},
+        {"claim": "9" * 5000},  # more digits than Python makes a number of
+    ]
+    rows += [{**rows[0], **change} for change in changes]
+    rows[1]["entailed"] = "perhaps"
+    save(sheet, rows)
+    done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
+    assert done.status == 3
+    for line, words in {
+        3: "entailed: expected yes, no or nothing, got 'perhaps'",
+        10: "sample: expected a sample of the results, got 'z'",
+        11: "expected a kind, a claim and a chunk of the sheet, got ('maybe', '0', ''",
+        12: "expected a kind, a claim and a chunk of the sheet, got ('correct', '2', ''",
+        13: "statement: expected the judge's claim, got another",
+        14: "entailed: expected one label for each question, got yes and no",
+        15: "expected a kind, a claim and a chunk of the sheet, got ('correct', '999",
+    }.items():
+        assert f"labels.csv, line {line}, {words}" in done.err
+    # Both labels stay open: one was no label, the other two contradict each other.
+    assert json.loads(done.out)["judges"][0]["cells"]["correct"]["counts"]["human_open"] == 2
+
+
+def test_a_sheet_without_a_column_or_without_labels(tmp_path: Path) -> None:
+    judged, sheet = [result("a")], tmp_path / "labels.csv"
+    write_labels(judged, sheet)
+    errors: list[InputError] = []
+    with pytest.raises(InputError, match="at least one label"):
+        read_labels(sheet, judged, errors.append)
+    sheet.write_text(sheet.read_text("utf-8").replace(",entailed", ",answer"), "utf-8")
+    with pytest.raises(InputError, match="at least one label"):
+        read_labels(sheet, judged, errors.append)
+    assert len(errors) == 8
+    said = "labels.csv, line 2: expected the column 'entailed', got only 'sample', "
+    assert said in str(errors[0])
+    with pytest.raises(InputError, match="each id once"):
+        write_labels(judged * 2, sheet)
+    with pytest.raises(InputError, match="samples with claims and texts"):
+        write_labels([Result("a", error="no")], sheet)
+
+
+def test_samples_are_drawn_in_proportion_and_again_by_the_seed(tmp_path: Path) -> None:
+    """Of 30 with noise and 10 without, 8 are 6 and 2."""
+    judged = [result(f"s{i}", wrong=i % 4 != 0) for i in range(40)]
+
+    def drawn(seed: int) -> list[str]:
+        path = tmp_path / f"{seed}.csv"
+        assert write_labels(judged, path, samples=8, seed=seed)[:2] == (8, 64)
+        return list(dict.fromkeys(row["sample"] for row in rows_of(path)))
+
+    for seed in range(20):
+        assert sum(int(name[1:]) % 4 == 0 for name in drawn(seed)) == 2
+    assert drawn(3) == drawn(3) != drawn(4)
+    assert write_labels(judged, tmp_path / "all.csv", samples=99).samples == 40
+
+
+def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+    judged = [result("=1+1", text="@SUM(A1)"), result("-2", text="+a\n\0b")]
+    sheet = tmp_path / "labels.tsv"
+    write_labels(judged, sheet)
+    cells = [cell for row in rows_of(sheet) for cell in row.values()]
+    assert "'=1+1" in cells
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    fill(sheet, lambda _: "no", delimiter="\t")
+    errors: list[InputError] = []
+    labeled = read_labels(sheet, judged, errors.append)
+    assert ([each.id for each in labeled], errors) == (["=1+1", "-2"], [])
+
+
+def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
+    row = {
+        **{"label": "supported", "supporting_sentences": [[0]], "claim": "The tower is red."},
+        **{"evidence": ["A red tower.", "By the sea."], "meta": {"id": "x1"}},
+    }
+    raw, out = write_jsonl(tmp_path / "dev.jsonl", [row]), tmp_path / "wice.jsonl"
+    done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--sentences", "1")
+    assert (done.status, ": 1 yes, 1 no, 0 undecided" in done.out) == (0, True)
