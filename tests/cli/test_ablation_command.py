@@ -13,7 +13,10 @@ from noisesense.ablation import plan
 from support.ablation_world import run_of
 from support.command import run
 from support.command_here import run_here
+from support.datasets import write_jsonl
 from support.server import ScriptedServer
+
+Capsys = pytest.CaptureFixture[str]
 
 SYSTEM = """
 import os, pathlib, signal
@@ -42,6 +45,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
+def judge(server: ScriptedServer) -> list[str]:
+    return ["--judge", "openai:m", "--base-url", server.base_url]
+
+
+@pytest.fixture
 def results(tmp_path: Path) -> Path:
     write_results(tmp_path / "results.jsonl", run_of([1] * 8))
     (tmp_path / "system.py").write_text(SYSTEM)
@@ -49,61 +57,47 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_plan_is_answered_and_reported(
-    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+    results: Path, server: ScriptedServer, judge: list[str], capsys: Capsys
 ) -> None:
     todo, answered = results.with_name("todo.jsonl"), results.with_name("answered.jsonl")
-    done = run_here(
-        capsys, "ablation", "plan", results, "--out", todo, "--variants", "again,without"
-    )
-    assert done.status == 0, done.err
-    assert done.out.startswith("wrote 16 rows to ")
+    planned = ("ablation", "plan", results, "--out", todo, "--variants", "again,without")
+    done = run_here(capsys, *planned)
+    assert (done.status, done.out.startswith("wrote 16 rows to ")) == (0, True)
     rows = [json.loads(line) for line in todo.read_text("utf-8").splitlines()]
     assert rows == plan(read_results(results), ("again", "without"))
-    again = run_here(capsys, "ablation", "plan", results, "--out", todo)
-    assert again.status == 2
-    assert "--force" in again.err
+    again = run_here(capsys, *planned)
+    assert (again.status, "--force" in again.err) == (2, True)
     for row in rows:
         row["response"] = ". ".join(each["text"] for each in row["retrieved_contexts"])
-    answered.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    judge = ["--judge", "openai:m", "--base-url", server.base_url]
-    done = run_here(capsys, "ablation", "report", results, answered, *judge)
+    write_jsonl(answered, rows)
+    report = ("ablation", "report", results, answered, *judge)
+    done = run_here(capsys, *report)
     assert done.status == 0, done.err
     said = " ".join(done.out.split())
     assert "8 were said again with the same chunks and 0 without the chunks" in said
     assert server.log.calls == 8  # `again` said the very same
     page = results.with_name("report.html")
     for _ in range(2):  # the second time, over the first
-        done = run_here(
-            capsys, "ablation", "report", results, answered, *judge, "--json", "--report", page
-        )
+        done = run_here(capsys, *report, "--json", "--report", page)
         assert (done.status, done.err) == (0, f"wrote {page}\n")
         assert "8 were said again with the same chunks" in page.read_text("utf-8")
     assert json.loads(done.out)["effect"]["low"] == 1.0
+    refused = run_here(capsys, *report, "--png", results.with_name("growth.png"))
+    assert refused.status == 2
+    assert "expected answers of a variant plus-K, got none" in refused.err
 
 
-def test_an_answer_to_something_else_names_the_line(
-    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+def test_a_run_that_was_killed_goes_on(
+    results: Path, server: ScriptedServer, judge: list[str]
 ) -> None:
-    answered = results.with_name("answered.jsonl")
-    answered.write_text('{"id": "s0"}\n', "utf-8")
-    judge = ["--judge", "openai:m", "--base-url", server.base_url]
-    done = run_here(capsys, "ablation", "report", results, answered, *judge)
-    assert done.status == 2
-    assert "answer 1" in done.err
-
-
-def test_a_run_that_was_killed_goes_on(results: Path, server: ScriptedServer) -> None:
-    folder = results.parent
-    judge = ["--judge", "openai:m", "--base-url", server.base_url]
+    folder, env = results.parent, {"OPENAI_API_KEY": "k"}
     kept = ["--answers", folder / "answers.jsonl", "--store", folder / "judged.db", "--json"]
     asked = ["--answer", "system:answer", "--variants", "again,without", "--seed", "3"]
     arguments = ["ablation", "run", results, *asked, *judge, *kept]
-    env = {"OPENAI_API_KEY": "k"}
     killed = run(*arguments, cwd=folder, env={**env, "KILL_AT": "7"})
     assert killed.returncode < 0
     done = run(*arguments, cwd=folder, env=env)
-    assert done.returncode == 0, done.stderr
-    assert "16 of 16 answers" in done.stderr
+    assert (done.returncode, "16 of 16 answers" in done.stderr) == (0, True), done.stderr
     found = json.loads(done.stdout)
     assert (found["effect"]["low"], found["effect"]["high"]) == (1.0, 1.0)
     # What was being answered when it was killed, four at once, is all that is asked again.
@@ -111,43 +105,26 @@ def test_a_run_that_was_killed_goes_on(results: Path, server: ScriptedServer) ->
     calls = server.log.calls
     assert calls == 8
     again = run(*arguments, cwd=folder, env=env)
-    assert json.loads(again.stdout) == found
-    assert server.log.calls == calls
+    assert (json.loads(again.stdout), server.log.calls) == (found, calls)
 
 
-def test_an_interrupt_says_what_is_kept(
-    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupt_says_what_is_kept(results: Path, judge: list[str]) -> None:
     (results.parent / "stopped.py").write_text("def answer(*_): raise KeyboardInterrupt\n")
-    arguments = ["ablation", "run", results, "--answer", "stopped:answer"]
-    arguments += ["--judge", "openai:m", "--base-url", server.base_url]
-    env = {"OPENAI_API_KEY": "k"}
+    arguments = ["ablation", "run", results, "--answer", "stopped:answer", *judge]
     for kept, said in (
         ((), "nothing is kept without --answers"),
         (("--answers", "kept.jsonl"), "the same command goes on from kept.jsonl"),
     ):
-        done = run(*arguments, *kept, cwd=results.parent, env=env)
+        done = run(*arguments, *kept, cwd=results.parent, env={"OPENAI_API_KEY": "k"})
         assert (done.returncode, done.stderr) == (130, f"interrupted: {said}\n")
 
 
-def test_a_system_that_cannot_be_imported_is_named(
-    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
+def test_what_is_wrong_with_answers_and_systems_is_named(
+    results: Path, judge: list[str], capsys: Capsys
 ) -> None:
-    judge = ["--judge", "openai:m", "--base-url", server.base_url]
+    answered = write_jsonl(results.with_name("answered.jsonl"), [{"id": "s0"}])
+    done = run_here(capsys, "ablation", "report", results, answered, *judge)
+    assert (done.status, "answer 1" in done.err) == (2, True)
     for name in ("nowhere:answer", "json:nothing", "json"):
         done = run_here(capsys, "ablation", "run", results, "--answer", name, *judge)
-        assert done.status == 2
-        assert "--answer: expected MODULE:FUNCTION" in done.err
-
-
-def test_the_picture(
-    results: Path, server: ScriptedServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    picture = results.with_name("growth.png")
-    rows = plan(read_results(results), ("again",))
-    answered = results.with_name("answered.jsonl")
-    answered.write_text(json.dumps({**rows[0], "response": "wrong 0 0"}) + "\n", "utf-8")
-    judge = ["--judge", "openai:m", "--base-url", server.base_url]
-    done = run_here(capsys, "ablation", "report", results, answered, *judge, "--png", picture)
-    assert done.status == 2
-    assert "expected answers of a variant plus-K, got none" in done.err
+        assert (done.status, "--answer: expected MODULE:FUNCTION" in done.err) == (2, True)

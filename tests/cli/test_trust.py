@@ -243,15 +243,15 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
     assert done.status == 3
     for line, words in {
-        3: "entailed: expected yes, no or nothing, got 'perhaps'",
-        10: "sample: expected a sample of the results, got 'z'",
-        11: "expected a kind, a claim and a chunk of the sheet, got ('maybe', '0', ''",
-        12: "expected a kind, a claim and a chunk of the sheet, got ('correct', '2', ''",
-        13: "statement: expected the judge's claim, got another",
-        14: "entailed: expected one label for each question, got yes and no",
-        15: "expected a kind, a claim and a chunk of the sheet, got ('correct', '999",
+        3: ", entailed: expected yes, no or nothing, got 'perhaps'",
+        10: ", sample: expected a sample of the results, got 'z'",
+        11: ": expected a kind, a claim and a chunk of the sheet, got ('maybe', '0', ''",
+        12: ": expected a kind, a claim and a chunk of the sheet, got ('correct', '2', ''",
+        13: ", statement: expected the judge's claim, got another",
+        14: ", entailed: expected one label for each question, got yes and no",
+        15: ": expected a kind, a claim and a chunk of the sheet, got ('correct', '999",
     }.items():
-        assert f"labels.csv, line {line}, {words}" in done.err
+        assert f"labels.csv, line {line}{words}" in done.err
     # Both labels stay open: one was no label, the other two contradict each other.
     assert json.loads(done.out)["judges"][0]["cells"]["correct"]["counts"]["human_open"] == 2
 
