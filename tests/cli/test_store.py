@@ -31,6 +31,11 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return command
 
 
+def put(store: VerdictStore, n: int, model: str) -> None:
+    usage = Usage(calls=1, input_tokens=1000, output_tokens=20)
+    asyncio.run(store.put(f"key {n}", "{}", model, "1", usage))
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """Two models: four calls of one, a year old call of the other."""
