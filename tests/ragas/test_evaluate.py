@@ -218,7 +218,7 @@ def test_one_log_line_for_the_open_rows_of_a_run(
     # The irrelevant mode is 0 whichever way the open verdicts fall.
     for line in lines:
         assert f"{RELEVANT}: 3 of 5 rows have no number. Mean noise sens" in line
-        assert "between 0.25 and 0.5 (" in line
+        assert "0.25 to 0.5 (" in line
         assert "2 of 5 samples have a value, 2 undetermined, 1 undefined" in line
         assert f"{IRRELEVANT}: 1 of 5 rows have no number." in line
         assert line.endswith("ragas' own mean hides that: use summarize(result).")
