@@ -24,6 +24,9 @@ _log = logging.getLogger("noisesense")
 class ScoredFloat(float):
     """A float to ragas and to numpy; NaN where the score is undefined or undetermined.
 
+    It is `Score.value`, but for one case in which ragas' own metric has no number (definition
+    "ragas", ``undetermined="none"``): a reference without claims, and a chunk without a label.
+
     ``result.scores`` and a `MetricResult` keep it; a pandas column holds plain floats.
 
     Attributes:
@@ -39,7 +42,7 @@ class ScoredFloat(float):
     @classmethod
     def of(cls, score: Score, mode: Mode, judgement: Judgement) -> ScoredFloat:
         """The value of one mode."""
-        value = score.value(mode)
+        value = None if _no_number_in_ragas(score) else score.value(mode)
         number = cls(math.nan if value is None else value)
         number.score, number.mode, number.judgement = score, mode, judgement
         return number
@@ -48,12 +51,27 @@ class ScoredFloat(float):
     def status(self) -> Status:
         """ "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
         nothing to measure)."""
-        return self.score.status(self.mode)
+        status = self.score.status(self.mode)
+        if status == "determined" and math.isnan(self):
+            # A list of the reference's claims that could not be read is among what is unanswered.
+            return "undetermined" if self.judgement.unanswered else "undefined"
+        return status
 
     @property
     def reason(self) -> str:
         """The value and what it comes from, in words."""
-        return self.score.reason(self.mode)
+        reason = self.score.reason(self.mode)
+        if self.status == self.score.status(self.mode):
+            return reason
+        why = "the judge found no claims in the reference, which say what chunks are relevant"
+        return f"{reason} But {self.status} in ragas: {why}."
+
+
+def _no_number_in_ragas(score: Score) -> bool:
+    """Does the relevance of a chunk depend on a reference that makes no claims?"""
+    verdicts, choices = score.verdicts, (score.definition, score.undetermined)
+    depends = not verdicts.reference_claims and None in score.chunk_relevance
+    return choices == ("ragas", "none") and bool(verdicts.response_claims) and depends
 
 
 class _OpenRows(BaseCallbackHandler):
