@@ -38,6 +38,8 @@ os.environ["RAGAS_DO_NOT_TRACK"] = "true"
 os.environ["LANGSMITH_TRACING"] = "false"
 warnings.simplefilter("ignore")
 
+from printing import show  # noqa: E402
+
 from noisesense import Sample, score  # noqa: E402
 from noisesense.scoring.definitions import MODES  # noqa: E402
 from support.cost_workload import CHUNKS, RUN_CHUNKS, RUN_SAMPLES, pair, run_pairs  # noqa: E402
@@ -107,13 +109,14 @@ def contenders() -> dict[Name, Contender]:
 
     from noisesense_adapters.ragas import NoiseSensitivity as Ours
 
+    full = {"judge_options": {"plan": "full"}}
     return {
-        ("evaluate()", "ragas"): partial(evaluate, Legacy),
-        ("evaluate()", "ours"): partial(evaluate, Ours),
-        ("evaluate()", "ours, full"): partial(evaluate, Ours, judge_options={"plan": "full"}),
-        ("ascore()", "ragas"): partial(ascore, Collections),
-        ("ascore()", "ours"): partial(ascore, Ours),
-        ("ascore()", "ours, full"): partial(ascore, Ours, judge_options={"plan": "full"}),
+        (api, whose): partial(run, metric, **options)
+        for api, run, theirs in (
+            ("evaluate()", evaluate, Legacy),
+            ("ascore()", ascore, Collections),
+        )
+        for whose, metric, options in zip(WHOSE, (theirs, Ours, Ours), ({}, {}, full), strict=True)
     }
 
 
@@ -177,10 +180,9 @@ def _http(url: str, path: str, body: bytes | None = None) -> dict[str, int]:
 HEAD = ("case", "API", "whose", "calls", "rounds", "sent", "received", "seconds", "ratios")
 
 
-def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def lines_of(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Rows of text; ours with its ratios to ragas' in the same case and API."""
     ragas = {(row.case, row.api): row for row in rows if row.whose == "ragas"}
-    lines = [HEAD]
     for row in rows:
         ratios, peer = "", ragas[row.case, row.api]
         if row is not peer:
@@ -189,24 +191,7 @@ def table(rows: Sequence[Row]) -> list[tuple[str, ...]]:
             ratios += f"{time_:.1f}× faster"
         figures = (row.calls, row.rounds, row.prompt_chars, row.completion_chars)
         shown = [f"{figure:,}" for figure in figures]
-        lines.append((row.case, row.api, row.whose, *shown, f"{row.seconds:.2f}", ratios))
-    return lines
-
-
-def show(lines: Sequence[tuple[str, ...]], *, markdown: bool) -> None:
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
-    for i, line in enumerate(lines):
-        cells = [
-            cell.rjust(width) if 3 <= column < 8 else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        print("| " + " | ".join(cells) + " |" if markdown else "  ".join(cells).rstrip())
-        if markdown and i == 0:
-            rules = [
-                "-" * (width - 1) + (":" if 3 <= column < 8 else "-")
-                for column, width in enumerate(widths)
-            ]
-            print("| " + " | ".join(rules) + " |")
+        yield row.case, row.api, row.whose, *shown, f"{row.seconds:.2f}", ratios
 
 
 def main() -> None:
@@ -224,7 +209,7 @@ def main() -> None:
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
-        show(table(rows), markdown=options.markdown)
+        show(HEAD, lines_of(rows), markdown=options.markdown, right=range(3, 8))
 
 
 if __name__ == "__main__":

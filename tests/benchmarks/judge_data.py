@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from noisesense import Sample
 
+Answers = list["bool | None"]
 DATA = Path(__file__).parent / "data"
 
 
@@ -90,25 +91,6 @@ def compare(listed: Sequence[str], found: Sequence[str]) -> Split:
     added = sum(not any(row) for row in says)
     merged = sum(sum(row) > 1 for row in says)
     return Split(len(listed), len(found), missed, added, merged)
-
-
-def labels(path: Path, most: int) -> list[Text]:
-    """Texts of a file of labels, as many with a yes as without, the shortest first."""
-    found: list[Text] = []
-    for row in rows(path):
-        chunks = [chunk["text"] for chunk in row["verdicts"]["chunks"]]
-        for at, text in enumerate(chunks):
-            known = [
-                (claim["text"], at in claim["entailed_by"])
-                for claim in row["verdicts"]["response_claims"]
-                if at not in claim.get("undetermined", [])
-            ]
-            if known:
-                found.append(Text("labels", "labels", text, tuple(known)))
-    found.sort(key=lambda text: len(text.text))
-    yes = [text for text in found if any(truth for _, truth in text.statements)]
-    no = [text for text in found if not any(truth for _, truth in text.statements)]
-    return yes[: most // 2] + no[: most // 2]
 
 
 def samples(given: Sequence[Text], count: int) -> list[Sample]:

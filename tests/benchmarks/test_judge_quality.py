@@ -10,9 +10,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from judge_data import Split, Text, compare, labels, texts  # noqa: E402
-from judge_forms import FORMS, verdict_list  # noqa: E402
-from judge_quality import candidate, measure  # noqa: E402
+from judge_data import Split, Text, compare, texts  # noqa: E402
+from judge_quality import before, measure, verdict_list  # noqa: E402
 
 from support.real_model import Exchange, Recorder  # noqa: E402
 
@@ -58,12 +57,16 @@ def test_replies_are_read_as_they_are() -> None:
 
 
 class Scripted(Recorder):
-    """Replies that the first statement is entailed, but where it was told to say nothing."""
+    """Replies that statements are entailed, but where it was told to say nothing."""
 
     def answer(self, path: str, body: bytes) -> Exchange:
         request = json.loads(body)
         silent = "silent" in request["messages"][0]["content"]
-        words = "" if silent else '{"verdicts": [{"id": 1, "entailed": true}]}'
+        words = (
+            ""
+            if silent
+            else '{"verdicts": [{"id": 1, "entailed": true}, {"id": 2, "entailed": true}]}'
+        )
         reply = {
             "choices": [{"message": {"content": words}}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 1},
@@ -77,27 +80,13 @@ def test_the_table_counts_every_cell_once() -> None:
         Text("plain", "tune", "The sea.", (("It is the sea.", True), ("A lake.", False))),
         Text("names", "tune", "The tower.", (("It is silent.", False),)),
     ]
-    (form,) = [each for each in FORMS if each.name == "0.1, one a call"]
     recorder = Scripted("", "scripted")
-    both, plain = measure(form.name, candidate(form, recorder), given, recorder)
+    both, plain = measure("0.1", before(True, recorder), given, recorder)
     # Right: the first. A false yes: the second. Open: the third; balanced (1/1 + 0/2) / 2.
     assert both.shown[2:] == [
         *("all", "1 of 3, 33%", "1 of 2", "0 of 1", "50%", "1"),
-        *("3", "30", "2"),
+        *("2", "20", "1"),
     ]
     assert plain.shown[1:6] == ["tune", "plain", "1 of 2, 50%", "1 of 1", "0 of 1"]
-    (alone,) = measure(form.name, candidate(form, recorder), given[:1], recorder)
+    (alone,) = measure("0.1", before(True, recorder), given[:1], recorder)
     assert alone.shown[1:4] == ["tune", "plain", "1 of 2, 50%"]
-
-
-def test_a_file_of_labels_is_balanced_and_leaves_out_what_is_undecided(tmp_path: Path) -> None:
-    claim = {"text": "A claim.", "correct": None, "entailed_by": [1], "undetermined": [2]}
-    chunks = [{"text": "No."}, {"text": "It says a claim."}, {"text": "Who knows?"}]
-    row = {"id": "1", "verdicts": {"response_claims": [claim], "chunks": chunks}}
-    file = tmp_path / "labels.jsonl"
-    file.write_text(json.dumps(row) + "\n", "utf-8")
-    found = labels(file, 10)
-    assert {(text.text, text.statements) for text in found} == {
-        ("It says a claim.", (("A claim.", True),)),
-        ("No.", (("A claim.", False),)),
-    }

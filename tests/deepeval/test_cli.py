@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from noisesense import Sample, Verdicts, write_recording
-from support.withheld import WAYS
+from support.withholding import UNDETERMINED
 
 ROOT = Path(__file__).parents[2]
 CHUNK = "Leonardo painted it in the 16th century."
@@ -24,7 +24,7 @@ from deepeval import assert_test
 from deepeval.test_case import LLMTestCase
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import MindModel, case_of
-from support.withheld import SAMPLE, WAYS, SpoiledMind
+from support.withholding import UNDETERMINED, WithholdingMind
 
 METRICS = [
     NoiseSensitivityMetric(mode=mode, judge="verdicts.jsonl", threshold=0.2)
@@ -43,13 +43,13 @@ def test_answer(response, run_async):
     assert_test(case, METRICS, run_async=run_async)
 '''
 WITHHELD = """
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_withheld(way):
-    metric = NoiseSensitivityMetric(model=MindModel(SpoiledMind(way)), threshold=0.2)
-    assert_test(case_of(SAMPLE), [metric])
+@pytest.mark.parametrize("case", UNDETERMINED, ids=lambda case: case.id)
+def test_withheld(case):
+    metric = NoiseSensitivityMetric(model=MindModel(WithholdingMind()), threshold=0.2)
+    assert_test(case_of(case.sample), [metric])
 
 def test_no_claims():
-    case = case_of(SAMPLE, metadata={"verdicts": {"response_claims": []}})
+    case = case_of(UNDETERMINED[0].sample, metadata={"verdicts": {"response_claims": []}})
     assert_test(case, [NoiseSensitivityMetric()])
 """
 FAILURE = (
@@ -101,18 +101,18 @@ def test_deepeval_test_run_passes_only_what_is_known_to(tmp_path: Path) -> None:
     """Clean and noisy answers, a judge that withholds verdicts, and a response without claims."""
     status, printed = ran(tmp_path, RECORDED + WITHHELD, *TEST_RUN)
 
-    failed = 2 + len(WAYS)
+    failed = 2 + len(UNDETERMINED)
     assert f"{failed} failed, 3 passed" in printed, printed
     assert f"Passed: 3 | Failed: {failed}" in printed
     assert FAILURE in printed
-    assert printed.count("is undetermined: ") >= len(WAYS)
+    assert printed.count("is undetermined: ") >= len(UNDETERMINED)
     assert status == 1
     cases = run_file(tmp_path)["testCases"]
     data = [data for case in cases for data in case["metricsData"]]
     (undefined,) = [each for each in data if "is undefined" in each["reason"]]
     assert (undefined.get("score"), undefined.get("success")) == (None, None)
     unknown = [each for each in data if "is undetermined" in each["reason"]]
-    assert len(unknown) == len(WAYS)
+    assert len(unknown) == len(UNDETERMINED)
     assert {(each.get("score"), each["success"]) for each in unknown} == {(None, False)}
 
 

@@ -21,9 +21,8 @@ from noisesense import RecordedJudge, Sample, SampleNotRecordedError, Verdicts, 
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
-from support.deepeval_run import CountingJudge, MindModel, case_of, run, run_one
-from support.faults import STRUCK, mind
-from support.withheld import SAMPLE, WAYS, SpoiledMind
+from support.deepeval_run import CountingJudge, MindModel, SilentOnChunks, case_of, run, run_one
+from support.faults import mind, pairs
 
 EXAMPLES = reference_examples()
 PAIRS = [(example.sample, example.verdicts) for example in EXAMPLES]
@@ -128,16 +127,15 @@ def test_an_outage_is_no_zero_in_tables_averages_and_the_run_file(
     run_async: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One sample is judged well, of another the judge says nothing, a third has no claims."""
-    (garbage,) = [way for way in WAYS if way.name == "garbage for chunks"]
 
     class Half:
         def answer(self, prompt: str) -> str:
-            return (SpoiledMind(garbage) if "Alba" in prompt else mind()).answer(prompt)
+            return (SilentOnChunks() if "Alba" in prompt else mind()).answer(prompt)
 
-    good = SAMPLE.model_validate_json(SAMPLE.model_dump_json().replace("Alba", STRUCK))
+    (struck, _), (good, _) = pairs()
     cases = [
         case_of(good, name="good"),
-        case_of(SAMPLE, name="outage"),
+        case_of(struck, name="outage"),
         case_of(good, name="no claims", metadata=NO_CLAIMS),
     ]
     folder = str(tmp_path / "runs")

@@ -14,11 +14,10 @@ from noisesense import VerdictStore
 from noisesense.judging import sharing
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
-from support.deepeval_run import CountingJudge, MindModel, case_of, run
+from support.deepeval_run import CountingJudge, MindModel, SilentOnChunks, case_of, run
 from support.drawing import CALLS, SAMPLE, DrawingMind
 from support.faults import mind, pairs
 from support.server import ScriptedServer
-from support.withheld import WAYS, SpoiledMind
 
 ROUNDS = 5
 Metrics = list[NoiseSensitivityMetric]
@@ -102,8 +101,7 @@ def test_test_cases_do_not_share_and_a_store_carries_over(one_round: Round) -> N
 
 
 def test_what_was_left_open_is_asked_again_of_a_judge_that_was_repaired() -> None:
-    (garbage,) = [way for way in WAYS if way.name == "garbage for chunks"]
-    model, case = MindModel(SpoiledMind(garbage)), case_of(pairs()[0][0])
+    model, case = MindModel(SilentOnChunks()), case_of(pairs()[0][0])
     relevant, irrelevant = both(model=model)
     assert relevant.measure(case, _show_indicator=False) is None
     model.mind = mind()
