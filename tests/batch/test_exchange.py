@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai import OpenAI
 
 from noisesense import (
     InputError,
@@ -35,7 +34,7 @@ from noisesense_adapters.batch import (
 )
 from noisesense_adapters.datasets import score_dataset
 from noisesense_adapters.openai import OpenAILLM
-from support.batch_server import BatchServer
+from support.batch_provider import BatchProvider
 from support.cost_workload import run_pairs
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
@@ -65,18 +64,16 @@ def export(folder: Path, out: str = "round.jsonl", **options: Any) -> Round:
     )
 
 
-def rounds(folder: Path, server: BatchServer, **options: Any) -> list[Round]:
+def rounds(folder: Path, provider: BatchProvider, **options: Any) -> list[Round]:
     """As many as it takes."""
     made: list[Round] = []
-    with OpenAI(base_url=server.base_url, api_key="any") as client:
-        while True:
-            assert len(made) < 12
-            made.append(export(folder, **options))
-            for file in made[-1].files:
-                answers = server.run(client, Path(file), folder)
-                import_answers(*answers, store=folder / "judged.db")
-            if not made[-1].files:
-                return made
+    while True:
+        assert len(made) < 12
+        made.append(export(folder, **options))
+        for file in made[-1].files:
+            import_answers(*provider.run(Path(file), folder), store=folder / "judged.db")
+        if not made[-1].files:
+            return made
 
 
 def scores(results: Iterator[Result]) -> list[Any]:
@@ -121,14 +118,14 @@ def pairs_of(count: int) -> Pairs:
 def test_three_files_judge_a_run_as_a_judge_that_asks_directly(folder: Path, count: int) -> None:
     pairs = run_pairs()[:count]
     written(folder / "data.jsonl", pairs)
-    with BatchServer(Mind(pairs)) as server:
-        made = rounds(folder, server)
+    provider = BatchProvider(Mind(pairs))
+    made = rounds(folder, provider)
     # Two texts of each sample; one check of each; five chunks of each that has wrong claims: two
     # of three, 134 of 200.
     wrong = {60: 40, 200: 134}[count]
     assert [each.requests for each in made] == [2 * count, count, 5 * wrong, 0]
     assert [each.judged for each in made] == [0, 0, count - wrong, count]
-    assert server.requests == sum(each.requests for each in made)
+    assert provider.requests == sum(each.requests for each in made)
     score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
     found = scores(read_results(folder / "out.jsonl"))
     assert found == directly(pairs, Mind(pairs).answer)
@@ -151,9 +148,9 @@ def stored(folder: Path, **options: Any) -> BatchJudge:
 def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: int) -> None:
     pairs = pairs_of(samples)
     written(folder / "data.jsonl", pairs)
-    with BatchServer(Mind(pairs), expired=0.02, malformed=0.02) as server:
-        made = rounds(folder, server, plan=plan, most_requests=samples)
-    assert min(server.counts.values()) >= 0.01 * len(server.seen)
+    provider = BatchProvider(Mind(pairs), expired=0.02, malformed=0.02)
+    made = rounds(folder, provider, plan=plan, most_requests=samples)
+    assert min(provider.counts.values()) >= 0.01 * len(provider.seen)
     assert len(made[0].files) > 1
     assert made[-1].judged == samples
     judge = stored(folder, plan=plan)
@@ -172,18 +169,18 @@ def test_votes_and_single_claims_are_asked_as_directly(folder: Path, check: str)
     judge = LLMJudge(llm, **options)  # type: ignore[arg-type]
     for sample, _ in pairs:
         asyncio.run(judge.judge(sample))
-    with BatchServer(Mind(pairs)) as server:
-        rounds(folder, server, **options)
+    provider = BatchProvider(Mind(pairs))
+    rounds(folder, provider, **options)
     # Votes on one thing are equal prompts and several requests. (Equal texts are asked once.)
-    assert server.requests <= len(llm.prompts) <= server.requests + 10
+    assert provider.requests <= len(llm.prompts) <= provider.requests + 10
 
 
 def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) -> None:
     pairs = run_pairs()[:10]
     written(folder / "data.jsonl", pairs)
-    with BatchServer(Mind(pairs)) as server, OpenAI(base_url=server.base_url, api_key="x") as c:
-        for file in export(folder).files:
-            import_answers(*server.run(c, Path(file), folder), store=folder / "judged.db")
+    provider = BatchProvider(Mind(pairs))
+    for file in export(folder).files:
+        import_answers(*provider.run(Path(file), folder), store=folder / "judged.db")
     model = OpenAILLM("gpt-4.1-mini")
     mind, asked = Mind(pairs), list[str]()
 
@@ -241,31 +238,28 @@ def killed(folder: Path, what: str, after: int, **options: Any) -> None:
 def test_killed_between_any_two_steps_it_goes_on(folder: Path) -> None:
     pairs = pairs_of(30)
     written(folder / "data.jsonl", pairs)
-    with (
-        BatchServer(Mind(pairs), expired=0.03, malformed=0.03) as server,
-        OpenAI(base_url=server.base_url, api_key="any") as client,
-    ):
-        for number in range(10):
-            for what in ("export", "naming"):
-                for after in (0, 1) if number == 0 else ():
-                    killed(folder, what, after, most_requests=40)
-            if number == 2:
-                killed(folder, "export", 17, most_requests=40)
-            made = export(folder, most_requests=40)
-            if not made.files:
-                break
-            for old in folder.glob("file-*.jsonl"):
-                old.unlink()
-            for file in made.files:
-                server.run(client, Path(file), folder)
+    provider = BatchProvider(Mind(pairs), expired=0.03, malformed=0.03)
+    for number in range(10):
+        for what in ("export", "naming"):
             for after in (0, 1) if number == 0 else ():
-                killed(folder, "import", after)
-            answers = sorted(folder.glob("file-*.jsonl"))
-            import_answers(*answers, store=folder / "judged.db")
-            assert import_answers(*answers, store=folder / "judged.db").taken == 0
+                killed(folder, what, after, most_requests=40)
+        if number == 2:
+            killed(folder, "export", 17, most_requests=40)
+        made = export(folder, most_requests=40)
+        if not made.files:
+            break
+        for old in folder.glob("file-*.jsonl"):
+            old.unlink()
+        for file in made.files:
+            provider.run(Path(file), folder)
+        for after in (0, 1) if number == 0 else ():
+            killed(folder, "import", after)
+        answers = sorted(folder.glob("file-*.jsonl"))
+        import_answers(*answers, store=folder / "judged.db")
+        assert import_answers(*answers, store=folder / "judged.db").taken == 0
     assert made.judged == 30
     # Nothing that was answered is asked again: every request once, and those that expired twice.
-    assert server.requests == len(server.seen) + server.counts["expired"]
+    assert provider.requests == len(provider.seen) + provider.counts["expired"]
     score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
     assert scores(read_results(folder / "out.jsonl")) == directly(pairs, Mind(pairs).answer)
 
@@ -274,7 +268,7 @@ def test_killed_between_any_two_steps_it_goes_on(folder: Path) -> None:
 
 
 def answered(folder: Path, pairs: Pairs, name: str = "answers.jsonl") -> Path:
-    """The answers to the file ``round.jsonl``, without a server."""
+    """The answers to the file ``round.jsonl``, by hand."""
     lines: list[str] = []
     for line in (folder / "round.jsonl").read_text().splitlines():
         request = json.loads(line)

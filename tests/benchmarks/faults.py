@@ -31,7 +31,7 @@ import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from itertools import count
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,11 @@ from langchain_openai import ChatOpenAI  # noqa: E402
 from noisesense import Judgement, LLMJudge, Verdicts  # noqa: E402
 from noisesense.errors import JudgeError, ReplyError  # noqa: E402
 from noisesense.judging.prompts import DEFAULT_PROMPTS, answers_form  # noqa: E402
+from noisesense_adapters.langchain import LangChainLLM  # noqa: E402
 from noisesense_adapters.toolbox import running  # noqa: E402
+from support import bridges  # noqa: E402
 from support import misbehavior as bad  # noqa: E402
+from support.bridges import Make  # noqa: E402
 from support.faults import (  # noqa: E402
     DRAFTS,
     FAULTS,
@@ -60,11 +63,11 @@ from support.faults import (  # noqa: E402
     mind,
     pairs,
 )
+from support.langchain_models import chat_openai, run  # noqa: E402
 from support.server import ScriptedServer  # noqa: E402
 
 Bridge = Callable[[ScriptedServer, float], Any]
 OUTCOMES = ("exact", "open", "unusable", "failed", "WRONG", "RAW")
-_numbers = count()
 
 
 class InWords(ChatOpenAI):
@@ -74,81 +77,38 @@ class InWords(ChatOpenAI):
         raise NotImplementedError
 
 
-def options(server: ScriptedServer, timeout: float) -> dict[str, Any]:
-    # LangChain shares clients of one address and timeout, and a port may come again.
-    timeout += next(_numbers) * 1e-6
-    return {
-        "base_url": server.base_url,
-        "api_key": "k",
-        "timeout": timeout,
-        "max_retries": RETRIES,
-    }
+@asynccontextmanager
+async def ours(make: Make, server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
+    yield make(server, timeout=timeout, max_retries=RETRIES)
+
+
+def in_words(server: ScriptedServer, **options: Any) -> LangChainLLM:
+    return LangChainLLM(chat_openai(server, InWords, **options))
 
 
 @asynccontextmanager
-async def openai(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
-    from noisesense_adapters.openai import OpenAILLM
-
-    yield OpenAILLM("m", **options(server, timeout))
-
-
-@asynccontextmanager
-async def chat_client(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
-    from noisesense_adapters.openai import OpenAILLM
-    from noisesense_adapters.openai.client import ChatClient
-
-    yield OpenAILLM("m", client=ChatClient(**options(server, timeout)))
-
-
-def langchain(kind: type[ChatOpenAI]) -> Bridge:
-    @asynccontextmanager
-    async def bridge(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
-        from noisesense_adapters.langchain import LangChainLLM
-
-        model = kind(model="m", **options(server, timeout))
-        yield LangChainLLM(model)
-        await model.root_async_client.close()
-
-    return bridge
-
-
-@asynccontextmanager
-async def ragas(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
-    from openai import AsyncOpenAI
-    from ragas.llms import llm_factory
-
+async def ragas(kind: str, server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
     from noisesense_adapters.ragas.llm import bridge_over
+    from support.ragas_llms import ragas_llm
 
-    async with AsyncOpenAI(**options(server, timeout)) as client:
-        yield bridge_over(llm_factory("m", client=client))()
+    async with ragas_llm(kind, server, timeout=timeout, max_retries=RETRIES) as model:
+        if kind != "async client":
+            model.run_config.max_retries = 1
+        yield bridge_over(model)()
 
 
 @asynccontextmanager
-async def ragas_langchain(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
-    from ragas.llms.base import LangchainLLMWrapper
-    from ragas.run_config import RunConfig
+async def deepeval(
+    make: Callable[[dict[str, Any], Any], Any], server: ScriptedServer, timeout: float
+) -> AsyncIterator[Any]:
+    from openai import DefaultAsyncHttpxClient
 
-    from noisesense_adapters.ragas.llm import bridge_over
+    from noisesense_adapters.deepeval.llm import DeepEvalLLM
 
-    model = ChatOpenAI(model="m", **options(server, timeout))
-    yield bridge_over(LangchainLLMWrapper(model, run_config=RunConfig(max_retries=1)))()
-    await model.root_async_client.close()
-
-
-def deepeval(make: Callable[[dict[str, Any], Any], Any]) -> Bridge:
-    @asynccontextmanager
-    async def bridge(server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
-        from openai import DefaultAsyncHttpxClient
-
-        from noisesense_adapters.deepeval.llm import DeepEvalLLM
-
-        os.environ["DEEPEVAL_RETRY_MAX_ATTEMPTS"] = str(1 + RETRIES)
-        given = options(server, timeout)
-        del given["max_retries"]  # DeepEval's own
-        async with DefaultAsyncHttpxClient() as client:
-            yield DeepEvalLLM(make(given, client))
-
-    return bridge
+    os.environ["DEEPEVAL_RETRY_MAX_ATTEMPTS"] = str(1 + RETRIES)
+    given = {"base_url": server.base_url, "api_key": "k", "timeout": timeout}
+    async with DefaultAsyncHttpxClient() as client:
+        yield DeepEvalLLM(make(given, client))
 
 
 def structured(given: dict[str, Any], client: Any) -> Any:
@@ -166,14 +126,12 @@ def local(given: dict[str, Any], client: Any) -> Any:
 
 
 BRIDGES: dict[str, Bridge] = {
-    "openai": openai,
-    "promptfoo": chat_client,
-    "langchain": langchain(ChatOpenAI),
-    "in words": langchain(InWords),
-    "ragas": ragas,
-    "ragas, LC": ragas_langchain,
-    "deepeval": deepeval(structured),
-    "local": deepeval(local),
+    **{name: partial(ours, make) for name, make in bridges.BRIDGES.items()},
+    "in words": partial(ours, in_words),
+    "ragas": partial(ragas, "async client"),
+    "ragas, LC": partial(ragas, "LangChain wrapped"),
+    "deepeval": partial(deepeval, structured),
+    "local": partial(deepeval, local),
 }
 
 
@@ -251,15 +209,15 @@ async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
 
 
 def print_table(
-    bridges: dict[str, Bridge], kinds: list[Fault], totals: dict[str, Counter[str]]
+    chosen: dict[str, Bridge], kinds: list[Fault], totals: dict[str, Counter[str]]
 ) -> None:
     width = max(len(fault.id) for fault in kinds)
-    print(" " * width, *(f"{name:>12}" for name in bridges), sep="  ")
+    print(" " * width, *(f"{name:>12}" for name in chosen), sep="  ")
     for fault in kinds:
         cells: list[str] = []
-        for name, bridge in bridges.items():
+        for name, bridge in chosen.items():
             running._first = None  # as in a new process
-            result, requests = asyncio.run(judged(bridge, fault))
+            result, requests = run(judged(bridge, fault))
             too_many = requests > fault.requests
             totals[name][result] += 1
             totals[name]["too many"] += too_many
@@ -268,15 +226,15 @@ def print_table(
         sys.stdout.flush()
 
 
-def print_cuts(bridges: dict[str, Bridge], every: int, totals: dict[str, Counter[str]]) -> None:
+def print_cuts(chosen: dict[str, Bridge], every: int, totals: dict[str, Counter[str]]) -> None:
     width = max(map(len, DRAFTS))
     print(f"\nCut after every {every} bytes: read / not read / WRONG / RAW")
-    print(" " * width, *(f"{name:>14}" for name in bridges), sep="  ")
+    print(" " * width, *(f"{name:>14}" for name in chosen), sep="  ")
     for form_name, form in DRAFTS.items():
         cells: list[str] = []
-        for name, bridge in bridges.items():
+        for name, bridge in chosen.items():
             running._first = None
-            result = asyncio.run(cut(bridge, form, every))
+            result = run(cut(bridge, form, every))
             totals[name].update({f"cut, {key}": number for key, number in result.items()})
             figures = (result["exact"], result["unusable"] + result["failed"])
             cells.append("/".join(map(str, (*figures, result["WRONG"], result["RAW"]))))
@@ -291,14 +249,14 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=10, help="bytes between cuts; 0: none")
     given = parser.parse_args()
     start = time.monotonic()
-    bridges = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
+    chosen = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
     kinds = [fault for fault in FAULTS if given.kind in fault.id]
-    totals: dict[str, Counter[str]] = {name: Counter() for name in bridges}
+    totals: dict[str, Counter[str]] = {name: Counter() for name in chosen}
     with contextlib.redirect_stderr(None):
-        print_table(bridges, kinds, totals)
+        print_table(chosen, kinds, totals)
         if given.every:
-            print_cuts(bridges, given.every, totals)
-    print(f"\n{len(kinds)} kinds, {len(bridges)} bridges, {time.monotonic() - start:.0f} s")
+            print_cuts(chosen, given.every, totals)
+    print(f"\n{len(kinds)} kinds, {len(chosen)} bridges, {time.monotonic() - start:.0f} s")
     whole: Counter[str] = sum(totals.values(), Counter())
     for name in ("WRONG", "RAW", "too many", *OUTCOMES[:4]):
         print(f"{name:>10}: {whole[name]:>5}   of replies cut: {whole[f'cut, {name}']:>6}")

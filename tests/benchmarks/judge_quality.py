@@ -106,10 +106,7 @@ class Row(NamedTuple):
 
 
 COSTS = ("calls", "tokens", "s")
-HEAD = (
-    *("form", "half", "kind", "right", "false yes", "false no", "balanced", "open"),
-    *COSTS,
-)
+HEAD = (*("form", "half", "kind", "right", "false yes", "false no", "balanced", "open"), *COSTS)
 SHORT = ("sample", "plain")
 """Short plain English: nine samples a half, each text with each claim; and single texts."""
 

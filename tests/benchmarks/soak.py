@@ -222,11 +222,7 @@ def run(folder: Path, samples: int, every: float, seed: int) -> int:
 
 
 def verdict(
-    folder: Path,
-    samples: int,
-    kills: int,
-    statuses: list[int],
-    history: list[tuple[float, int]],
+    folder: Path, samples: int, kills: int, statuses: list[int], history: list[tuple[float, int]]
 ) -> int:
     """What holds. 0 if all does."""
     found: dict[int, list[Any]] = defaultdict(list)

@@ -101,11 +101,7 @@ def mind() -> Mind:
 def _pair(name: str) -> tuple[Sample, Verdicts]:
     verdicts = Verdicts.from_matrices(
         reference_to_response=[True, False, False],
-        chunks_to_response=[
-            [True, False, False],
-            [True, True, False],
-            [False, True, False],
-        ],
+        chunks_to_response=[[True, False, False], [True, True, False], [False, True, False]],
         chunks_to_reference=[[True, False, False], [False, False, False]],
         response_claims=[f"{name} says claim {i}." for i in "123"],
         reference_claims=[f"{name} is known for fact {i}." for i in "12"],
@@ -270,12 +266,7 @@ REPLIES: tuple[Fault, ...] = (
         "undefined",
         _NO_VERDICT,
     ),
-    Fault(
-        "a key twice",
-        bad.mutated("twice", _twice),
-        "undefined",
-        _NO_VERDICT,
-    ),
+    Fault("a key twice", bad.mutated("twice", _twice), "undefined", _NO_VERDICT),
     Fault("the prompt's example", bad.says('{"claims":["…"]}'), "unusable", _SPOILED),
     Fault("unknown ids", in_verdicts("+90", _each(id=lambda i: i + 90)), "undefined", _NO_VERDICT),
     Fault("ids from 0", in_verdicts("-1", _each(id=lambda i: i - 1)), "undefined", _NO_VERDICT),
@@ -327,26 +318,17 @@ _AFTER: tuple[Fault, ...] = (
 FAULTS: tuple[Fault, ...] = (*_BEFORE, *REPLIES, *_AFTER)
 
 
-def faults_through(
-    clients: Mapping[str, T], every: Sequence[str], *, half: Literal[0, 1] | None = None
-) -> list[ParameterSet]:
+def faults_through(clients: Mapping[str, T], every: Sequence[str]) -> list[ParameterSet]:
     """Each fault with each client, most of them among the broad tests only.
 
     In every run, what is wrong in the text of a reply goes through one of ``every``, by turns:
     all clients hand the text to the same reader. Another fault goes through one of all clients,
     by turns.
-
-    Args:
-        half: of the faults in the text, every second one: two hosts see all of them between them,
-            as the models below both do each time (tests/toolbox/test_faults.py).
     """
 
-    def usual(number: int, fault: Fault) -> str | None:
-        if fault not in REPLIES:
-            return list(clients)[number % len(clients)]
-        if half is None:
-            return every[number % len(every)]
-        return every[number // 2 % len(every)] if number % 2 == half else None
+    def usual(number: int, fault: Fault) -> str:
+        turns = every if fault in REPLIES else list(clients)
+        return turns[number % len(turns)]
 
     return [
         pytest.param(

@@ -22,7 +22,6 @@ class Misbehavior:
         status: HTTP status of an error reply.
         headers: added to the reply.
         hang: never reply (until the client goes away).
-        drip: seconds between two bytes of the body.
         cut: "mid" closes the connection halfway through the body, "before" without any reply.
         body: the HTTP body in place of a chat completion.
         refusal: text of ``message.refusal``; the content is null.
@@ -35,7 +34,6 @@ class Misbehavior:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     hang: bool = False
-    drip: float = 0.0
     cut: str = ""
     body: str | None = None
     refusal: str | None = None
@@ -82,7 +80,6 @@ def says(text: str, name: str = "garbage") -> Misbehavior:
 RATE_LIMITED = http_error(429)
 SERVER_ERROR = http_error(500)
 HANG = Misbehavior("hang", hang=True)
-DRIP = Misbehavior("drip", drip=0.1)
 CUT_MID_REPLY = Misbehavior("cut mid-reply", cut="mid")
 CUT_BEFORE_REPLY = Misbehavior("cut before the reply", cut="before")
 NOT_A_COMPLETION = Misbehavior("not a completion", body="<html>gateway</html>")

@@ -200,7 +200,7 @@ class ScriptedServer:
         if fault.cut == "mid":
             await _reply(writer, status, body, fault.headers, only=len(body) // 2)
             return False
-        await _reply(writer, status, body, fault.headers, drip=fault.drip)
+        await _reply(writer, status, body, fault.headers)
         return True
 
     async def _all_there(self, prompt: str) -> None:
@@ -248,7 +248,6 @@ async def _reply(
     headers: Any = None,
     *,
     only: int | None = None,
-    drip: float = 0.0,
 ) -> None:
     payload = body.encode()
     lines = [
@@ -258,12 +257,7 @@ async def _reply(
         *(f"{name}: {value}" for name, value in (headers or {}).items()),
     ]
     writer.write("\r\n".join([*lines, "", ""]).encode())
-    for start in range(0, len(payload[:only]), 1) if drip else ():
-        writer.write(payload[start : start + 1])
-        await writer.drain()
-        await asyncio.sleep(drip)
-    if not drip:
-        writer.write(payload[:only])
+    writer.write(payload[:only])
     await writer.drain()
 
 

@@ -66,10 +66,7 @@ def random_pair(seed: int, shape: Shape = DEFAULT) -> tuple[Sample, Verdicts]:
     reference_claims = [f"Reference {name} states fact {g}." for g in range(references)]
     chunks = [f"Passage {name} number {j} of the archive." for j in range(len(labels))]
     verdicts = Verdicts.from_matrices(
-        **table,
-        response_claims=response_claims,
-        reference_claims=reference_claims,
-        chunks=chunks,
+        **table, response_claims=response_claims, reference_claims=reference_claims, chunks=chunks
     )
     sample = Sample.model_validate(
         {
