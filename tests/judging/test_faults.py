@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Callable
 
 import pytest
@@ -253,7 +254,8 @@ def test_a_model_of_another_kind() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [{"plan": "eager"}, {"votes": 0}, {"votes": 1.0}, {"max_concurrency": 0}, {"max_reasks": -1},
-     {"check": "all"}, {"timeout": -1}],
+     {"check": "all"}, {"timeout": 0}, {"timeout": "60"}, {"timeout": math.nan},
+     {"timeout": True}],
 )  # fmt: skip
 def test_impossible_arguments(arguments: dict[str, object]) -> None:
     with pytest.raises(InputError, match=f"{next(iter(arguments))}: expected"):

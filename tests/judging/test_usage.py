@@ -83,3 +83,21 @@ def test_a_model_that_counts_nothing_made_one_call() -> None:
     usage = asyncio.run(judge.judge_detailed(TRUTHS[0][0])).usage
     assert usage.calls >= 3
     assert usage.input_tokens == 0
+
+
+@pytest.mark.parametrize("price", [float("nan"), float("inf")])
+def test_a_cost_that_is_no_number_is_unknown(tmp_path: Any, price: float) -> None:
+    """In a sum it would hide what all the other calls have cost."""
+    mind = Mind(TRUTHS)
+
+    class Priced:
+        name = "priced"
+
+        async def generate(self, prompt: str, schema: Any) -> Any:
+            cost = price if data_of(prompt).get("premise") else 0.5
+            return schema.model_validate_json(mind.answer(prompt)), Usage(calls=1, cost=cost)
+
+    with VerdictStore(tmp_path / "store.db") as store:
+        judge = LLMJudge(Priced(), store=store)
+        usage = asyncio.run(judge.judge_detailed(TRUTHS[0][0])).usage
+        assert judge.usage.cost == usage.cost == store.stats()[0].usage.cost == 1.0

@@ -79,7 +79,7 @@ class LocalJudge(PlannedJudge):
         max_concurrency: int = 16,
     ) -> None:
         check_plan(plan, store)
-        check_number(threshold, 1, "threshold")
+        check_number(threshold, 0, 1, "threshold")
         if isinstance(classifier, (str, os.PathLike)):
             classifier = NLIModel(classifier)
         if not callable(getattr(classifier, "entails", None)):

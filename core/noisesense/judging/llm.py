@@ -114,7 +114,7 @@ class LLMJudge(PlannedJudge):
             raise InputError(expected, type(llm).__name__, where="llm", hint=hint)
         check_choice(check, get_args(Check), "check")
         if threshold is not None:
-            check_number(threshold, 1, "threshold")
+            check_number(threshold, 0, 1, "threshold")
             if check == "list":
                 hint = "a list has no probabilities"
                 raise InputError('check="each"', 'check="list"', where="threshold", hint=hint)
@@ -122,7 +122,7 @@ class LLMJudge(PlannedJudge):
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
-        check_number(timeout, math.inf, "timeout")
+        check_number(timeout, 0.001, math.inf, "timeout")
         self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
         self._check, self._threshold, self._votes = check, threshold, votes
         self._attempts = range(1 + max_reasks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -23,10 +24,11 @@ def check_plan(plan: object, store: object) -> None:
         raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
 
 
-def check_number(value: object, most: float, where: str) -> None:
-    """Raises `InputError` unless it is a number from 0 to that."""
-    if isinstance(value, bool) or not (isinstance(value, (int, float)) and 0 <= value <= most):
-        raise InputError(f"a number from 0 to {most:g}", describe(value), where=where)
+def check_number(value: object, least: float, most: float, where: str) -> None:
+    """Raises `InputError` unless it is a number from the one to the other."""
+    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    if not least <= number <= most:
+        raise InputError(f"a number from {least:g} to {most:g}", describe(value), where=where)
 
 
 class Finding(NamedTuple):

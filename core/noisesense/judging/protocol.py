@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -25,7 +26,7 @@ class Usage:
         reasks: calls that asked again for what a reply left out or spoiled.
         input_tokens: as the model's host reports them; 0 if it does not.
         output_tokens: likewise.
-        cost: in the host's currency, ``None`` if nobody reports one.
+        cost: in the host's currency, ``None`` if nobody reports one, or none that is finite.
     """
 
     calls: int = 0
@@ -34,6 +35,11 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
+
+    def __post_init__(self) -> None:
+        # One NaN would be the sum of all calls, in the store and in every figure.
+        if self.cost is not None and not math.isfinite(self.cost):
+            object.__setattr__(self, "cost", None)
 
     def __add__(self, other: Usage) -> Usage:
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]
