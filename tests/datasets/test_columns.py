@@ -43,7 +43,6 @@ def read(path: Path, columns: Mapping[str, Column]) -> Row:
 
 def texts(line: dict[str, Any], columns: Mapping[str, Column], folder: Path) -> tuple[Any, ...]:
     sample = read(write_jsonl(folder / "d.jsonl", [line]), columns).sample
-    assert sample is not None
     chunks = [chunk.text for chunk in sample.retrieved_contexts]
     return sample.user_input, sample.response, sample.reference, chunks
 
@@ -96,7 +95,6 @@ def test_paths_into_the_text_of_an_object(tmp_path: Path) -> None:
     meta = "\"{'gold': {'answer': 'Paris.'}}\""
     path.write_text(f'meta,response,contexts\n{meta},Paris it is.,"[""a"", ""b""]"\n')
     row = read(path, {"reference": "meta.gold.answer", "retrieved_contexts": "contexts"})
-    assert row.sample is not None
     assert row.sample.reference == "Paris."
 
 

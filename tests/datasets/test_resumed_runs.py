@@ -145,7 +145,6 @@ def test_one_run_writes_and_a_killed_one_stops_nobody_and_leaves_nothing(tmp_pat
     command = [sys.executable, "-c", KILLED, str(data), str(out)]
     with subprocess.Popen(command, env=_env(), stdout=subprocess.PIPE) as holder:
         try:
-            assert holder.stdout is not None
             assert holder.stdout.readline() == b"held\n"
             for options in ({"judge": second}, {"verdicts": data}):
                 with pytest.raises(InputError) as raised:

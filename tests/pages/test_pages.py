@@ -60,7 +60,6 @@ def test_the_csv_of_the_command_lines_page_is_read(tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text(titled["answers.csv"], "utf-8")
     for row in read_rows(tmp_path / "answers.csv", split_contexts="\n"):
         assert isinstance(row, Row), row.error
-        assert row.sample is not None
         assert len(row.sample.retrieved_contexts) == 2
         assert row.sample.user_input.endswith("?")
 

@@ -66,7 +66,6 @@ def _of(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
 def test_texts_claims_and_labels(tmp_path: Path) -> None:
     (result,) = _read({"results": [RESULT]}, tmp_path)
     sample, verdicts = result.sample, result.verdicts
-    assert sample is not None
     assert (result.query_id, sample.user_input) == ("7", "Where does the Nile end?")
     assert sample.reference == "In the Mediterranean."
     assert [chunk.id for chunk in sample.retrieved_contexts] == ["a", "b"]

@@ -94,7 +94,6 @@ def test_a_recording_is_read_as_results(tmp_path: Path) -> None:
 def test_another_definition_needs_no_judge(tmp_path: Path) -> None:
     write_results(tmp_path / "results.jsonl", [Result("q1", score(BESIDE), sample=SAMPLE)])
     (result,) = read_results(tmp_path / "results.jsonl", definition="validmind")
-    assert result.score is not None
     # ValidMind counts every incorrect claim and knows no irrelevant mode.
     assert (result.score.relevant, result.score.irrelevant) == (0.5, None)
 
@@ -103,7 +102,6 @@ def test_the_verdicts_win_over_stale_numbers() -> None:
     line = json.loads(Result("q1", score(BESIDE)).to_json())
     line["verdicts"]["response_claims"][1]["correct"] = True
     changed = Result.from_json(json.dumps(line))
-    assert changed.score is not None
     assert changed.score.irrelevant == 0.0
 
 

@@ -69,13 +69,6 @@ def test_no_response_claims(definition: Any) -> None:
     assert score(NONE, definition="validmind", empty="zero").bounds("irrelevant") is None
 
 
-def test_which_modes_a_definition_has() -> None:
-    assert {name: modes_of(name) for name in DEFINITIONS} == {
-        **dict.fromkeys(("ragas", "paper", "promptfoo"), MODES),
-        "validmind": ("relevant",),
-    }
-
-
 def test_robustness() -> None:
     # Of MIXED's five claims one is noise and one is open.
     assert score(MIXED).robustness("relevant") is None

@@ -205,7 +205,6 @@ def test_ctrl_c_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == b"writing\n"
     # The half-written file is there, beside the old one, while this goes on.
     assert len(list(tmp_path.iterdir())) == 2
