@@ -103,6 +103,7 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in set(sys.modules) - 
         "import noisesense_adapters",
         "import noisesense_adapters.promptfoo",
         "import noisesense_adapters.ragchecker",
+        "import noisesense_adapters.openai",
     ],
 )
 def test_nothing_heavy_is_loaded(code: str) -> None:

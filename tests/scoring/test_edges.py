@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from noisesense import InputError, Verdicts, score
 from noisesense.scoring.definitions import DEFINITIONS
 from noisesense.scoring.outcomes import check_limit
 from noisesense.scoring.scoring import check_empty
-from noisesense.verdicts.form import light_verdicts
-from noisesense.verdicts.verdicts import as_model
 
 
 def test_a_relevant_chunk_decides_whatever_is_open_beside_it() -> None:
@@ -48,16 +44,3 @@ def test_choices_are_checked_and_given_back() -> None:
     for choice in ("empty", "undetermined"):
         with pytest.raises(InputError, match=f"{choice}: expected"):
             score(verdicts, **{choice: "nothing"})  # type: ignore[arg-type]
-
-
-def test_the_light_form_becomes_the_model() -> None:
-    table: Any = {
-        "reference_to_response": [False],
-        "chunks_to_response": [[True]],
-        "chunks_to_reference": [[None]],
-        "relevant": [None],
-    }
-    model = Verdicts.from_matrices(**table)
-    light = light_verdicts(model.model_dump())
-    assert as_model(light).to_matrices() == table
-    assert as_model(model) is model
