@@ -10,7 +10,7 @@ import pytest
 
 from noisesense import InputError, Result, Sample, Verdicts, read_recording, score, write_recording
 from noisesense_adapters.ragchecker import (
-    CheckedResult,
+    CheckingOutputs,
     ragchecker_aggregates,
     read_checking_outputs,
     read_result,
@@ -46,10 +46,10 @@ AGGREGATES = (
 )
 
 
-def _read(data: Any, folder: Path) -> tuple[CheckedResult, ...]:
+def _read(data: Any, folder: Path) -> CheckingOutputs:
     path = folder / "outputs.json"
     path.write_text(json.dumps(data), encoding="utf-8")
-    return read_checking_outputs(path).results
+    return read_checking_outputs(path)
 
 
 def _of(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _of(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
 
 
 def test_texts_claims_and_labels(tmp_path: Path) -> None:
-    (result,) = _read({"results": [RESULT]}, tmp_path)
+    (result,) = _read({"results": [RESULT]}, tmp_path).results
     sample, verdicts = result.sample, result.verdicts
     assert (result.query_id, sample.user_input) == ("7", "Where does the Nile end?")
     assert sample.reference == "In the Mediterranean."
@@ -96,7 +96,7 @@ def test_published_figures() -> None:
 
 def test_empty_zero_is_its_convention_on_random_tables(tmp_path: Path) -> None:
     pairs = list(random_pairs(300, seed=40_000))
-    results = _read({"results": [_of(*pair) for pair in pairs]}, tmp_path)
+    results = _read({"results": [_of(*pair) for pair in pairs]}, tmp_path).results
     for (sample, verdicts), result in zip(pairs, results, strict=True):
         assert result.sample == sample
         assert result.verdicts == verdicts
@@ -115,9 +115,9 @@ def test_empty_zero_is_its_convention_on_random_tables(tmp_path: Path) -> None:
     ],
 )
 def test_forms_in_the_wild(wrap: Any, tmp_path: Path) -> None:
-    results = _read(wrap([RESULT, {**RESULT, "query_id": None}]), tmp_path)
+    results = _read(wrap([RESULT, {**RESULT, "query_id": None}]), tmp_path).results
     assert [result.query_id for result in results] == ["7", "1"]
-    assert _read(wrap([]), tmp_path) == ()
+    assert _read(wrap([]), tmp_path).results == ()
 
 
 @pytest.mark.parametrize(
@@ -180,9 +180,7 @@ def test_aggregates_are_as_ragchecker_prints_them() -> None:
 def test_what_makes_no_sample_still_has_verdicts(field: str, tmp_path: Path) -> None:
     labels = {"retrieved2response": [[], []], "retrieved2answer": [[]]}
     changes = {field: [], **labels} if field == "retrieved_context" else {field: ""}
-    path = tmp_path / "outputs.json"
-    path.write_text(json.dumps([RESULT, {**RESULT, **changes}]), encoding="utf-8")
-    outputs = read_checking_outputs(path)
+    outputs = _read([RESULT, {**RESULT, **changes}], tmp_path)
     assert outputs.results[1].sample is None
     assert score(outputs.results[1].verdicts).irrelevant == (None if "d_c" in field else 1.0)
     with pytest.raises(ValueError, match=r"result 1 \(query_id 7\): expected a response"):
@@ -190,10 +188,9 @@ def test_what_makes_no_sample_still_has_verdicts(field: str, tmp_path: Path) -> 
 
 
 def test_round_trip_through_a_recording(tmp_path: Path) -> None:
-    path = tmp_path / "outputs.json"
     pairs = list(random_pairs(20, seed=41_000, shape=Shape(response_claims=(1, 5))))
-    path.write_text(json.dumps({"results": [_of(*pair) for pair in pairs]}), encoding="utf-8")
-    write_recording(tmp_path / "recording.jsonl", read_checking_outputs(path).pairs())
+    outputs = _read({"results": [_of(*pair) for pair in pairs]}, tmp_path)
+    write_recording(tmp_path / "recording.jsonl", outputs.pairs())
     recorded = read_recording(tmp_path / "recording.jsonl")
     assert [(each.sample, each.verdicts) for each in recorded] == pairs
 
