@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.prompts import Answer, ChosenAnswer
+from noisesense.judging.sharing import sharing_key
 from noisesense.judging.store import VerdictStore
 from noisesense.verdicts.sample import Sample
 
@@ -81,6 +82,5 @@ class BatchJudge(LLMJudge):
         """A digest of this judge's settings and the samples: rounds of one exchange share it."""
         content = hashlib.sha256(f"{self.name}\0{self._llm.identity}".encode())
         for sample in samples:
-            labels = [chunk.relevant for chunk in sample.retrieved_contexts]
-            content.update(f"{sample.key} {labels}\n".encode())
+            content.update(f"{sharing_key(sample)}\n".encode())
         return content.hexdigest()[:32]
