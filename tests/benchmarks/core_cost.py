@@ -1,10 +1,10 @@
-"""What the core costs: a score, an import, an assertion's process.
+"""What the core costs: a score, an assertion's process.
 
     python tests/benchmarks/core_cost.py [--runs 15] [--only assertions]
 
 Prints, with the aims beside them: the time of one ``score`` against RAGChecker's formula in numpy
 on the same tables (aim: 5 times faster than the formula as RAGChecker computes it, from its
-label lists); how many modules an import adds; the processor time of one Promptfoo assertion's
+label lists); the processor time of one Promptfoo assertion's
 process against one that returns a constant (aim: at most 6 times on given verdicts, 12 where a
 model is asked). Needs numpy; asserts nothing.
 """
@@ -49,11 +49,10 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=15, help="rounds of everything measured")
-    parser.add_argument("--only", choices=("scores", "imports", "assertions"), help="one part")
+    parser.add_argument("--only", choices=("scores", "assertions"), help="one part")
     given = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
         "scores": lambda: score_times(given.runs),
-        "imports": import_sizes,
         "assertions": lambda: assertion_costs(given.runs),
     }
     print(f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()} cores")
@@ -113,29 +112,6 @@ def _best(runs: int, count: int, *contenders: Callable[[], Any]) -> list[float]:
     number = max(1, 600 // count)
     rounds = [[timeit(run, number=number) for run in contenders] for _ in range(runs)]
     return [min(times) / number / count * 1e6 for times in zip(*rounds, strict=True)]
-
-
-def import_sizes() -> None:
-    """Modules an import adds, in a process of its own."""
-    print("\nModules added by an import (of them: not of the standard library, not ours)")
-    for statement in (
-        "import noisesense",
-        "import noisesense_adapters.promptfoo",
-        "import pydantic.main",  # for comparison
-    ):
-        code = (
-            "import json, sys; before = set(sys.modules)\n"
-            f"{statement}\n"
-            "print(json.dumps(sorted(set(sys.modules) - before)))"
-        )
-        added: list[str] = json.loads(_python("-c", code))
-        tops = {name.partition(".")[0] for name in added}
-        others = sorted(
-            top
-            for top in tops - set(sys.stdlib_module_names)
-            if not top.startswith(("noisesense", "_sysconfigdata"))
-        )
-        print(f"{statement:38}{len(added):4} ({', '.join(others) or 'none'})")
 
 
 BARE = """

@@ -1,6 +1,6 @@
 """What a host's users do with its own metric, done with ours, too: does it work in both?
 
-``python tests/benchmarks/host_apis.py [--markdown]`` runs every entry against ragas' two metrics
+``python tests/benchmarks/host_apis.py`` runs every entry against ragas' two metrics
 of noise sensitivity and ours, and against a DeepEval metric (it has no noise sensitivity, so its
 Faithfulness stands in) and ours, each with a model that answers by a script. It ends with status 1
 if theirs does something that ours does not and the row gives no reason.
@@ -8,7 +8,6 @@ if theirs does something that ours does not and the row gives no reason.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import copy
 import dataclasses
@@ -57,25 +56,21 @@ class Both:
 
 
 class Entry(NamedTuple):
+    """One deed, done with either class and a model."""
+
+    do: Callable[[Any, Any], Any]
     name: str
-    theirs: Callable[[Any], Any] | None
-    ours: Callable[[Any], Any]
+    classes: tuple[Any, Any]
     why: str = ""
 
 
-def _same(do: Callable[..., Any], name: str, of: Any, why: str = "") -> Entry:
-    """The same deed on both classes."""
-    theirs, ours = of
-    return Entry(name, lambda llm: do(theirs, llm), lambda llm: do(ours, llm), why)
-
-
-def _outcome(deed: Callable[[Any], Any] | None, llm: Any) -> str:
-    if deed is None:
+def _outcome(entry: Entry, kind: Any, llm: Any) -> str:
+    if kind is None:
         return "-"
     try:
         with warnings.catch_warnings(), redirect_stdout(StringIO()):
             warnings.simplefilter("ignore")
-            deed(llm)
+            entry.do(kind, llm)
     except Exception as error:  # noqa: BLE001 - the outcome of the row
         return f"{type(error).__name__}: {str(error).splitlines()[0][:60] if str(error) else ''}"
     return "works"
@@ -169,70 +164,70 @@ def ragas_entries() -> list[Entry]:
         assert metric.get_required_columns()
 
     return [
-        _same(lambda kind, llm: kind(llm), "collections: M(llm)", new),
-        _same(lambda kind, llm: kind(llm, "n", "irrelevant"), "M(llm, name, mode)", new),
-        _same(lambda kind, llm: asyncio.run(kind(llm=llm).ascore(**plain)), "ascore(…=)", new),
-        _same(
+        Entry(lambda kind, llm: kind(llm), "collections: M(llm)", new),
+        Entry(lambda kind, llm: kind(llm, "n", "irrelevant"), "M(llm, name, mode)", new),
+        Entry(lambda kind, llm: asyncio.run(kind(llm=llm).ascore(**plain)), "ascore(…=)", new),
+        Entry(
             lambda kind, llm: asyncio.run(kind(llm=llm).ascore(*plain.values())),
             "ascore(q, r, ref, ctx)",
             new,
         ),
-        _same(lambda kind, llm: kind(llm=llm).score(**plain), "score(…)", new),
-        _same(lambda kind, llm: kind(llm=llm).batch_score([plain, plain]), "batch_score", new),
-        _same(
+        Entry(lambda kind, llm: kind(llm=llm).score(**plain), "score(…)", new),
+        Entry(lambda kind, llm: kind(llm=llm).batch_score([plain, plain]), "batch_score", new),
+        Entry(
             lambda kind, llm: asyncio.run(kind(llm=llm).abatch_score([plain, plain])),
             "abatch_score",
             new,
         ),
-        _same(experimented, "ascore in @experiment", new),
-        _same(lambda kind, llm: run(kind, llm), "evaluate(metrics=[M()])", old),
-        _same(both_modes, "both modes, to_pandas()", old),
-        _same(other_columns, "evaluate(Dataset, column_map=…)", old),
-        _same(awaited, "aevaluate", old),
-        _same(executed, "evaluate(return_executor=True)", old),
-        _same(listening, "evaluate(callbacks=[…])", old),
-        _same(
+        Entry(experimented, "ascore in @experiment", new),
+        Entry(lambda kind, llm: run(kind, llm), "evaluate(metrics=[M()])", old),
+        Entry(both_modes, "both modes, to_pandas()", old),
+        Entry(other_columns, "evaluate(Dataset, column_map=…)", old),
+        Entry(awaited, "aevaluate", old),
+        Entry(executed, "evaluate(return_executor=True)", old),
+        Entry(listening, "evaluate(callbacks=[…])", old),
+        Entry(
             lambda kind, llm: run(kind, llm, run_config=RunConfig(max_workers=1)),
             "RunConfig(max_workers=1)",
             old,
         ),
-        _same(lambda kind, llm: run(kind, llm, batch_size=1), "batch_size=1", old),
-        _same(cost, "token_usage_parser with llm_factory", old, "summarize(result).usage"),
-        _same(
+        Entry(lambda kind, llm: run(kind, llm, batch_size=1), "batch_size=1", old),
+        Entry(cost, "token_usage_parser with llm_factory", old, "summarize(result).usage"),
+        Entry(
             lambda kind, llm: asyncio.run(kind(llm=llm).single_turn_ascore(turn)),
             "single_turn_ascore(sample)",
             old,
         ),
-        _same(
+        Entry(
             lambda kind, llm: kind(llm=llm).single_turn_score(turn),
             "single_turn_score(sample)",
             old,
         ),
-        _same(assigned, "metric.llm = llm, init(RunConfig())", old),
-        _same(columns, "required_columns", old),
-        _same(lambda kind, llm: kind(name="mine", llm=llm), "M(name=…, llm=…)", old),
-        _same(
+        Entry(assigned, "metric.llm = llm, init(RunConfig())", old),
+        Entry(columns, "required_columns", old),
+        Entry(lambda kind, llm: kind(name="mine", llm=llm), "M(name=…, llm=…)", old),
+        Entry(
             lambda kind, llm: kind(output_type=None), "M(output_type=…)", old, "it is continuous"
         ),
-        _same(retries, "metric.max_retries = n", old, _REASKS),
-        _same(prompts, "get_prompts, set_prompts", old, _PROMPTS),
-        _same(
+        Entry(retries, "metric.max_retries = n", old, _REASKS),
+        Entry(prompts, "get_prompts, set_prompts", old, _PROMPTS),
+        Entry(
             lambda kind, llm: asyncio.run(kind(llm=llm).adapt_prompts("hindi", llm)),
             "adapt_prompts(language, llm)",
             old,
             _PROMPTS,
         ),
-        _same(saved, "save_prompts, load_prompts", old, _PROMPTS),
-        _same(lambda kind, llm: kind(llm=llm, max_retries=2), "M(max_retries=2)", old, _REASKS),
-        _same(
+        Entry(saved, "save_prompts, load_prompts", old, _PROMPTS),
+        Entry(lambda kind, llm: kind(llm=llm, max_retries=2), "M(max_retries=2)", old, _REASKS),
+        Entry(
             lambda kind, llm: dataclasses.replace(kind(llm=llm), mode="irrelevant"),
             "dataclasses.replace",
             old,
             "make another: NoiseSensitivity(mode=…)",
         ),
-        _same(lambda kind, llm: copy.deepcopy(kind()), "copy.deepcopy", old),
-        _same(lambda kind, llm: pickle.loads(pickle.dumps(kind())), "pickle", old),
-        _same(
+        Entry(lambda kind, llm: copy.deepcopy(kind()), "copy.deepcopy", old),
+        Entry(lambda kind, llm: pickle.loads(pickle.dumps(kind())), "pickle", old),
+        Entry(
             lambda kind, llm: kind(nli_statements_prompt=Old().nli_statements_prompt),
             "M(nli_statements_prompt=…)",
             old,
@@ -361,8 +356,8 @@ def deepeval_entries() -> list[Entry]:
         optimizer.optimize(Prompt(text_template="Answer."), goldens)
 
     def entry(name: str, do: Callable[[Any], Any], why: str = "") -> Entry:
-        theirs, ours = FaithfulnessMetric, NoiseSensitivityMetric
-        return Entry(name, lambda _: do(theirs), lambda _: do(ours), why)
+        classes = (FaithfulnessMetric, NoiseSensitivityMetric)
+        return Entry(lambda kind, _: do(kind), name, classes, why)
 
     options: dict[str, Any] = {
         "threshold": 0.5,
@@ -396,9 +391,9 @@ def deepeval_entries() -> list[Entry]:
         entry("copy_metrics", lambda kind: copy_metrics([of(kind)])),
         entry("PromptOptimizer", optimized, "less noise is better: NoiseRobustnessMetric"),
         Entry(
+            lambda kind, _: optimized(kind),
             "PromptOptimizer, NoiseRobustnessMetric",
-            None,
-            lambda _: optimized(NoiseRobustnessMetric),
+            (None, NoiseRobustnessMetric),
         ),
         entry(
             "M(evaluation_template=…)",
@@ -425,27 +420,20 @@ def rows() -> list[tuple[str, str, str, str, str]]:
         def llm() -> Any:  # one for each deed, as each has an event loop of its own
             return llm_factory("m", client=AsyncOpenAI(base_url=server.base_url, api_key="k"))
 
-        for each in ragas_entries():
-            pair = _outcome(each.theirs, llm()), _outcome(each.ours, llm())
-            table.append(("ragas", each.name, *pair, each.why))
-    for each in deepeval_entries():
-        pair = _outcome(each.theirs, None), _outcome(each.ours, None)
-        table.append(("DeepEval", each.name, *pair, each.why))
+        for host, entries in (("ragas", ragas_entries()), ("DeepEval", deepeval_entries())):
+            for each in entries:
+                theirs, ours = (_outcome(each, kind, llm()) for kind in each.classes)
+                table.append((host, each.name, theirs, ours, each.why))
     return table
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--markdown", action="store_true")
-    markdown = parser.parse_args().markdown
     lost = 0
     table = rows()
-    print("| host | API | the host's own metric | ours |\n|---|---|---|---|" if markdown else "")
+    print("| host | API | the host's own metric | ours |\n|---|---|---|---|")
     for host, name, theirs, ours, why in table:
-        ours = f"{ours} ({why})" if why else ours
         lost += theirs == "works" and not ours.startswith("works") and not why
-        line = [host, name, theirs, ours]
-        print("| " + " | ".join(line) + " |" if markdown else "{:9} {:38} {:30} {}".format(*line))
+        print(f"| {host} | {name} | {theirs} | {f'{ours} ({why})' if why else ours} |")
     print(f"\n{len(table)} entries; theirs works and ours does not, without a reason: {lost}")
     return 1 if lost else 0
 

@@ -1,12 +1,11 @@
 """What reaches the judge from one MLflow trace: MLflow's own wrapper of ragas beside our scorer.
 
-Run: ``python tests/benchmarks/mlflow_texts.py [--markdown]``. A scripted model on loopback stands
+Run: ``python tests/benchmarks/mlflow_texts.py``. A scripted model on loopback stands
 for the judge and records its prompts. Needs the extras ``mlflow`` and ``ragas``.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -134,9 +133,6 @@ def measure() -> dict[str, Texts]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--markdown", action="store_true", help="print a table for the page")
-    markdown = parser.parse_args().markdown
     with tempfile.TemporaryDirectory() as folder:
         os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{folder}/mlflow.db"
         os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "false"
@@ -144,17 +140,10 @@ def main() -> None:
         os.chdir(folder)  # where MLflow writes runs' artifacts
         results = measure()
         os.chdir(Path(__file__).parent)
-    names = list(results)
-    if markdown:
-        print(f"| | {' | '.join(names)} |\n|---|---|---|")
+    print(f"| | {' | '.join(results)} |\n|---|---|---|")
     for field in Texts._fields:
-        cells = [getattr(results[name], field) for name in names]
-        if markdown:
-            print(f"| {field} | {' | '.join(map(str, cells))} |")
-            continue
-        print(f"{field}:")
-        for name, cell in zip(names, cells, strict=True):
-            print(f"  {name}: {cell}")
+        cells = [str(getattr(texts, field)) for texts in results.values()]
+        print(f"| {field} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Size, memory and time of a report.
 
-    python tests/benchmarks/report_size.py [--samples 5000 20000 50000] [--keep FOLDER]
+    python tests/benchmarks/report_size.py [--samples 5000 20000 50000]
 
 Writes a file of results and its report in a process of its own for each number of samples: 6
 response claims, 5 reference claims and 5 chunks each on average; sentences of random words by
@@ -107,7 +107,6 @@ def measure(samples: int, path: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--samples", type=int, nargs="+", default=[5_000, 20_000, 50_000])
-    parser.add_argument("--keep", type=Path, help="a folder in which the reports stay")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
@@ -118,7 +117,7 @@ def main() -> int:
     too_much = False
     with tempfile.TemporaryDirectory() as temporary:
         for samples in given.samples:
-            path = (given.keep or Path(temporary)) / f"{samples}.html"
+            path = Path(temporary) / f"{samples}.html"
             done = subprocess.run(
                 [sys.executable, __file__, "--measure", str(samples), str(path)],
                 stdout=subprocess.PIPE,

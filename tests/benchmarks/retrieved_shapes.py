@@ -22,7 +22,7 @@ from unittest import mock
 
 from langchain_core.documents import Document
 
-from noisesense import Sample, Verdicts
+from noisesense import Result, Sample, Verdicts
 from noisesense.errors import NoiseSenseError
 
 ERROR, NOTHING = "error", "nothing was retrieved"
@@ -165,6 +165,12 @@ def promptfoo(thing: object, judge: Seen) -> str:
     return str(shown["reason"])
 
 
+def _shown(result: Result) -> str:
+    if result.error is not None:
+        raise NoiseSenseError(result.error)
+    return str(result.score and result.score.reason("relevant"))
+
+
 def _file(name: str, text: str, judge: Seen) -> str:
     from noisesense_adapters.datasets.read import read_rows
     from noisesense_adapters.datasets.score import score_rows
@@ -173,9 +179,7 @@ def _file(name: str, text: str, judge: Seen) -> str:
         path = Path(folder) / name
         path.write_text(text, "utf-8")
         (result,) = score_rows(list(read_rows(path)), judge)
-    if result.error is not None:
-        raise NoiseSenseError(result.error)
-    return str(result.score and result.score.reason("relevant"))
+    return _shown(result)
 
 
 def _data(thing: object) -> Any:
@@ -184,9 +188,13 @@ def _data(thing: object) -> Any:
     return thing
 
 
+def _line(thing: object) -> str:
+    texts = {"user_input": "q", "response": "x", "reference": "r"}
+    return json.dumps({**texts, "retrieved_contexts": _data(thing)})
+
+
 def jsonl(thing: object, judge: Seen) -> str:
-    row = {"user_input": "q", "response": "x", "reference": "r", "retrieved_contexts": thing}
-    return _file("rows.jsonl", json.dumps({k: _data(v) for k, v in row.items()}), judge)
+    return _file("rows.jsonl", _line(thing), judge)
 
 
 def csv(thing: object, judge: Seen) -> str:
@@ -204,10 +212,9 @@ def command_line(thing: object, judge: Seen) -> str:
     from noisesense_adapters.cli.commands import run
     from noisesense_adapters.datasets import model
 
-    row = {"user_input": "q", "response": "x", "reference": "r", "retrieved_contexts": thing}
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "rows.jsonl", Path(folder) / "out.jsonl"
-        path.write_text(json.dumps({key: _data(value) for key, value in row.items()}), "utf-8")
+        path.write_text(_line(thing), "utf-8")
         printed = io.StringIO()
         with (
             mock.patch.object(model, "model_judge", return_value=judge),
@@ -216,9 +223,7 @@ def command_line(thing: object, judge: Seen) -> str:
         ):
             run(app, ["score", str(path), "--judge", "openai:scripted", "--out", str(out)])
         (result,) = read_results(out)
-    if result.error is not None:
-        raise NoiseSenseError(result.error)
-    return str(result.score and result.score.reason("relevant"))
+    return _shown(result)
 
 
 def table(thing: object, judge: Seen) -> str:

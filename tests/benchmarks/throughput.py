@@ -237,7 +237,7 @@ def verdict(found: dict[tuple[str, int], dict[str, Any]], samples: int) -> bool:
     bits = all(
         row["bits"] == found["at once", size]["bits"]
         for (name, size), row in found.items()
-        if name in ("by two", "one by one")
+        if name == "one by one"
     )
     small, large = (found["at once", size]["peak"] for size in sizes)
     print(f"\nthe same means: {same}; ours the same to the last bit: {bits}; ", end="")

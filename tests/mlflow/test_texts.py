@@ -12,7 +12,7 @@ from support.pages import ROOT, page_named
 
 @pytest.mark.broad
 def test_the_page_shows_what_reaches_each_judge() -> None:
-    command = [sys.executable, "tests/benchmarks/mlflow_texts.py", "--markdown"]
+    command = [sys.executable, "tests/benchmarks/mlflow_texts.py"]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=300, check=True
     )

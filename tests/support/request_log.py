@@ -27,14 +27,6 @@ class Request:
     fault: str = ""
     aborted: bool = False  # the client closed the connection before the reply
 
-    @property
-    def prompt_chars(self) -> int:
-        return len(self.prompt)
-
-    @property
-    def completion_chars(self) -> int:
-        return len(self.completion)
-
 
 class RequestLog:
     """The requests in the order in which they arrived. Safe to read from any thread."""
@@ -69,11 +61,11 @@ class RequestLog:
 
     @property
     def prompt_chars(self) -> int:
-        return sum(request.prompt_chars for request in self.requests)
+        return sum(len(request.prompt) for request in self.requests)
 
     @property
     def completion_chars(self) -> int:
-        return sum(request.completion_chars for request in self.requests)
+        return sum(len(request.completion) for request in self.requests)
 
     @property
     def rounds(self) -> int:
