@@ -118,7 +118,6 @@ def optimize(
     ]
     best = optimizer.optimize(Prompt(text_template="first"), goldens)
     report = optimizer.optimization_report
-    assert report is not None
     scores = {*report.pareto_scores.get(report.best_id, [])}
     return str(best.text_template), scores, "\n".join(author.asked)
 

@@ -37,7 +37,6 @@ def test_given_verdicts(run: Run, example: Any, definition: Any, tmp_path: Path)
     result = of(run, tmp_path, f"{example.id}, {definition}", definition)
 
     assert result.error is None
-    assert result.score is not None
     assert (result.score.relevant, result.score.irrelevant) == pytest.approx(
         example.expected[definition], abs=1e-12
     )
@@ -48,11 +47,9 @@ def test_judged_verdicts_from_the_metadata(run: Run, example: Any, tmp_path: Pat
     result = of(run, tmp_path, f"judged: {example.id}")
 
     assert result.error is None
-    assert result.score is not None
     assert (result.score.relevant, result.score.irrelevant) == pytest.approx(
         example.expected["ragas"], abs=1e-12
     )
-    assert result.sample is not None
     assert result.sample.key == example.sample.key
 
 

@@ -304,7 +304,6 @@ def test_the_summary_is_the_cores() -> None:
     # Relevant mode by hand: 1/4 to 3/4, then 1/4, then no claims.
     samples, judge = judged(open=OPEN, sure=SURE, empty=EMPTY)
     found = summarize(evaluated(samples, both(judge)))
-    assert found.relevant is not None
     assert tuple(found.relevant.mean or ()) == (0.25, 0.5)
     assert (found.relevant.determined, found.relevant.undetermined) == (1, 1)
     assert (found.samples, found.scored, found.empty, found.failed) == (3, 3, 1, 0)
