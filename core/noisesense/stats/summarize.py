@@ -59,6 +59,7 @@ _WHOLE = (
     *("samples", "scored", "failed", "empty", "in_clusters"),
     *("needed_cells", "open_cells"),
 )
+_KINDS = Partition._fields
 _SPENT = ("calls", "cached_calls", "reasks", "input_tokens", "output_tokens")
 
 
@@ -113,7 +114,8 @@ class Tally:
         sums["empty"] += not partition.total
         sums["needed_cells"] += needed
         sums["open_cells"] += missing
-        sums.update(partition._asdict())
+        for kind, claims in zip(_KINDS, partition, strict=True):
+            sums[kind] += claims
         for mode in modes_of(score.definition):
             counts = score.counts(mode)
             # A claim that counts is something to measure.
@@ -183,7 +185,7 @@ class Tally:
         return Summary(
             definition=self.definition,
             **{name: sums[name] for name in _WHOLE},
-            partition=Partition(*(sums[kind] for kind in Partition._fields)),
+            partition=Partition(*(sums[kind] for kind in _KINDS)),
             usage=Usage(
                 **{name: sums[name] for name in _SPENT},
                 cost=None if self._cost is None else float(self._cost),

@@ -74,9 +74,12 @@ class VerdictsBase:
     @property
     def named_chunks(self: Any) -> int:
         """One more than the last position that a claim names."""
-        claims = (*self.response_claims, *self.reference_claims)
-        lists = [each for claim in claims for each in (claim.entailed_by, claim.undetermined)]
-        return max([each[-1] for each in lists if each], default=-1) + 1
+        last = -1
+        for claim in (*self.response_claims, *self.reference_claims):
+            for named in (claim.entailed_by, claim.undetermined):
+                if named and named[-1] > last:
+                    last = named[-1]
+        return last + 1
 
     @property
     def chunk_count(self: Any) -> int:
@@ -156,12 +159,12 @@ class LightClaim(Struct, forbid_unknown_fields=True, gc=False):
     entailed_by: Positions
     undetermined: Positions = ()
 
-    def __post_init__(self) -> None:
+    def put_in_order(self) -> None:
+        """Let both lists ascend."""
         named = self.entailed_by + self.undetermined
-        if len(named) > 1:
-            _check(len({*named}) == len(named))
-            self.entailed_by = tuple(sorted(self.entailed_by))
-            self.undetermined = tuple(sorted(self.undetermined))
+        _check(len({*named}) == len(named))
+        self.entailed_by = tuple(sorted(self.entailed_by))
+        self.undetermined = tuple(sorted(self.undetermined))
 
 
 class LightResponseClaim(LightClaim, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -179,6 +182,10 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
 
     def set_beside(self, contexts: _Chunks | None) -> None:
         """Take the sample's chunks, if there is one. The models merge chunks that differ."""
+        # Here, not where a claim is made: a call a claim is what reading many lines would cost.
+        for claim in (*self.response_claims, *self.reference_claims):
+            if claim.undetermined or len(claim.entailed_by) > 1:
+                claim.put_in_order()
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
         _check(own is None or own == self.chunks)
