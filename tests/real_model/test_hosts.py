@@ -294,7 +294,9 @@ def test_the_claims_of_a_local_judge(recorder: Recorder, url: str) -> None:
 
 def test_auto_refuses_the_model_and_names_what_it_got_wrong(recorder: Recorder, url: str) -> None:
     judge = LLMJudge(_openai(url), check="auto", max_reasks=0)
-    with pytest.raises(JudgeError, match=r"cannot judge: in a list it .*; one by one it wrongly said"):
+    with pytest.raises(
+        JudgeError, match=r"cannot judge: in a list it .*; one by one it wrongly said"
+    ):
         asyncio.run(judge.entailment(["It rains."], ["It rains."]))
     assert judge.form is None
     assert judge.usage.calls == len(recorder.exchanges) == 21  # three lists, 18 statements
