@@ -162,10 +162,14 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
 
 def test_a_margin_in_the_table(tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE)])
-    for margin, said in (("0.05", "worse"), ("0.12", "not clearly different by more than 0.12")):
+    for margin, said in (
+        ("0.05", "worse"),
+        ("0.12", "too few to say"),
+        ("0.3", "the same within 0.3"),
+    ):
         assert column(run_here(capsys, "compare", a, b, "--margin", margin))["B is"] == said
     found = json.loads(run_here(capsys, "compare", a, b, "--margin", "0.3", "--json").out)
-    assert (found["margin"], found["relevant"]["decision"]) == (0.3, "undecided")
+    assert (found["margin"], found["relevant"]["decision"]) == (0.3, "same")
 
 
 def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys: Capsys) -> None:

@@ -259,3 +259,31 @@ def test_the_same_texts_judged_otherwise(wrong: int, texts: tuple[str, str], sai
     b = [told(str(i), WRONG if i < wrong else RIGHT, texts=texts[1]) for i in range(8)]
     (found,) = [each for each in compare(a, b).warnings if "same texts" in each] or [""]
     assert found.startswith(said) if said else not found
+
+
+def test_the_same_is_not_said_where_one_sample_in_fourteen_became_a_catastrophe() -> None:
+    """Wanted: at most 2.5% of runs. The true difference is 1/14, the margin 0.05."""
+    for size in (10, 20, 40, 70, 100, 150):
+        wrong = 0.0
+        for hits in range(size + 1):
+            chance = float(stats.binom.pmf(hits, size, 1 / 14))
+            if chance > 1e-6 and hits / size <= 0.05:
+                after = run(*[(8, 8)] * hits, *[(0, 8)] * (size - hits))
+                found = relevant(run(*[(0, 8)] * size), after, 0.05)
+                wrong += chance * (found.decision == "same")
+        assert wrong <= 0.025, size
+
+
+@pytest.mark.parametrize(
+    ("hits", "margin", "decision"),
+    [
+        (0, 0.1, "same"),
+        (8, 0.1, "same"),
+        (40, 0.1, "undecided"),
+        (8, 0.5, "same"),
+        (8, 0, "worse"),
+    ],
+)
+def test_the_same_is_what_the_margin_holds(hits: int, margin: float, decision: str) -> None:
+    before, after = run(*[(2, 8)] * 60), run(*[(2 + (i < hits), 8) for i in range(60)])
+    assert relevant(before, after, margin).decision == decision

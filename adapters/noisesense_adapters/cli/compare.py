@@ -22,7 +22,9 @@ class Worse(Gate):
     """What both versions are checked for."""
 
     fail_if_worse: bool = option("Exit with 1 if B is worse, with 4 if open verdicts decide that.")
-    margin: float = option("B is worse if it is by more than M.", "M", default=0.0)
+    margin: float = option(
+        "B is worse if it is by more than M, and the same if it surely is not.", "M", default=0.0
+    )
     min_paired: float = option("Exit with 6 if fewer are in both runs.", "SHARE", default=0.9)
 
 
@@ -168,9 +170,10 @@ def _figures(mode: ModeComparison, margin: float) -> dict[str, object]:
 
 
 def _decision(mode: ModeComparison, margin: float) -> str:
+    if mode.decision == "same":
+        return f"the same within {margin:g}"
     if mode.decision == "undecided":
-        by = f" by more than {margin:g}" if margin else ""
-        return "too few to say" if mode.too_few else f"not clearly different{by}"
+        return "too few to say" if margin or mode.too_few else "not clearly different"
     return mode.decision
 
 

@@ -18,6 +18,7 @@ from noisesense.stats.interval import (
     Resampling,
     covering,
     difference_interval,
+    few_units_interval,
     mean_range,
     units_of,
 )
@@ -31,7 +32,7 @@ from noisesense.stats.pairing import (
 )
 from noisesense.stats.summary import FEW_UNITS, counted
 
-Decision = Literal["better", "worse", "undecided"]
+Decision = Literal["better", "worse", "same", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ class ModeComparison(Record):
             fall, it lies in this range.
         interval: of the difference; where that is a range, it covers all of it.
         decision: ``"worse"`` or ``"better"``: B, if the interval lies above the margin or below
-            its negative; ``"undecided"``: the pairs do not say, as fewer than 6 never do. What
-            open verdicts could undo is never decided.
+            its negative; ``"same"``: the interval lies within the margin, and so does one in
+            which a rare pair may differ by 1; ``"undecided"``: the pairs do not say, as fewer
+            than 6 never do. What open verdicts could undo is never decided.
     """
 
     mode: Mode
@@ -178,8 +180,9 @@ def compare(
         pair_by: ``"id"``; ``"question"``: user input and reference; by default by the ids that
             were supplied (not keys of the content), and by question if none are in both.
         min_paired: the least share of the smaller run that must have a partner in the other.
-        margin: the difference that does not matter, 0 to 1: B is worse or better only if it is by
-            more than this.
+        margin: the difference that does not matter, 0 to 1. Above 0, B is worse or better only if
+            it is by more than this, and the same if it surely is not, also where half a pair more
+            differs by 1: what is rare is not "the same" because it was not seen.
         confidence: of the intervals.
         cluster: do pairs of a cluster count as one? By default if every pair's A names its own.
 
@@ -244,6 +247,7 @@ def _mode(
     differences = [(unit, after.minus(before)) for unit, before, after in rows]
     ends = [units_of((unit, value[end], 1.0) for unit, value in differences) for end in (0, 1)]
     interval = covering(*(difference_interval(end, resampling) for end in ends))
+    wide = [few_units_interval(end, resampling, (-1.0, 1.0)) for end in ends if margin and end]
     return ModeComparison(
         mode=mode,
         pairs=len(rows),
@@ -253,16 +257,19 @@ def _mode(
         mean_b=mean_range([after for *_, after in rows]),
         difference=mean_range([difference for _, difference in differences]),
         interval=interval,
-        decision=_decision(interval, margin),
+        decision=_decision(interval, wide, margin),
     )
 
 
-def _decision(interval: Interval | None, margin: float) -> Decision:
+def _decision(interval: Interval | None, wide: list[Interval], margin: float) -> Decision:
     if interval is None or interval.units < MIN_PAIRS:
         return "undecided"
     if interval.low > margin:
         return "worse"
-    return "better" if interval.high < -margin else "undecided"
+    if interval.high < -margin:
+        return "better"
+    within = all(-margin <= each.low and each.high <= margin for each in (interval, *wide))
+    return "same" if margin and within else "undecided"
 
 
 def _changes(scored: _Pairs) -> tuple[SampleChange, ...]:
