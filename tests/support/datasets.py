@@ -8,10 +8,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.json
-import pyarrow.parquet as pq
-
 from noisesense import Result, Sample, Verdicts, score, write_recording, write_results
 from support.ragchecker_formula import as_labels
 
@@ -93,6 +89,9 @@ def _results(path: Path, pairs: Pairs) -> None:
 def _results_parquet(path: Path, pairs: Pairs) -> None:
     lines = path.with_suffix(".jsonl")
     _results(lines, pairs)
+    import pyarrow.json  # not here, where the core is tested without it
+    import pyarrow.parquet as pq
+
     pq.write_table(pyarrow.json.read_json(lines), path)
 
 
@@ -107,6 +106,9 @@ def _csv(path: Path, lines: list[dict[str, Any]], written: Callable[[Any], str])
 
 
 def _parquet(path: Path, pairs: Pairs) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     pq.write_table(pa.Table.from_pylist(rows(pairs)), path)
 
 
