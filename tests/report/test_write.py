@@ -235,3 +235,5 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     assert "irrelevant 0.000 → 0.000 (+0.000, which may be chance)." in said
     assert "It is trusted." in said
     assert "Since" not in header()
+    same = header(baseline=compare(run(*[1] * 60), run(*[1] * 60), margin=0.2))
+    assert "relevant 0.500 → 0.500 (+0.000, the same within the margin)," in same
