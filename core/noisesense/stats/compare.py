@@ -18,9 +18,9 @@ from noisesense.stats.interval import (
     Resampling,
     covering,
     difference_interval,
+    ends_of,
     few_units_interval,
     mean_range,
-    units_of,
 )
 from noisesense.stats.pairing import (
     MIN_PAIRED,
@@ -30,6 +30,7 @@ from noisesense.stats.pairing import (
     same_texts,
     words,
 )
+from noisesense.stats.resampling import Units
 from noisesense.stats.summary import FEW_UNITS, counted
 
 Decision = Literal["better", "worse", "same", "undecided"]
@@ -245,9 +246,8 @@ def _mode(
         if (before := a.bounds(mode)) and (after := b.bounds(mode))
     ]
     differences = [(unit, after.minus(before)) for unit, before, after in rows]
-    ends = [units_of((unit, value[end], 1.0) for unit, value in differences) for end in (0, 1)]
+    ends = ends_of(differences)
     interval = covering(*(difference_interval(end, resampling) for end in ends))
-    wide = [few_units_interval(end, resampling, (-1.0, 1.0)) for end in ends if margin and end]
     return ModeComparison(
         mode=mode,
         pairs=len(rows),
@@ -257,19 +257,25 @@ def _mode(
         mean_b=mean_range([after for *_, after in rows]),
         difference=mean_range([difference for _, difference in differences]),
         interval=interval,
-        decision=_decision(interval, wide, margin),
+        decision=_decision(interval, ends, resampling, margin),
     )
 
 
-def _decision(interval: Interval | None, wide: list[Interval], margin: float) -> Decision:
+def _decision(
+    interval: Interval | None, ends: Sequence[Units], resampling: Resampling, margin: float
+) -> Decision:
     if interval is None or interval.units < MIN_PAIRS:
         return "undecided"
     if interval.low > margin:
         return "worse"
     if interval.high < -margin:
         return "better"
-    within = all(-margin <= each.low and each.high <= margin for each in (interval, *wide))
-    return "same" if margin and within else "undecided"
+    if not margin or interval.low < -margin or interval.high > margin:
+        return "undecided"
+    different = ends if ends[0] != ends[1] else ends[:1]
+    wide = (few_units_interval(end, resampling, (-1.0, 1.0)) for end in different)
+    is_within = all(-margin <= each.low and each.high <= margin for each in wide)
+    return "same" if is_within else "undecided"
 
 
 def _changes(scored: _Pairs) -> tuple[SampleChange, ...]:

@@ -118,6 +118,11 @@ def units_of(parts: Iterable[tuple[Hashable, float, float]]) -> Counter[Unit]:
     )
 
 
+def ends_of(values: Sequence[tuple[Hashable, Range]]) -> list[Counter[Unit]]:
+    """What each unit adds to a mean of ranges: with their low ends, and with their high ones."""
+    return [units_of((unit, value[end], 1.0) for unit, value in values) for end in (0, 1)]
+
+
 def mean_interval(
     ends: Sequence[Units],
     resampling: Resampling,
@@ -181,9 +186,9 @@ class Estimate(NamedTuple):
 def estimate(values: Iterable[tuple[Hashable, Range]], least: float = 0.0) -> Estimate | None:
     """The mean of values from ``least`` to 1, each with its unit; None of nothing."""
     values = list(values)
-    ends = [units_of((unit, value[end], 1.0) for unit, value in values) for end in (0, 1)]
     mean = mean_range([value for _, value in values])
-    return mean and Estimate(*mean, mean_interval(ends, Resampling(), (least, 1.0)), len(values))
+    interval = mean_interval(ends_of(values), Resampling(), (least, 1.0))
+    return mean and Estimate(*mean, interval, len(values))
 
 
 def covering(low: Interval | None, high: Interval | None) -> Interval | None:
