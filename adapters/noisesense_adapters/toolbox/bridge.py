@@ -89,8 +89,8 @@ class Bridge:
     """A host's model as a `noisesense.StructuredLLM` and `noisesense.WordLLM`.
 
     A host's class says how the model is asked (`ask`). Here it is asked for the form and, where
-    its endpoint refuses that, in words from then on. One that cannot reply in plain text sets
-    ``choose = None``.
+    its endpoint refuses that, in words from then on. One that cannot reply in plain text has
+    ``choose = None`` on the class: what an instance sets, ``isinstance`` does not see.
 
     Attributes:
         name: of the model, for people.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -35,7 +34,7 @@ def cells_of(score: Score) -> tuple[int, int]:
     if not suspects:
         return len(claims), 0
     chunks = verdicts.chunk_count
-    labeled = [j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None]
+    labeled = {j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None}
     needed, unlabeled = len(claims) + chunks * suspects, chunks - len(labeled)
     if not reference:
         return needed + unlabeled, missing + unlabeled
@@ -55,10 +54,7 @@ def range_of(counts: Counts) -> Range:
 _Sample = tuple[Mode, "str | None", "Counts | None"]
 """In one mode: a sample's cluster, and what it counts; None where there is nothing to measure."""
 
-_WHOLE = (
-    *("samples", "scored", "failed", "empty", "in_clusters"),
-    *("needed_cells", "open_cells"),
-)
+_WHOLE = ("samples", "scored", "failed", "empty", "in_clusters", "needed_cells", "open_cells")
 _KINDS = Partition._fields
 _SPENT = ("calls", "cached_calls", "reasks", "input_tokens", "output_tokens")
 
@@ -124,8 +120,8 @@ class Tally:
             self._samples[mode, cluster, counts] += 1
 
     def _pay(self, cost: float | Fraction | None) -> None:
-        """Without rounding; of what is neither None nor finite nobody knows what it was."""
-        if cost is not None and math.isfinite(cost):
+        """Without rounding; None: nobody knows what it was."""
+        if cost is not None:
             self._cost = Fraction(cost) + (self._cost or 0)
 
     def _settle(self, definition: DefinitionName, where: str) -> None:
