@@ -19,7 +19,7 @@ from noisesense import (
 )
 from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.report import write_report
-from support.command_here import run_here
+from support.command_here import assert_error, run_here
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -171,9 +171,5 @@ def test_errors_are_one_line(
     texts = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
     Path("texts.jsonl").write_text(json.dumps(texts))
     line, named = ERRORS[name]
-    done = run_here(capsys, *line.split())
     unpaired = name in ("nothing to pair", "no sample of both")
-    assert (done.status, done.out) == (6 if unpaired else 2, "")
-    assert done.err.startswith("error: ")
-    assert done.err.count("\n") == 1
-    assert [part for part in named if part not in done.err] == []
+    assert_error(run_here(capsys, *line.split()), named, 6 if unpaired else 2)

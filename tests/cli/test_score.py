@@ -11,7 +11,7 @@ import pytest
 from noisesense import Sample, Verdicts, read_results, write_recording
 from noisesense.fixtures import reference_examples
 from support.command import run
-from support.command_here import run_here
+from support.command_here import assert_error, run_here
 from support.datasets import rows, write_jsonl
 from support.report_page import packed_lines
 from support.tables import Shape, random_pairs
@@ -157,11 +157,7 @@ def test_errors_are_one_line(
     write_jsonl(Path("texts.jsonl"), [{**row, "verdicts": None} for row in rows(PAIRS)])
     Path("f.html").mkdir()
     options, named = ERRORS[name]
-    done = run_here(capsys, "score", "texts.jsonl", *options.split())
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith("error: ")
-    assert done.err.count("\n") == 1
-    assert [part for part in named if part not in done.err] == []
+    assert_error(run_here(capsys, "score", "texts.jsonl", *options.split()), named)
 
 
 def pair(number: int, wrong: int, open_ones: int) -> tuple[Sample, Verdicts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import pytest
 
 from noisesense_adapters.cli import main
 
-__all__ = ["Done", "run_here"]
+__all__ = ["Done", "assert_error", "run_here"]
 
 
 class Done(NamedTuple):
@@ -18,6 +19,13 @@ class Done(NamedTuple):
     status: int
     out: str
     err: str
+
+
+def assert_error(done: Done, named: Iterable[str], status: int = 2) -> None:
+    """It ended with one line on stderr, in which all of these stand, and printed nothing else."""
+    assert (done.status, done.out, done.err.count("\n")) == (status, "", 1), done.err
+    assert done.err.startswith("error: ")
+    assert [part for part in named if part not in done.err] == []
 
 
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Done:
