@@ -67,7 +67,7 @@ def arguments(samples: Sequence[Sample], judge: Judge, definition: DefinitionNam
     }
 
 
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+@pytest.mark.filterwarnings("ignore:'upload_.*' parameter is in beta")
 class TestLangSmith(ExperimentTests):
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
@@ -84,7 +84,7 @@ class TestLangSmith(ExperimentTests):
         return host_run(asyncio.run(rows()), definition)
 
 
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+@pytest.mark.filterwarnings("ignore:'upload_.*' parameter is in beta")
 class TestLangSmithBlocking(ExperimentTests):
     """The same evaluator in ``evaluate``, which runs each row in a thread's own loop."""
 
