@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING
 
 from noisesense.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+_READING = Lock()  # packaging parses with ast, and CPython 3.11 fails where two threads do
 
 
 @contextmanager
@@ -35,14 +43,10 @@ def needs_extra(extra: str, *packages: str, where: str = "") -> Generator[None, 
 
 def _check_versions(extra: str, packages: Sequence[str]) -> None:
     """Raise `MissingExtraError` for an installed version outside the range of the extra."""
-    from importlib.metadata import PackageNotFoundError, requires, version
+    from importlib.metadata import PackageNotFoundError, version
 
-    try:
-        from packaging.requirements import Requirement  # which nearly every framework brings
-
-        requirements = [Requirement(each) for each in requires("noisesense") or ()]
-    except (ModuleNotFoundError, PackageNotFoundError):  # or a checkout that is not installed
-        return
+    with _READING:
+        requirements = _requirements()
     wanted = {name.replace("_", "-") for name in packages}
     for each in requirements:
         if each.name not in wanted or not (each.marker and each.marker.evaluate({"extra": extra})):
@@ -56,3 +60,15 @@ def _check_versions(extra: str, packages: Sequence[str]) -> None:
                 f"{each.name} {installed} is installed; NoiseSense supports {each.specifier}:"
                 f" pip install '{each.name}{each.specifier}'"
             )
+
+
+@cache
+def _requirements() -> Sequence[Requirement]:
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        from packaging.requirements import Requirement  # which nearly every framework brings
+
+        return [Requirement(each) for each in requires("noisesense") or ()]
+    except (ModuleNotFoundError, PackageNotFoundError):  # or a checkout that is not installed
+        return []
