@@ -66,7 +66,7 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
         '  "Claim 0.1" (q0)',
     ]
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
-    (expected,) = offenders(results, top=10, examples=3)
+    (expected,) = offenders(results, top=10)
     assert found == [json.loads(json.dumps(expected.to_dict()))]
 
 

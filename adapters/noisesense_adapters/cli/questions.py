@@ -37,7 +37,7 @@ class Offenders(Command):
         reading = options.Reading()
         # One more than is shown tells whether two share the first place.
         most, results = max(self.top, 1) + 1, reading.tallied(self.results)
-        ranking = offenders(results, top=most, examples=self.examples)
+        ranking = offenders(results, top=most)
         first, ranking = culprit(ranking), ranking[: most - 1]
         if self.as_json:
             output.show_json([offender.to_dict() for offender in ranking])
@@ -66,7 +66,8 @@ class Offenders(Command):
             ],
         )
         for each in ranking:
-            said = [f'  "{one_line(o.claim)}" ({reading.heads[o.sample]})' for o in each.offences]
+            told = each.offences[: self.examples]
+            said = [f'  "{one_line(o.claim)}" ({reading.heads[o.sample]})' for o in told]
             output.section(f"{_name(each.document)}:", said)
         return reading.status
 

@@ -24,7 +24,7 @@ from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import Samples
 from noisesense_adapters.toolbox.judges import untested
 
-_DOCUMENTS, _CLAIMS_EACH = 25, 20
+_DOCUMENTS = 25
 
 
 def _allowed(text: str) -> str:
@@ -106,7 +106,7 @@ def write_report(
                 judges[result.judge] = None
             yield result
 
-    ranked = offenders(collecting(), top=_DOCUMENTS, examples=_CLAIMS_EACH)
+    ranked = offenders(collecting(), top=_DOCUMENTS)
     summary = tally.summary(confidence=confidence)
     page = _TEMPLATE.render(
         title=title,

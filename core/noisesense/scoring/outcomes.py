@@ -74,7 +74,7 @@ def as_data(value: Any) -> Any:
     if isinstance(value, dict):
         entries = cast("dict[object, object]", value)
         return {f"{k:g}" if isinstance(k, float) else k: as_data(v) for k, v in entries.items()}
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, list)):
         return tuple(map(as_data, cast("tuple[object, ...]", value)))
     return value
 

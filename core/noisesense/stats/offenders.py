@@ -33,65 +33,51 @@ class Offence(NamedTuple):
     alone: bool | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Offender(Record):
     """A document that misled, or of which the judge left open whether it did.
 
     Attributes:
         document: its id, or its text where it has none; empty where it has neither.
         text: as retrieved.
-        claims: incorrect claims it entails for certain.
+        retrieved: in how many scored samples it was retrieved.
+        samples: in how many it entails an incorrect claim for certain.
         undetermined: further claims of which open verdicts decide whether they are incorrect and
             it entails them: at most ``claims + undetermined`` are.
-        alone: of ``claims``, those that for certain no other retrieved chunk entails.
-        samples: in how many samples it did so for certain.
-        retrieved: in how many scored samples it was retrieved.
-        rate: ``samples / retrieved``.
-        interval: of the rate, 95%, by Wilson.
-        offences: the certain claims, in the order of the results, as many as were asked for.
+        offences: the incorrect claims it entails for certain, in the order of the results.
     """
 
+    _derived = ("claims", "alone", "rate", "interval")
+
     document: str
-    text: str
-    claims: int
-    undetermined: int
-    alone: int
-    samples: int
-    retrieved: int
-    rate: float
-    interval: Interval
-    offences: tuple[Offence, ...]
-
-
-@dataclass
-class _Record:
     text: str
     retrieved: int = 0
     samples: int = 0
     undetermined: int = 0
     offences: list[Offence] = field(default_factory=list[Offence])
 
-    def offender(self, document: str, examples: int) -> Offender:
-        return Offender(
-            document=document,
-            text=self.text,
-            claims=len(self.offences),
-            undetermined=self.undetermined,
-            alone=sum(offence.alone is True for offence in self.offences),
-            samples=self.samples,
-            retrieved=self.retrieved,
-            rate=self.samples / self.retrieved,
-            interval=wilson_interval(self.samples, self.retrieved),
-            offences=tuple(self.offences[:examples]),
-        )
+    @property
+    def claims(self) -> int:
+        """Incorrect claims it entails for certain."""
+        return len(self.offences)
+
+    @property
+    def alone(self) -> int:
+        """Of these, those that for certain no other retrieved chunk entails."""
+        return sum(offence.alone is True for offence in self.offences)
+
+    @property
+    def rate(self) -> float:
+        """``samples / retrieved``."""
+        return self.samples / self.retrieved
+
+    @property
+    def interval(self) -> Interval:
+        """Of the rate, 95%, by Wilson."""
+        return wilson_interval(self.samples, self.retrieved)
 
 
-def offenders(
-    results: Iterable[Result],
-    *,
-    top: int | None = None,
-    examples: int = 100,
-) -> tuple[Offender, ...]:
+def offenders(results: Iterable[Result], *, top: int | None = None) -> tuple[Offender, ...]:
     """The documents that entail incorrect claims, those that explain most of them first.
 
     Equal numbers are ranked by the claims that no other document explains, then by the rate: how
@@ -106,22 +92,16 @@ def offenders(
     Args:
         results: read once; failed ones are left out.
         top: how many documents to give; by default all.
-        examples: how many claims to keep of each.
 
     Raises:
-        InputError: a number out of range.
+        InputError: ``top`` below 0.
     """
-    for name, number in (("top", 0 if top is None else top), ("examples", examples)):
-        check_whole(number, 0, name)
-    records: dict[str, _Record] = {}
+    check_whole(0 if top is None else top, 0, "top")
+    found: dict[str, Offender] = {}
     for result in results:
         if (scored := result_in(result).score) is not None:
-            _add(records, result.id, scored)
-    ranked = [
-        each.offender(name, examples)
-        for name, each in records.items()
-        if each.offences or each.undetermined
-    ]
+            _add(found, result.id, scored)
+    ranked = [each for each in found.values() if each.claims or each.undetermined]
     ranked.sort(key=lambda o: (-o.claims, -o.alone, -o.rate, -o.undetermined, o.document))
     return tuple(ranked[:top])
 
@@ -149,13 +129,13 @@ def wilson_interval(hits: int, count: int) -> Interval:
     return Interval(low, high, 0.95, "wilson", count)
 
 
-def _add(records: dict[str, _Record], sample: str, score: Score) -> None:
+def _add(found: dict[str, Offender], sample: str, score: Score) -> None:
     chunks = score.verdicts.chunks
     names = [chunk.id or chunk.text for chunk in chunks or ()]
     names = names or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
         text = chunks[names.index(name)].text if chunks else ""
-        records.setdefault(name, _Record(text)).retrieved += 1
+        found.setdefault(name, Offender(name, text)).retrieved += 1
     guilty, relevance = set[str](), score.chunk_relevance
     for claim in score.claims:
         if claim.correct:
@@ -167,10 +147,10 @@ def _add(records: dict[str, _Record], sample: str, score: Score) -> None:
             alone = None if len(sure) == 1 < len(perhaps) else len(sure) == 1
             for name, j in sure.items():
                 offence = Offence(sample, claim.text, claim.index, relevance[j], alone)
-                records[name].offences.append(offence)
+                found[name].offences.append(offence)
             guilty |= sure.keys()
             perhaps -= sure.keys()
         for name in perhaps:
-            records[name].undetermined += 1
+            found[name].undetermined += 1
     for name in guilty:
-        records[name].samples += 1
+        found[name].samples += 1
