@@ -64,12 +64,11 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
     (judge,) = found["judges"]
     false_yes = sum(p >= 0.5 and not label for p, label in zip(likely, labels, strict=True)) / 3
     assert judge["cells"]["response"]["false_yes"]["value"] == pytest.approx(false_yes)
-    best = judge["calibration"]["best_kappa"]["threshold"]
+    best = judge["calibration"]["threshold"]
     assert max(likely[1:]) < best <= likely[0]
     text = run_here(capsys, "trust", "--judge", model, "--on", path, "--threshold", str(best))
-    assert (text.status, "measure the one you take on others" in text.out) == (0, True)
-    rates = "best kappa: 0.0% false yes, 0.0% false no, kappa 1.000"
-    assert f"--threshold {best}  {rates}" in text.out
+    rates = "0.0% false yes, 0.0% false no, kappa 1.000"
+    assert (text.status, f"--threshold {best}, {rates}" in text.out) == (0, True)
     assert f"{model} has 0.0% false yes" in text.out
 
 

@@ -1,4 +1,4 @@
-"""Thresholds by labels. Expected values are counted by hand, or by trying every threshold."""
+"""A threshold by labels. Expected values are counted by hand, or by trying every threshold."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import random
 import pytest
 
 from noisesense import InputError, calibrate
-from noisesense.stats.labels_cells import Cut
+from noisesense.stats.labels_cells import Calibration
 
 
 def test_by_hand() -> None:
     """Labels in the order of their probability: n n y n y y (n = no, y = yes).
 
-    Cut above the first two: 1/3 false yes, no false no, kappa 2/3 ((5/6 - 1/2) / (1/2)). Cut
-    above the first three: 1/3 and 1/3, kappa 1/3. Above four: 0 and 1/3, kappa 2/3.
+    Cut above the first two: 1/3 false yes, no false no, kappa 2/3 ((5/6 - 1/2) / (1/2)). Above
+    three 1/3 and 1/3, kappa 1/3; above four again 2/3, no more balanced: the lower one is taken.
     """
     cells = [(False, 0.1), (False, 0.2), (True, 0.3), (False, 0.4), (True, 0.7), (True, 0.9)]
-    found = calibrate(cells)
-    assert found.cells == 6
-    assert found.balanced.false_yes == found.balanced.false_no == pytest.approx(1 / 3)
-    assert found.balanced.kappa == pytest.approx(1 / 3)
-    assert 0.3 < found.balanced.threshold <= 0.4
-    assert found.best_kappa.kappa == pytest.approx(2 / 3)
-    assert found.best_kappa.threshold == 0.25
+    assert calibrate(cells) == Calibration(6, 0.25, 1 / 3, 0.0, pytest.approx(2 / 3))
+
+
+def test_of_two_that_agree_as_well_the_more_balanced_one() -> None:
+    """Labels y n y n: below all 1 false yes and 0 false no, above two 1/2 and 1/2; kappa 0."""
+    found = calibrate((label, i / 10) for i, label in enumerate((True, False, True, False)))
+    assert found == Calibration(4, 0.2, 1 / 2, 1 / 2, 0.0)
 
 
 def test_the_threshold_separates_what_it_says() -> None:
@@ -44,46 +44,32 @@ def test_the_threshold_separates_what_it_says() -> None:
         no, yes = labels.count(False), labels.count(True)
         return false_yes / no, false_no / yes, float(cohen_kappa_score(labels, said))
 
-    for cut in (found.balanced, found.best_kappa):
-        expected = (cut.false_yes, cut.false_no, cut.kappa)
-        assert rates(cut.threshold) == pytest.approx(expected)
-    every = [rates(p) for _, p in cells]
-    assert found.best_kappa.kappa == pytest.approx(max(each[2] for each in every))
-    least = min(abs(each[0] - each[1]) for each in every)
-    assert abs(found.balanced.false_yes - found.balanced.false_no) == pytest.approx(least)
-
-
-def test_neighbors_and_ends() -> None:
-    """Few digits, but as many as tell two probabilities apart."""
-    found = calibrate([(False, 0.5), (True, 0.5 + 1e-9)])
-    assert 0.5 < found.balanced.threshold <= 0.5 + 1e-9
-    assert found.balanced == found.best_kappa
-    assert (found.balanced.false_yes, found.balanced.false_no) == (0, 0)
-    assert calibrate([(False, 0.2), (True, 0.8)]).balanced.threshold == 0.5
-    alike = calibrate([(False, 0.0), (True, 0.0)])  # nothing tells them apart
-    assert alike.best_kappa == alike.balanced == Cut(0.0, 1.0, 0.0, 0.0)
-    certain = calibrate([(True, 0.2), (False, 1.0)])  # upside down: best is below all
-    assert certain.best_kappa == Cut(0.1, 1.0, 0.0, 0.0)
+    expected = (found.false_yes, found.false_no, found.kappa)
+    assert rates(found.threshold) == pytest.approx(expected)
+    assert found.kappa == pytest.approx(max(rates(p)[2] for _, p in cells))
 
 
 @pytest.mark.parametrize(
     ("no", "yes", "threshold"),
     [
+        (0.2, 0.8, 0.5),
         (0.1, 0.45, 0.3),  # one digit is enough
         (0.1999, 0.2, 0.2),  # a probability of the threshold is a "yes"
+        (0.5, 0.5 + 1e-9, pytest.approx(0.5 + 5e-10, abs=5e-10)),
         (0.0, 4e-17, 4e-17),  # no 16 digits tell them apart
     ],
 )
-def test_digits_of_a_threshold(no: float, yes: float, threshold: float) -> None:
-    assert calibrate([(False, no), (True, yes)]).balanced.threshold == threshold
+def test_as_few_digits_as_tell_two_apart(no: float, yes: float, threshold: float) -> None:
+    found = calibrate([(False, no), (True, yes)])
+    assert no < found.threshold <= yes
+    assert found == Calibration(2, threshold, 0.0, 0.0, 1.0)
 
 
-def test_of_two_that_are_as_balanced_the_one_that_agrees_better() -> None:
-    """Labels n y y n y. Above two: 1/2 false yes, 1/3 false no, kappa (15 - 13) / (25 - 13). Above
-    three: 1/2 and 2/3, as far from each other, kappa (10 - 12) / (25 - 12)."""
-    labels = (False, True, True, False, True)
-    found = calibrate((label, i / 10) for i, label in enumerate(labels))
-    assert found.balanced == Cut(0.2, 1 / 2, 1 / 3, pytest.approx(1 / 6))
+def test_where_nothing_is_better_than_all() -> None:
+    alike = calibrate([(False, 0.0), (True, 0.0)])  # nothing tells them apart
+    assert alike == Calibration(2, 0.0, 1.0, 0.0, 0.0)
+    certain = calibrate([(True, 0.2), (False, 1.0)])  # upside down: best is below all
+    assert certain == Calibration(2, 0.1, 1.0, 0.0, 0.0)
 
 
 def test_labels_of_one_kind() -> None:

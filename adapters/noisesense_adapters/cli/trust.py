@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -147,16 +146,17 @@ def _show(found: list[Found]) -> None:
             parts.append(f"{counted(each.unmatched_claims, 'claim')} on one side only")
         say("", f"{each.judge}: {', '.join(parts)}")
         if each.calibration is not None:
-            say(*_thresholds(each.judge, each.calibration))
+            say(_threshold(each.judge, each.calibration))
         tell(*(f"note: {warning}" for warning in each.warnings))
     say("", found[0].sentence)
 
 
-def _thresholds(judge: str, found: Calibration) -> Iterator[str]:
-    yield f"thresholds for {judge}, by these labels; measure the one you take on others:"
-    for cut, what in ((found.balanced, "balances the rates"), (found.best_kappa, "best kappa")):
-        rates = f"{cut.false_yes:.1%} false yes, {cut.false_no:.1%} false no"
-        yield f"  --threshold {cut.threshold}  {what}: {rates}, kappa {cut.kappa:.3f}"
+def _threshold(judge: str, best: Calibration) -> str:
+    return (
+        f"best threshold for {judge} by these labels (measure it on others): --threshold "
+        f"{best.threshold}, {best.false_yes:.1%} false yes, {best.false_no:.1%} false no, kappa "
+        f"{best.kappa:.3f}"
+    )
 
 
 class ExportLabels(Command):

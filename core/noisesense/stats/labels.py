@@ -60,7 +60,7 @@ class Trust(Record):
             ``"response"`` (does a chunk?), ``"reference"`` (does a chunk entail a reference
             claim?). A judge errs differently in each.
         usage: what judging the labels cost.
-        calibration: thresholds, of a judge with probabilities; None without any.
+        calibration: the best threshold, of a judge with probabilities; None without any.
         warnings: what a reader of the figures must know, in words.
     """
 

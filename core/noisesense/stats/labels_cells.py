@@ -166,43 +166,31 @@ _FIELDS: dict[tuple[Truth, Truth], str] = {
 
 
 @dataclass(frozen=True)
-class Cut(Record):
-    """A threshold, and what is wrong with the verdicts it gives.
+class Calibration(Record):
+    """A threshold, and what is wrong with the verdicts it gives on the labels it was chosen on.
+    There it flatters itself: its rates on other labels are what counts.
 
     Attributes:
+        cells: labeled verdicts with a probability.
         threshold: a probability of at least this is a "yes".
         false_yes: of the "no" that people gave, the share it calls "yes".
         false_no: of the "yes", the share it calls "no".
         kappa: Cohen's.
     """
 
+    cells: int
     threshold: float
     false_yes: float
     false_no: float
     kappa: float
 
 
-@dataclass(frozen=True)
-class Calibration(Record):
-    """Two thresholds to choose from. Both are chosen on these labels, and flatter themselves on
-    them: their rates on other labels are what counts.
-
-    Attributes:
-        cells: labeled verdicts with a probability.
-        balanced: where the two rates are nearest to each other.
-        best_kappa: where kappa is highest.
-    """
-
-    cells: int
-    balanced: Cut
-    best_kappa: Cut
-
-
 def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
-    """The thresholds that balance false "yes" and false "no", and that agree best with people.
+    """The threshold that agrees best with people: of highest kappa.
 
-    Every threshold between two neighboring probabilities is tried. It is their middle, rounded as
-    far as that tells the two apart.
+    Every threshold between two neighboring probabilities is tried; of several that agree as well
+    it is the one that is wrong about as often either way. It is the middle of the two, rounded as
+    far as that tells them apart.
 
     Args:
         cells: what people said, and the probability.
@@ -218,26 +206,18 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
     if not yes or not no:
         got = "one kind" if given else "none"
         raise InputError('labels of both kinds, "yes" and "no"', got, where="calibrate")
-    cuts: list[Cut] = []
+    cuts: list[Calibration] = []
     below = 0.0
     # A cut above all is as good as the one below all, which stands first.
     for p in sorted({*yes, *no}):
         missed, refused = bisect_left(yes, p), bisect_left(no, p)
         agreement = kappa((len(yes) - missed, missed, len(no) - refused, refused))
         assert agreement is not None, "there are labels of both kinds"
-        threshold = _between(below, p)
-        cuts.append(Cut(threshold, (len(no) - refused) / len(no), missed / len(yes), agreement))
+        rates = (len(no) - refused) / len(no), missed / len(yes)
+        cuts.append(Calibration(len(given), _between(below, p), *rates, agreement))
         below = p
-
-    def unbalanced(cut: Cut) -> float:
-        # Rounded: 1/2 is as far from 1/3 as from 2/3.
-        return round(abs(cut.false_yes - cut.false_no), 12)
-
-    return Calibration(
-        cells=len(given),
-        balanced=min(cuts, key=lambda cut: (unbalanced(cut), -cut.kappa)),
-        best_kappa=min(cuts, key=lambda cut: (-cut.kappa, unbalanced(cut))),
-    )
+    # Rounded: 1/2 is as far from 1/3 as from 2/3.
+    return min(cuts, key=lambda cut: (-cut.kappa, round(abs(cut.false_yes - cut.false_no), 12)))
 
 
 def _between(low: float, high: float) -> float:
