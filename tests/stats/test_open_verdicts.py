@@ -127,27 +127,6 @@ def test_a_mean_over_the_easy_samples_is_no_headline() -> None:
     )
 
 
-def test_clusters_have_ranges_too() -> None:
-    # Ten documents: half of a document's samples are noisy, a fourth of them open.
-    noisy = score(Verdicts.from_matrices([False], [[True]], [[True]]))
-    clean = score(Verdicts.from_matrices([True], [[True]], [[True]]))
-    lost = score(Verdicts.from_matrices([False], [[None]], [[True]]))
-    results = [
-        Result(f"{c}/{i}", each, cluster=str(c))
-        for c in range(10)
-        for i, each in enumerate([noisy, noisy, clean, lost] if c % 2 else [clean] * 4)
-    ]
-    summary = summarize(results)
-    ours = mode_of(summary, "relevant")
-    assert summary.clusters == 10
-    assert ours.mean == ours.micro == (10 / 40, 15 / 40)
-    assert ours.interval[:2] == ours.micro_interval[:2], "one claim a sample"
-    assert (ours.interval.units, ours.interval.method) == (10, "dirichlet")
-    # Of ten clusters of 0 or 1/2, and of 0 or 3/4: further than the single samples' intervals.
-    single = mode_of(summarize(results, cluster=False), "relevant").interval
-    assert ours.interval.low < single.low < 10 / 40 < 15 / 40 < single.high < ours.interval.high
-
-
 def runs_of(
     a: Sequence[Matrices], b: Sequence[Matrices], undetermined: Undetermined = "none"
 ) -> tuple[list[Result], list[Result]]:

@@ -88,14 +88,6 @@ def test_one_rule_for_all_of_a_run() -> None:
     assert (found.paired_by, found.pairs) == ("id", 1)
 
 
-def test_ids_without_texts_are_supplied() -> None:
-    a, b = ([Result(str(i), score(CLEAN)) for i in range(3)] for _ in range(2))
-    assert compare(a, b).paired_by == "id"
-    # Where only one side has texts, the ids are all there is.
-    c = [result(f"{i}?", "x", name=str(i)) for i in range(3)]
-    assert compare(a, c).paired_by == "id"
-
-
 def test_the_same_question_several_times() -> None:
     a = [result("Who?", "x"), result("Who?", "y", WRONG), result("When?", "x")]
     b = [result("When?", "z"), result("Who?", "u"), result("Who?", "v", WRONG)]
@@ -134,13 +126,6 @@ def test_runs_with_nothing_in_common_never_pass(named: bool) -> None:
     for least in (0.9, 0):
         with pytest.raises(PairingError, match="expected samples that both runs have, got none"):
             compare(a, b, min_paired=least)
-
-
-def test_failed_samples_are_paired_and_named() -> None:
-    a = [result(f"{i}?", "x") for i in range(4)]
-    failed = Result(a[1].id, error="timed out", sample=a[1].sample)
-    found = compare(a, [a[0], failed, *a[2:]])
-    assert (found.pairs, found.failed) == (4, (a[1].id,))
 
 
 def test_a_label_belongs_to_one_answer() -> None:
@@ -210,7 +195,9 @@ def bare(name: str) -> Result:
 
 
 def test_which_rule_a_run_gets() -> None:
-    # Somebody's ids and no texts at all: there is nothing else, whether or not any is found.
+    # Where a side has no texts there is nothing but ids, whether or not any is found.
+    assert compare([bare("1")], [bare("1")]).paired_by == "id"
+    assert compare([bare("1")], [named("One?")]).paired_by == "id"
     with pytest.raises(PairingError, match=r"^paired by id: expected samples that"):
         compare([bare("1")], [bare("2")])
     # All ids were given: they count, also for what has no texts.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from noisesense import (
     PairingError,
     Range,
     Result,
-    Sample,
     Verdicts,
     prediction_powered,
     prediction_powered_mean,
@@ -171,25 +169,6 @@ def test_what_the_judge_left_open_is_corrected_and_not_left_out() -> None:
     expected = prediction_powered_mean([0, 1, 0.5, 1, 0], [1, 0.5, 1], [1, 0, 1])
     assert (found.mean, found.interval) == (expected.mean, expected.interval)
     assert found.weight == expected.weight > 0
-
-
-def test_labels_belong_to_the_answer_they_were_given_on() -> None:
-    """Of one question with several answers each label goes to its answer, in whatever order they
-    come; a label on an answer that the judge did not see is in no figure."""
-
-    def answered(name: str, answer: str, noisy: int) -> Result:
-        texts = Sample(user_input="q", response=answer, reference="r", retrieved_contexts=["c"])
-        return replace(result_of(name, (noisy, 4)), sample=texts)
-
-    judge = [answered(str(i), f"answer {i}", noisy) for i, noisy in enumerate([0, 1, 2, 3, 4, 4])]
-    human = [answered(f"h{i}", f"answer {i}", noisy) for i, noisy in ((3, 2), (1, 1), (2, 2))]
-    found = prediction_powered(judge, human, mode="relevant", pair_by="question")
-    expected = prediction_powered_mean([0, 1, 1], [0.25, 0.5, 0.75], [0.25, 0.5, 0.5])
-    assert found.mean == expected.mean
-    human.append(answered("h9", "answer 9", 4))
-    found = prediction_powered(judge, human, mode="relevant", pair_by="question")
-    assert found.mean == expected.mean
-    assert any("1 of 4 labels are on samples with another" in each for each in found.warnings)
 
 
 def test_open_labels_make_a_range() -> None:

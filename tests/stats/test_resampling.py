@@ -146,18 +146,6 @@ def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (drawn[counts.index(min(counts))] == 7) == many
 
 
-def test_resamples_of_many_units_have_their_frequencies() -> None:
-    counts = [600_000, 300_000, 99_980, 10, 10]
-    tree = _resampling._Tree(counts)
-    draws = np.array([tree.draw(random.Random(i)) for i in range(500)])
-    assert set(draws.sum(axis=1)) == {1_000_000}
-    shares = np.array(counts) / 1e6
-    # Multinomial: n p and n p (1 − p), within five standard errors of 500 draws.
-    deviation = np.sqrt(1e6 * shares * (1 - shares))
-    assert (abs(draws.mean(axis=0) - counts) < 5 * deviation / 500**0.5).all()
-    assert (abs(draws.std(axis=0) / deviation - 1) < 5 / 1000**0.5).all()
-
-
 @pytest.mark.parametrize(("part", "whole"), [(0, 5), (1, 2), (3, 4), (1, 3), (99_999, 100_000)])
 def test_shares_as_binary_digits(part: int, whole: int) -> None:
     digits = _resampling._binary(part, whole)

@@ -95,6 +95,7 @@ def test_a_mode_that_some_repeats_lack() -> None:
     runs = [[Result("a", score(table, definition=name))] for name in ("ragas", "validmind")]
     found = stability(runs).irrelevant
     assert (found.samples, found.left_out) == (0, 1)
+    assert stability(runs[1:] * 2).irrelevant is None
 
 
 def test_a_sample_has_its_name_of_the_first_repeat() -> None:
@@ -105,14 +106,6 @@ def test_a_sample_has_its_name_of_the_first_repeat() -> None:
     ]
     found = stability(runs, pair_by="question").relevant
     assert [each.id for each in found.changed] == ["first"]
-
-
-def test_a_mode_that_the_definition_lacks() -> None:
-    table = Verdicts.from_matrices([False], [[True]], relevant=[True])
-    runs = [[Result("a", score(table, definition="validmind"))]] * 2
-    found = stability(runs)
-    assert found.irrelevant is None
-    assert found.relevant.judge_share is None
 
 
 def test_what_is_refused() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import random
-import statistics
 from dataclasses import replace
 from math import fsum
 from operator import add
@@ -17,7 +16,7 @@ from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
 from noisesense.stats.summarize import cells_of
 from noisesense.stats.summary import ModeSummary, headline
 from support.simulated import POPULATIONS, result_of, score_of
-from support.tables import Shape, random_pair, random_pairs
+from support.tables import Shape, random_pair
 
 EMPTY = Verdicts(response_claims=())
 
@@ -72,24 +71,6 @@ def test_empty_and_failed_samples() -> None:
     nothing = summarize([])
     assert (nothing.samples, nothing.relevant, nothing.definition) == (0, None, None)
     assert nothing.unanswered_share is None
-
-
-@pytest.mark.parametrize("undetermined", [0.0, 0.1])
-def test_random_tables_against_the_standard_library(undetermined: float) -> None:
-    pairs = random_pairs(300, shape=Shape(undetermined=undetermined))
-    scores = [score(verdicts.beside(sample)) for sample, verdicts in pairs]
-    found = summarize(scores)
-    for mode in ("relevant", "irrelevant"):
-        ours = found.mode(mode)
-        bounds = [b for each in scores if (b := each.bounds(mode)) is not None]
-        assert ours.determined == sum(low == high for low, high in bounds)
-        assert (ours.undetermined >= 100) == (undetermined > 0)
-        for figure, of in ((ours.mean, statistics.fmean), (ours.median, statistics.median)):
-            assert figure == pytest.approx([*map(of, zip(*bounds, strict=True))], abs=1e-14)
-        counts = [c for each in scores if (c := each.counts(mode)) is not None]
-        noisy, claims = sum(c.noisy for c in counts), sum(c.total for c in counts)
-        assert ours.micro == (noisy / claims, sum(c.highest for c in counts) / claims)
-    assert found.partition == tuple(map(sum, zip(*(s.partition for s in scores), strict=True)))
 
 
 def test_clusters_widen_the_interval() -> None:

@@ -24,6 +24,7 @@ from noisesense.stats.interval import (
 )
 from noisesense.stats.pairing import (
     MIN_PAIRED,
+    Paired,
     PairedBy,
     pair,
     partners,
@@ -230,7 +231,7 @@ def compare(
         margin=margin,
         warnings=(
             *paired.warnings,
-            *_unpaired(len(paired.only_a), len(paired.only_b)),
+            *_unpaired(paired),
             *(warning for each in modes.values() for warning in _few(each, units)),
             *_judged_otherwise(scored, changes),
         ),
@@ -302,7 +303,8 @@ def _bounds(score: Score) -> dict[Mode, Range | None]:
     return {mode: score.bounds(mode) for mode in MODES}
 
 
-def _unpaired(only_a: int, only_b: int) -> Iterator[str]:
+def _unpaired(paired: Paired) -> Iterator[str]:
+    only_a, only_b = len(paired.only_a), len(paired.only_b)
     if only_a or only_b:
         yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
 

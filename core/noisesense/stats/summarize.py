@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
@@ -193,16 +193,22 @@ class Tally:
         )
 
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
-        undefined, samples, ranges = 0, _Counted(), Counter[Range]()
-        for (of, cluster, counts), times in self._samples.items():
+        undefined, claims, ranges = 0, Counts(0, 0, 0), Counter[Range]()
+        of_samples: _Parts = []
+        of_claims: _Parts = []
+        for (of, cluster, counts), n in self._samples.items():
             if of != mode:
                 continue
             if counts is None:
-                undefined += times
-            else:
-                samples[cluster, counts] = times
-                ranges[range_of(counts)] += times
-        claims = Counts(*(sum(c[i] * n for (_, c), n in samples.items()) for i in range(3)))
+                undefined += n
+                continue
+            claims = Counts(
+                *(so_far + n * each for so_far, each in zip(claims, counts, strict=True))
+            )
+            ranges[range_of(counts)] += n
+            noisy = float(counts.noisy), float(counts.highest)
+            of_samples.append((cluster, range_of(counts), 1.0, n))
+            of_claims.append((cluster, noisy, float(counts.total), n))
         undetermined = sum(n for each, n in ranges.items() if each.value is None)
         count = ranges.total()
 
@@ -217,48 +223,31 @@ class Tally:
             undetermined=undetermined,
             undefined=undefined,
             mean=Range(sums[0] / count, sums[1] / count) if count else None,
-            interval=_interval(samples, _of_sample, resampling, clustered=clustered),
+            interval=_interval(of_samples, resampling, clustered=clustered),
             median=at(0.5),
             maximum=at(1),
             claims=claims,
             micro=range_of(claims) if claims.total else None,
-            micro_interval=_interval(samples, _of_claims, resampling, clustered=clustered),
+            micro_interval=_interval(of_claims, resampling, clustered=clustered),
             ranges=tuple(sorted(ranges.items())),
         )
 
 
-_Counted = Counter[tuple["str | None", Counts]]
-"""How many samples of a cluster have the same counts."""
+_Parts = list[tuple["str | None", tuple[float, float], float, int]]
+"""Of samples alike: cluster, what each adds at least and at most, over how much, how many."""
 
 
-def _of_sample(counts: Counts, end: int) -> tuple[float, float]:
-    """What a sample adds to the mean: its value, and one sample."""
-    return range_of(counts)[end], 1.0
-
-
-def _of_claims(counts: Counts, end: int) -> tuple[float, float]:
-    """What it adds to the share of claims: those that are noisy, and all of them."""
-    return float((counts.noisy, counts.highest)[end]), float(counts.total)
-
-
-def _interval(
-    samples: _Counted,
-    adds: Callable[[Counts, int], tuple[float, float]],
-    resampling: Resampling,
-    *,
-    clustered: bool,
-) -> Interval | None:
-    """Over samples, or over clusters of them."""
+def _interval(parts: _Parts, resampling: Resampling, *, clustered: bool) -> Interval | None:
+    """Of ``Σ part / Σ size`` over samples, or over clusters of them."""
+    parts = [each for each in parts if each[2]]
     ends: list[Counter[Unit]] = []
     for end in (0, 1):
         units = Counter[Unit]()
-        parts = [(cluster, adds(counts, end), n) for (cluster, counts), n in samples.items()]
-        known = [(cluster, part, n) for cluster, part, n in parts if part[1]]
         if clustered:
-            units = units_of((cluster, part * n, size * n) for cluster, (part, size), n in known)
+            units = units_of((name, part[end] * n, size * n) for name, part, size, n in parts)
         else:
-            for _, part, n in known:
-                units[part] += n
+            for _, part, size, n in parts:
+                units[part[end], size] += n
         ends.append(units)
     return mean_interval(ends, resampling)
 
