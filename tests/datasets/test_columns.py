@@ -17,7 +17,6 @@ from noisesense_adapters.datasets.rows import BadRow, Column, Row
 from noisesense_adapters.datasets.score import score_dataset
 from support.command_here import run_here
 from support.datasets import write_jsonl
-from support.report_page import packed_lines
 
 LINE: dict[str, Any] = {
     "meta": {"doc": "handbook", "gold": {"answer": "Paris."}},
@@ -108,11 +107,12 @@ def test_ids_and_clusters_of_results_and_recordings_too(tmp_path: Path) -> None:
 
 ERRORS: dict[str, tuple[dict[str, Column], tuple[str, ...]]] = {
     "no field of a sample": ({"answer": "out"}, ("columns", "'answer'", "reference")),
-    "no such column": ({"reference": "gold"}, ("'gold'", "'meta'", "'q'")),
+    "no such column": ({"reference": "gold"}, ("reference: ", "'gold'", "'meta'", "'q'")),
     "no such path": ({"reference": "meta.answer"}, ("got only 'doc', 'gold' in 'meta'",)),
     "no such item": ({"response": "out.1.message"}, ("got [{'message'", "in 'out'")),
     "a path into a text": ({"response": "q.text"}, ("'q.text', got 'Capital?' in 'q'",)),
-    "a function that fails": ({"id": lambda row: row["gold"]}, ("KeyError: 'gold'",)),
+    "a function that fails": ({"response": lambda row: row["x"]}, ("1, response: ", "KeyError")),
+    "of an id": ({"id": lambda row: row["gold"]}, ("line 1, id: ", "KeyError: 'gold'")),
 }
 
 
@@ -123,7 +123,8 @@ def test_one_error_for_a_column_that_no_row_has(name: str, tmp_path: Path) -> No
     with pytest.raises(InputError) as raised:
         read_rows(path, {**COLUMNS, **columns})
     message = str(raised.value)
-    assert "answer" in columns or message.startswith("d.jsonl, line 1")
+    assert "answer" in columns or message.startswith("d.jsonl, line 1, ")
+    assert not any(message.count(f"{field}: ") > 1 for field in columns)
     assert [part for part in named if part not in message] == []
 
 
@@ -151,13 +152,9 @@ def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
     assert isinstance(bad, BadRow)
     assert isinstance(last, Row)
     assert bad.id == "about handbook"
-    assert str(bad.error).startswith("d.jsonl, line 2: expected a column 'out.0.message.content'")
-
-
-def test_a_chunk_takes_its_first_text_that_is_not_blank(tmp_path: Path) -> None:
-    chunks = [{"text": "", "content": "real"}, {"text": " ", "context": None}, "b"]
-    line = {**under("question answer reference contexts"), "contexts": chunks}
-    assert texts(line, {}, tmp_path)[3] == ["real", " ", "b"]
+    assert str(bad.error).startswith(
+        "d.jsonl, line 2, response: expected a column 'out.0.message.content'"
+    )
 
 
 VERDICTS = '"{""response_claims"": [{""text"": ""r"", ""correct"": false, ""entailed_by"": []}]}"'
@@ -212,20 +209,6 @@ def test_a_cell_that_holds_no_list(cell: str, error: str, tmp_path: Path) -> Non
     (row,) = read_rows(table(tmp_path, cell))
     assert isinstance(row, BadRow)
     assert error in str(row.error)
-
-
-def test_every_row_fails_and_a_report_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The error names the input's rows; it named our own temporary results."""
-    pytest.importorskip("matplotlib", reason="the report's plots")
-    data = table(tmp_path, "c1|c2", "c1|c2")
-    done = run_here(capsys, "score", data, "--report", tmp_path / "r.html")
-    assert done.status == 3
-    assert done.err.startswith("failed: data.csv, line 2, retrieved_contexts: expected JSON")
-    assert "results.jsonl" not in done.err
-    page = (tmp_path / "r.html").read_text("utf-8")
-    assert "data.csv, line 3" in str(packed_lines(page, "details"))
 
 
 def test_an_empty_cell_is_nothing_retrieved(tmp_path: Path) -> None:

@@ -108,6 +108,8 @@ CHUNKS: list[tuple[Any, dict[str, Any]]] = [
     ("deepeval_source=s.md,deepeval_context=a", {"text": "a", "id": "s.md"}),
     ({"page_content": "a", "metadata": {"k": 1}, "id": None}, {"text": "a"}),
     ({"text": "a", "score": 0.7}, {"text": "a"}),
+    ({"text": " ", "content": "a"}, {"text": "a"}),
+    ({"text": " ", "context": None}, {"text": " "}),
 ]
 
 

@@ -22,8 +22,7 @@ from noisesense import (
     read_results,
 )
 from noisesense_adapters.datasets.results import results_of
-from noisesense_adapters.datasets.score import score_dataset
-from noisesense_adapters.datasets.write import results_file
+from noisesense_adapters.datasets.score import results_file, score_dataset
 from support.command import environment
 from support.mind import Mind
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
 from noisesense_adapters.langsmith import noise_sensitivity, noise_sensitivity_summary
 from noisesense_adapters.toolbox.evaluate import RowEvaluator, rows_of
+from noisesense_adapters.toolbox.given import parsed
 from support.scripted_llm import ScriptedLLM
 
 USUAL = {
@@ -108,9 +112,33 @@ def test_what_is_missing_is_named_with_all_that_there_is() -> None:
     for item, says in (
         ({"outputs": {"answer": "a", "contexts": []}}, "the reference at 'expected'"),
         (row(contexts=[], labels=[True]), r"chunk_labels: expected true, .* each of 0 chunks"),
+        # No command's option is named to who gives no command.
+        (
+            row(contexts="one text"),
+            r"^contexts, 'outputs.contexts': expected JSON, got 'one text'$",
+        ),
     ):
         with pytest.raises(InputError, match=says):
             rows.places.read(item)
+    for field in ("response", "contexts"):
+        rows = rows_with(Claims(), **{field: lambda row: row["x"]})
+        with pytest.raises(InputError, match=rf"^{field}: expected a row .*, got KeyError: 'x'$"):
+            rows.places.read(row())
+
+
+def test_texts_are_parsed_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In CPython 3.11 `ast` may raise SystemError where two do."""
+    at_once = Lock()
+
+    def parse(text: str) -> Any:
+        assert at_once.acquire(blocking=False)
+        time.sleep(0.01)
+        at_once.release()
+        return [text]
+
+    monkeypatch.setattr("ast.literal_eval", parse)
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(parsed, ["['a']"] * 8)) == [["['a']"]] * 8
 
 
 def test_arguments_that_are_wrong() -> None:

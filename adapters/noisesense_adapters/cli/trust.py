@@ -163,7 +163,7 @@ class ExportLabels(Command):
     """Write a sheet for people's labels of a judge's claims.
 
     Each row asks whether a source (the reference or a chunk) says what a statement (a claim)
-    says. Samples are drawn in proportion from those with noise, without, and undetermined ones.
+    says.
     Write yes or no in the last column, in as many rows as you like, and give the sheet to
     "noisesense trust --for RESULTS --on SHEET".
 
@@ -172,7 +172,7 @@ class ExportLabels(Command):
 
     results: Path = options.RESULTS
     sheet: Path = argument("A new file: .csv or .tsv.")
-    samples: int | None = option("Draw so many, by kind in proportion; by default all.", "N")
+    samples: int | None = option("Draw so many at random; by default all.", "N")
     seed: int = option("The seed of the draw.", default=0)
     force: bool = options.FORCE
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 from msgspec import MsgspecError
 from msgspec.json import decode as json_decode
 
-from noisesense.errors import InputError, MissingExtraError, describe, encodable
+from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, parse_line
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import as_list, as_object, named, read_json
@@ -62,6 +62,14 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     return _KINDS[ending](path)
 
 
+def check_folder(folder: Path, where: str) -> None:
+    """Raise `InputError` unless files can be created in it."""
+    if not folder.is_dir():
+        raise InputError("a folder that exists", repr(str(folder)), where=where)
+    if not os.access(folder, os.W_OK):
+        raise InputError("a folder that can be written to", repr(str(folder)), where=where)
+
+
 def count_rows(path: str | os.PathLike[str]) -> int | None:
     """The number of rows, broken ones too; None where the file would have to be parsed."""
     path = as_path(path)
@@ -69,8 +77,9 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
     if not path.is_file() or kind in (None, document_rows):
         return None
     if kind is parquet_rows:
+        parquet = _parquet()
         with _readable(path):
-            return int(_parquet().read_metadata(path).num_rows)
+            return int(parquet.read_metadata(path).num_rows)
     return sum(1 for _ in (jsonl_lines if kind is jsonl_rows else csv_rows)(path))
 
 
@@ -255,8 +264,6 @@ def _readable(path: Path) -> Generator[None, None, None]:
         yield
     except InputError as error:
         raise error.within(str(path)) from None
-    except MissingExtraError:
-        raise
     except Exception as error:  # noqa: BLE001 - OSError, UnicodeDecodeError, …
         got = encodable((str(error).splitlines() or [type(error).__name__])[0])
         hint = "the file may be damaged or cut off"

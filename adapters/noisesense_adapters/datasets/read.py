@@ -6,17 +6,18 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any, cast
 
+from noisesense import RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError, describe, located
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw
-from noisesense_adapters.datasets.promptfoo import is_promptfoo, promptfoo_reader
 from noisesense_adapters.datasets.rows import (
     FIELDS,
     BadRow,
@@ -26,12 +27,20 @@ from noisesense_adapters.datasets.rows import (
     name_of,
     recognize,
 )
+from noisesense_adapters.promptfoo.sample import Inputs
 from noisesense_adapters.ragchecker import read_result
-from noisesense_adapters.toolbox.given import Column, pick, without_nulls
+from noisesense_adapters.toolbox.given import (
+    Column,
+    as_list,
+    as_object,
+    pick,
+    read_verdicts,
+    without_nulls,
+)
 
 _FIRST_ROWS, _MOST_WITHOUT = 20, 10_000
 _LINE = frozenset(ResultLine.model_fields)
-_NAMES = ("id", "cluster")
+_NAMES, _CONTEXTS = ("id", "cluster"), "retrieved_contexts"
 
 
 def read_rows(
@@ -97,7 +106,7 @@ def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iter
     ahead, rows = tee(rows)
     for raw in islice(ahead, _MOST_WITHOUT):
         with suppress(InputError):
-            cell = pick(_object(raw), read.columns["retrieved_contexts"])
+            cell = pick(_object(raw), read.columns[_CONTEXTS], _CONTEXTS)
             if read.separator in str(cell):
                 return rows
     raise InputError(
@@ -121,8 +130,8 @@ def _reader(
             return read_line
         if any({"response_claims", "gt_answer"} <= row.keys() for row in objects):
             return _read_checked
-        if any(map(is_promptfoo, objects)):
-            return promptfoo_reader(path.parent, verdicts=verdicts)
+        if any(map(_is_promptfoo, objects)):
+            return _promptfoo_reader(path.parent, verdicts=verdicts)
     names = dict.fromkeys(name for row in objects for name in row)
     with located(str(path)):
         return recognize(names, mapped)
@@ -142,7 +151,7 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool)
     place, name = raw.place, raw.place
     try:
         fields = _object(raw)
-        mapped = {field: pick(fields, columns[field]) for field in _NAMES if field in columns}
+        mapped = {name: pick(fields, columns[name], name) for name in _NAMES if name in columns}
         named = name_of(mapped, ("id",))
         name = named or name_of(fields, ("id",)) or place
         if not verdicts:
@@ -187,3 +196,67 @@ def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
 def _read_checked(row: Mapping[str, Any], place: str) -> Row:
     result = read_result(row, number=int(place.rpartition(" ")[2]))
     return Row(place, result.query_id, sample=result.sample, verdicts=result.verdicts)
+
+
+def _is_promptfoo(row: Mapping[str, Any]) -> bool:
+    """Is it one of Promptfoo's results?"""
+    return {"testCase", "testIdx", "promptIdx", "vars"} <= row.keys()
+
+
+def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
+    """A reader of Promptfoo's results, with texts, labels and verdicts where our assertion looks.
+
+    The verdicts are those given to the test, or else those that the assertion's judge gave; the
+    assertion leaves these in its metadata.
+
+    Args:
+        folder: the results' folder; paths of recordings may be relative to it.
+        verdicts: whether to read the verdicts as well.
+    """
+
+    @cache
+    def recording(path: str) -> RecordedJudge:
+        beside = folder / path
+        return RecordedJudge(beside if beside.exists() else path)
+
+    def given(inputs: Inputs, sample: Sample, ours: list[dict[str, Any]]) -> Verdicts | None:
+        found = inputs.first("verdicts")
+        if found is None:
+            judged = [each["metadata"].get("verdicts") for each in ours]
+            where = "metadata.verdicts"
+            value = next((verdicts for verdicts in judged if verdicts is not None), None)
+        else:
+            where, value = found
+        if isinstance(value, str):
+            return recording(value.removeprefix("file://")).lookup(sample)
+        return None if value is None else read_verdicts(value, sample, where)
+
+    def read(row: Mapping[str, Any], place: str) -> Row:
+        response = as_object(row.get("response"))
+        if response.get("output") is None:
+            hint = "the provider failed; see the result's error"
+            raise InputError("the provider's output", "none", hint=hint)
+        graded = map(as_object, as_list(as_object(row.get("gradingResult")).get(_COMPONENTS)))
+        ours = [each for each in graded if "noiseSensitivity" in as_object(each.get("metadata"))]
+        context = {"vars": row.get("vars"), "providerResponse": response}
+        inputs = Inputs(response["output"], context, _config(row, ours))
+        sample = inputs.sample
+        provider = as_object(row.get("provider"))
+        by = provider.get("label") or provider.get("id") or "provider"
+        # The same for the same test, prompt and provider in every run.
+        name = f"test {row['testIdx']}, prompt {row['promptIdx']}, {by}"
+        return Row(place, name, None, sample, given(inputs, sample, ours) if verdicts else None)
+
+    return read
+
+
+_COMPONENTS = "componentResults"
+
+
+def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any]:
+    """The config of our assertion; if it gave no score, of the first Python one with a config."""
+    asserted = map(as_object, as_list(as_object(row.get("testCase")).get("assert")))
+    python = (each for each in asserted if each.get("type") == "python")
+    candidates = [*(as_object(each.get("assertion")) for each in ours), *python]
+    configs = [as_object(each.get("config")) for each in candidates]
+    return next((config for config in configs if config), as_object(None))

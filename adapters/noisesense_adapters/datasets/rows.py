@@ -97,12 +97,9 @@ class ColumnReader:
 
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
         """One row. Raises `InputError`."""
-        texts = {name: pick(row, self.columns[name]) for name in _NEEDED}
-        cell = texts["retrieved_contexts"]
+        texts = {name: pick(row, self.columns[name], name) for name in _NEEDED}
         with located("retrieved_contexts"):
-            # A table has an empty cell where nothing was retrieved.
-            empty = cell is None or (isinstance(cell, str) and not cell.strip())
-            contexts = [] if empty else chunks_of(cell, self.separator)
+            contexts = chunks_of(self._list_in(texts["retrieved_contexts"]))
         user_input = self._optional(row, "user_input")
         sample = Sample.model_validate(
             {**texts, "retrieved_contexts": contexts, "user_input": user_input or ""}
@@ -117,7 +114,21 @@ class ColumnReader:
 
     def _optional(self, row: Mapping[str, Any], field: str) -> Any:
         column = self.columns.get(field, field)
-        return row.get(field) if column == field else pick(row, column)
+        return row.get(field) if column == field else pick(row, column, field)
+
+    def _list_in(self, cell: Any) -> Any:
+        """The contexts in a cell. A table has an empty one where nothing was retrieved."""
+        if cell is None or (isinstance(cell, str) and not cell.strip()):
+            return []
+        if not isinstance(cell, str):
+            return cell
+        if self.separator and not cell.lstrip().startswith("["):
+            return cell.split(self.separator)
+        try:
+            return parsed(cell)
+        except InputError as error:
+            hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
+            raise InputError(error.expected, error.got, hint=hint) from None
 
 
 def _verdicts(value: Any, sample: Sample) -> Verdicts | None:

@@ -1,25 +1,27 @@
-"""`score_dataset`: from a file to results and their summary."""
+"""`score_dataset`: from a file to results, their file (one writer at a time) and their summary."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from typing_extensions import Unpack
 
 from noisesense import Judge, RecordedJudge, Summary, Tally, Usage, errors
-from noisesense.jsonl import as_path
+from noisesense.jsonl import as_path, whole_file
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.results import Choices, Result
+from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.results import choices, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import NO_LINE, BadRow, Row
-from noisesense_adapters.datasets.write import check_output, results_file
+from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.judges import unasked
 
@@ -227,3 +229,76 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
     name: str | None = getattr(judge, "name", None)
     rest = (judgement.unanswered, usage, name)
     return Result(row.id, scored, None, row.sample, row.cluster, *rest)
+
+
+@contextmanager
+def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
+    """Takes results one by one; the file appears whole at the end, or not at all.
+
+    One writer at a time: it holds the lock ``PATH.lock``, an empty file, and removes what killed
+    ones left of theirs.
+
+    Raises:
+        InputError: another run holds the lock, or a file cannot be written, or holds something
+            else. What is raised inside stays as it is.
+        MissingExtraError: filelock is not installed.
+    """
+    with _only_writer(path), whole_file(path, alone=True) as add:
+        yield lambda result: add(result.to_json())
+
+
+@contextmanager
+def _only_writer(target: Path) -> Generator[None, None, None]:
+    """The system lets go of the lock when a process dies: a file left over stops nobody."""
+    with needs_extra("cli", "filelock"):
+        from filelock import FileLock, Timeout
+
+    path = Path(f"{target}.lock")
+    if path.exists() and (not path.is_file() or path.stat().st_size):
+        hint = "it was not touched; choose another file for the results, or move it"
+        got = "a file that holds something else"
+        expected = "no file, or one of an earlier run"
+        raise errors.InputError(expected, got, where=str(path), hint=hint)
+    lock: Any = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        expected = "one run at a time with these results"
+        hint = "wait until it ends, or choose another file for the results"
+        raise errors.InputError(expected, "another run", where=str(target), hint=hint) from None
+    except OSError as error:
+        got = error.strerror or type(error).__name__
+        raise errors.InputError("a file that can be written", got, where=str(path)) from error
+    try:
+        yield
+    finally:
+        # While it is held: who opens it now finds that the file is gone. Windows refuses.
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        lock.release()
+
+
+def check_output(path: Path, dataset: Path) -> Path:
+    """The path, if results can be written to it.
+
+    Raises:
+        InputError: another ending, the dataset itself, or a file that holds something else.
+    """
+    if path.suffix.lower() != ".jsonl":
+        hint = "pandas.read_json(out, lines=True).to_parquet(path) makes Parquet of it"
+        raise errors.InputError("a name ending in .jsonl", repr(path.name), where="out", hint=hint)
+    check_folder(path.parent, "out")
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+        return path
+    if dataset.exists() and path.samefile(dataset):
+        raise errors.InputError("another file than the dataset", str(path), where="out")
+    hint = "nothing was overwritten; choose another name"
+    expected = f"an earlier results file, or a new file, as {path}"
+    try:
+        first = next(read_rows(path))
+    except errors.InputError:
+        first = None
+    if not isinstance(first, Row) or first.line.id is None:
+        got = "a file that holds something else"
+        raise errors.InputError(expected, got, where="out", hint=hint)
+    return path

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from noisesense import InputError, Result, Sample, Score, Verdicts, score
-from noisesense.errors import describe
+from noisesense.errors import check_whole, describe
 from noisesense.jsonl import write_whole
-from noisesense.scoring.definitions import MODES
 from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense_adapters.datasets.files import Raw, csv_rows
 from noisesense_adapters.toolbox.given import as_object
@@ -62,8 +62,7 @@ def write_labels(
     Args:
         results: the judge's; those with an error are left out.
         path: a new file, ``.csv`` or ``.tsv``.
-        samples: draw so many samples, from those with noise, without, and undetermined ones in
-            proportion to their numbers, so that rates among the labels are rates of the run.
+        samples: draw so many samples at random: rates among the labels are then the run's.
         seed: of the draw.
 
     Raises:
@@ -73,30 +72,23 @@ def write_labels(
     if path.suffix.lower() not in _DELIMITERS:
         raise InputError("a name ending in .csv or .tsv", repr(path.name), where="sheet")
     known, left_out = _by_id(results)
-    chosen = known if samples is None else _drawn(known, samples, seed)
-    writer = csv.writer(_Line(), delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
-    count = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal count
-        # The mark tells spreadsheets that it is UTF-8.
-        yield "\ufeff" + writer.writerow((*_KEYS, *_TEXTS, LABEL))
-        for name, result in chosen.items():
-            sample, _ = _parts(result)
-            for key, question in _questions(result).items():
-                cells = (name, *key, sample.user_input, *question, "")
-                yield writer.writerow(map(_as_text, cells))
-                count += 1
-
-    write_whole(path, lines())
-    return Sheet(len(chosen), count, left_out)
-
-
-class _Line:
-    """What `csv.writer` writes to, and so gives back."""
-
-    def write(self, text: str) -> str:
-        return text.removesuffix("\n")
+    if samples is not None:
+        check_whole(samples, 1, "samples")
+    count = len(known) if samples is None else min(samples, len(known))
+    drawn = {*random.Random(seed).sample([*known], count)}
+    rows = [
+        (name, *key, _parts(result)[0].user_input, *question, "")
+        for name, result in known.items()
+        if name in drawn
+        for key, question in _questions(result).items()
+    ]
+    sheet = io.StringIO()
+    sheet.write("\ufeff")  # tells spreadsheets that it is UTF-8
+    writer = csv.writer(sheet, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
+    writer.writerow((*_KEYS, *_TEXTS, LABEL))
+    writer.writerows(map(_as_text, row) for row in rows)
+    write_whole(path, [sheet.getvalue().removesuffix("\n")])
+    return Sheet(len(drawn), len(rows), left_out)
 
 
 def _as_text(text: str) -> str:
@@ -128,21 +120,6 @@ def _parts(result: Result) -> tuple[Sample, Score]:
     assert result.sample is not None
     assert result.score is not None
     return result.sample, result.score
-
-
-def _drawn(known: Mapping[str, Result], count: int, seed: int) -> dict[str, Result]:
-    """So many, in proportion from each stratum: every k-th of all, stratum after stratum."""
-
-    def stratum(name: str) -> list[str]:
-        bounds = [_parts(known[name])[1].bounds(mode) or (0.0, 0.0) for mode in MODES]
-        return ["undetermined" if a != b else "noisy" if a else "clean" for a, b in bounds]
-
-    rng = random.Random(seed)
-    in_turn = sorted(rng.sample([*known], len(known)), key=stratum)
-    step = max(1.0, len(in_turn) / count)
-    start = rng.random() * step
-    taken = {in_turn[int(start + i * step)] for i in range(min(count, len(in_turn)))}
-    return {name: result for name, result in known.items() if name in taken}
 
 
 def _questions(result: Result) -> dict[Key, Question]:

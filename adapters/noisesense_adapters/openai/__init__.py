@@ -10,7 +10,6 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -81,17 +80,11 @@ class OpenAILLM(Bridge):
         if base_url is not None:
             check_address(str(base_url), "base_url")
         if client is not None and (base_url, api_key, timeout, max_retries) != (None,) * 4:
-            raise InputError(
-                "either a client or base_url, api_key, timeout and max_retries",
-                "both",
-                where="OpenAILLM",
-                hint="client.with_options(timeout=…, max_retries=…) changes a client's",
-            )
+            hint = "client.with_options(timeout=…, max_retries=…) changes a client's own"
+            raise InputError("a client alone", "its settings too", where="client", hint=hint)
         address = base_url or (str(client.base_url) if client is not None else "")
         usual = os.environ.get("OPENAI_BASE_URL") or ""
-        parts = urlsplit(address)
-        host = parts.netloc.rpartition("@")[2]  # without credentials
-        self.name = f"{model} at {host}{parts.path.rstrip('/')}" if host else model
+        self.name = f"{model} at {endpoint(address)}" if address else model
         self.identity = identity(
             model=model,
             endpoint=endpoint(address or usual or "https://api.openai.com/v1"),
@@ -171,7 +164,7 @@ def _sender(
             from openai import AsyncOpenAI
         create: Callable[..., Any] = client.chat.completions.create
         if not isinstance(client, AsyncOpenAI):
-            return partial(_in_thread, create)
+            return lambda **request: in_thread(partial(create, **request))
         if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
             return create
     clients: dict[asyncio.AbstractEventLoop, AsyncOpenAI] = {}
@@ -186,10 +179,6 @@ def _sender(
         return await create(**request)
 
     return send
-
-
-async def _in_thread(create: Callable[..., Any], **request: Any) -> Any:
-    return await in_thread(partial(create, **request))
 
 
 def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOpenAI:

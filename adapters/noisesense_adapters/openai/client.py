@@ -7,7 +7,6 @@ import base64
 import contextlib
 import json
 import os
-import time
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     from urllib.request import OpenerDirector
 
 _OPENAI = "https://api.openai.com/v1"
-_FIRST_DELAY, _LONGEST_DELAY, _LONGEST_ASKED_FOR = 0.5, 8.0, 120.0
+_FIRST_DELAY, _LONGEST_DELAY, _LONGEST_ASKED_FOR = 0.5, 8.0, 120.0  # seconds
 MOST_BYTES = 8_000_000
 """Of a reply's body, four for each character that is read of it."""
 TOO_LARGE = f"the endpoint's reply is larger than {MOST_BYTES:,} bytes"
-_AGAIN = (408, 409, 429)  # and what is above 499
+_AGAIN = (408, 409, 429, *range(500, 600))
 
 
 class ChatClient:
@@ -40,7 +39,7 @@ class ChatClient:
         base_url: the endpoint; empty for OpenAI's own.
         timeout: seconds one attempt may take, from its start to the last byte of its reply.
         max_retries: further attempts after a 408, 409, 429, 5xx, a timeout or a lost connection.
-            ``Retry-After`` is honored up to two minutes.
+            The seconds of ``Retry-After`` are honored up to two minutes.
 
     As the package does, it reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, the proxies of the
     environment, and SSL_CERT_FILE. It follows no redirect: the key stays with the endpoint.
@@ -74,17 +73,19 @@ class ChatClient:
         """The completion, with its fields as attributes, whatever they are."""
         body = json.dumps(request).encode()
         self._opener = self._opener or _new_opener()
-        for attempt in range(self._max_retries + 1):
+        attempt = 0
+        while True:
             post = in_thread(partial(self._post, body, self._opener))
             try:
                 reply = await asyncio.wait_for(post, self._timeout)
                 return json.loads(reply, object_hook=lambda fields: SimpleNamespace(**fields))
             except (_StatusError, ConnectionError, TimeoutError, asyncio.TimeoutError) as error:
-                delay = _delay(error, attempt)
-                if attempt == self._max_retries or delay is None:
+                status = getattr(error, "status_code", 408)
+                if attempt == self._max_retries or status not in _AGAIN:
                     raise
+                delay = _delay(error, attempt)
             await asyncio.sleep(delay)
-        raise AssertionError("the last attempt returns or raises")
+            attempt += 1
 
     def _post(self, body: bytes, opener: OpenerDirector) -> bytes:
         from http.client import HTTPException
@@ -121,28 +122,16 @@ class _StatusError(Exception):
             self.body = json.loads(reply)
 
 
-def _delay(error: Exception, attempt: int) -> float | None:
-    """Seconds until the next attempt; None: there is none."""
+def _delay(error: Exception, attempt: int) -> float:
+    """Seconds until the next attempt: as many as the endpoint asks for, if it is not too long."""
     import random  # only where something has failed
 
-    usual = min(_FIRST_DELAY * 2.0 ** min(attempt, 9), _LONGEST_DELAY) * random.uniform(0.75, 1)
-    if not isinstance(error, _StatusError):
-        return usual
-    asked_for = _asked_for(error.headers.get("retry-after", ""))
-    again = error.status_code in _AGAIN or error.status_code >= 500
-    if not again or asked_for > _LONGEST_ASKED_FOR:
-        return None
-    return asked_for if asked_for > 0 else usual
-
-
-def _asked_for(retry_after: str) -> float:
-    """The seconds of Retry-After, which may be a date; else 0."""
-    from email.utils import mktime_tz, parsedate_tz
-
-    with contextlib.suppress(ValueError):
-        return float(retry_after)
-    date = parsedate_tz(retry_after)
-    return mktime_tz(date) - time.time() if date else 0.0
+    if isinstance(error, _StatusError):
+        with contextlib.suppress(ValueError):
+            asked_for = float(error.headers.get("retry-after", ""))
+            if 0 < asked_for <= _LONGEST_ASKED_FOR:
+                return asked_for
+    return min(_FIRST_DELAY * 2.0 ** min(attempt, 9), _LONGEST_DELAY) * random.uniform(0.75, 1)
 
 
 def _new_opener() -> OpenerDirector:

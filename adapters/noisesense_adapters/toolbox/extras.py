@@ -13,7 +13,8 @@ from noisesense.errors import MissingExtraError
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-_READING = Lock()  # packaging parses with ast, and CPython 3.11 fails where two threads do
+PARSING = Lock()
+"""Held while anything is parsed with `ast`: CPython 3.11 fails where two threads do."""
 
 
 @contextmanager
@@ -45,7 +46,7 @@ def _check_versions(extra: str, packages: Sequence[str]) -> None:
     """Raise `MissingExtraError` for an installed version outside the range of the extra."""
     from importlib.metadata import PackageNotFoundError, version
 
-    with _READING:
+    with PARSING:  # as packaging does
         requirements = _requirements()
     wanted = {name.replace("_", "-") for name in packages}
     for each in requirements:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, describe, located
+from noisesense_adapters.toolbox.extras import PARSING
 
 if TYPE_CHECKING:
     from noisesense import Sample, Verdicts
@@ -47,7 +48,8 @@ def parsed(text: str) -> Any:
         raise InputError(expected, describe(text))
     try:
         joins = _joins_texts(text)
-        value = None if joins else ast.literal_eval(text)
+        with PARSING:
+            value = None if joins else ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, tokenize.TokenError):
         raise InputError("JSON", describe(text)) from None
     if joins:
@@ -78,7 +80,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def chunks_of(value: Any, separator: str = "", *, labels: Any = None) -> list[Any]:
+def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     """Retrieved contexts as a sample takes them.
 
     A chunk is a text, or an object (a document of LangChain, Haystack or MLflow, a dict) with one
@@ -88,21 +90,14 @@ def chunks_of(value: Any, separator: str = "", *, labels: Any = None) -> list[An
 
     Args:
         value: a list, or the text of one: JSON, or Python's notation.
-        separator: between chunks in a text that is not a list; if empty, such a text is an error.
         labels: ``true``, ``false`` or ``null`` (as the chunk itself says) for each chunk, or the
             text of such a list.
 
     Raises:
         InputError: not a list of texts, or not as many labels.
     """
-    if isinstance(value, str) and separator and not value.lstrip().startswith("["):
-        value = value.split(separator)
-    elif isinstance(value, str):
-        try:
-            value = parsed(value)
-        except InputError as error:
-            hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
-            raise InputError(error.expected, error.got, hint=hint) from None
+    if isinstance(value, str):
+        value = parsed(value)
     elif hasattr(value, "tolist"):  # an array of numpy's
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
@@ -189,12 +184,18 @@ def named(names: Iterable[str]) -> str:
     return ", ".join(map(describe, listed[:_MOST_NAMES])) + more
 
 
-def pick(row: Mapping[str, Any], column: Column) -> Any:
+def pick(row: Mapping[str, Any], column: Column, field: str) -> Any:
     """The value of a column in a row.
 
     Raises:
-        InputError: the row has no such column, or the path leads nowhere.
+        InputError: the row has no such column, the path leads nowhere, or the function fails. It
+            names the field that the column is for.
     """
+    with located(field):
+        return _picked(row, column)
+
+
+def _picked(row: Mapping[str, Any], column: Column) -> Any:
     if callable(column):
         try:
             return column(row)
@@ -293,13 +294,13 @@ class Places:
         """What a field holds, and at which path; None if there is nothing."""
         chosen, paths, kind = self._chosen.get(field), self._usual.get(field, ()), _KINDS[field]
         if callable(chosen):
-            return plain(pick(row, chosen)), ""
+            return plain(pick(row, chosen, field)), ""
         if chosen is not None:
             homes = dict.fromkeys(path.partition(".")[0] for path in paths)
             paths, kind = (chosen, *(f"{home}.{chosen}" for home in homes)), object
         for path in paths:
             try:
-                value = plain(pick(row, path))
+                value = plain(pick(row, path, field))
             except InputError:
                 continue
             if isinstance(value, InputError):
