@@ -164,7 +164,11 @@ def _sender(
             from openai import AsyncOpenAI
         create: Callable[..., Any] = client.chat.completions.create
         if not isinstance(client, AsyncOpenAI):
-            return lambda **request: in_thread(partial(create, **request))
+
+            async def send_in_thread(**request: Any) -> Any:
+                return await in_thread(partial(create, **request))
+
+            return send_in_thread
         if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
             return create
     clients: dict[asyncio.AbstractEventLoop, AsyncOpenAI] = {}
