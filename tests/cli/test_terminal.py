@@ -179,9 +179,9 @@ def test_while_the_first_sample_takes_minutes_the_calls_are_told(
     forty: Path, capsys: Capsys
 ) -> None:
     now, told = [0.0], ""
-    judge = SimpleNamespace(usage=Usage(calls=7), form=None, form_reason="")
+    judge = SimpleNamespace(usage=Usage(calls=7), form_reason="")
     with RunProgress(forty, judge, clock=lambda: now[0]):
-        judge.form, judge.form_reason = "each", "one by one it is"
+        judge.form_reason = "one by one it is"
         now[0] = 61.0
         deadline = time.monotonic() + 120
         while "samples" not in told and time.monotonic() < deadline:
