@@ -100,8 +100,7 @@ class RunProgress:
     def _tell(self) -> None:
         with self._lock:
             tested = getattr(self._judge, "form_reason", "")
-            # A model that is unfit ends the run, and the error says it.
-            if tested != self._tested and getattr(self._judge, "form", None):
+            if tested != self._tested:
                 self._tested = tested
                 self.say(tested)
             task, now = self._bar.tasks[self._task], self._clock()

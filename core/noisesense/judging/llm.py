@@ -223,9 +223,10 @@ class LLMJudge(PlannedJudge):
         async def asked(form: str, text: str, statements: Sequence[str]) -> list[Cell]:
             return [each.cell for each in await self._part(run, form, text, statements)]
 
-        form, self.form_reason = await self._probe.get(partial(probe, asked))
+        form, reason = await self._probe.get(partial(probe, asked))
         if form is None:
-            raise UnfitJudgeError(f"{self.model} cannot judge: {self.form_reason}")
+            raise UnfitJudgeError(f"{self.model} cannot judge: {reason}")
+        self.form_reason = reason
         return form
 
 
