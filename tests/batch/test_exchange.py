@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import pytest
 from noisesense import (
     InputError,
     LLMJudge,
-    Result,
     Sample,
+    Score,
     Verdicts,
     VerdictStore,
     read_results,
@@ -70,42 +69,31 @@ def rounds(folder: Path, provider: BatchProvider, **options: Any) -> list[Round]
     while True:
         assert len(made) < 12
         made.append(export(folder, **options))
-        for file in made[-1].files:
-            import_answers(*provider.run(Path(file), folder), store=folder / "judged.db")
-        if not made[-1].files:
+        if not made[-1].requests:
             return made
+        answers = provider.run(folder / "round.jsonl", folder)
+        import_answers(*answers, store=folder / "judged.db")
 
 
-def scores(results: Iterator[Result]) -> list[Any]:
-    return [
-        (
-            each.error,
-            each.score
-            and (
-                each.score.bounds("relevant"),
-                each.score.bounds("irrelevant"),
-                each.score.partition,
-            ),
-            each.unanswered,
-        )
-        for each in results
-    ]
+def figures(found: Score | None, unanswered: int) -> list[Any]:
+    assert found
+    bounds = found.bounds("relevant"), found.bounds("irrelevant")
+    return [*bounds, found.partition, unanswered]
 
 
-def directly(pairs: Pairs, mind: Mind, **options: Any) -> list[Any]:
-    judge = LLMJudge(ScriptedLLM(mind), **options)
-    found: list[Any] = []
-    for sample, _ in pairs:
-        judged = asyncio.run(judge.judge_detailed(sample))
-        one = score(judged.verdicts)
-        found.append(
-            (
-                None,
-                (one.bounds("relevant"), one.bounds("irrelevant"), one.partition),
-                judged.unanswered,
-            )
-        )
-    return found
+def by_files(folder: Path, **options: Any) -> list[Any]:
+    """The figures by a judge that asks nothing, over what the files have brought."""
+    llm, out = OpenAILLM("gpt-4.1-mini"), folder / "out.jsonl"
+    with VerdictStore(folder / "judged.db") as store:
+        judge = BatchJudge(llm.name, llm.identity, store=store, **options)
+        score_dataset(folder / "data.jsonl", judge=judge, out=out)
+    return [figures(each.score, each.unanswered) for each in read_results(out)]
+
+
+def directly(pairs: Pairs, **options: Any) -> list[Any]:
+    judge = LLMJudge(ScriptedLLM(Mind(pairs).answer), **options)
+    judged = [asyncio.run(judge.judge_detailed(sample)) for sample, _ in pairs]
+    return [figures(score(each.verdicts), each.unanswered) for each in judged]
 
 
 def pairs_of(count: int) -> Pairs:
@@ -126,16 +114,7 @@ def test_three_files_judge_a_run_as_a_judge_that_asks_directly(folder: Path, cou
     assert [each.requests for each in made] == [2 * count, count, 5 * wrong, 0]
     assert [each.judged for each in made] == [0, 0, count - wrong, count]
     assert provider.requests == sum(each.requests for each in made)
-    score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
-    found = scores(read_results(folder / "out.jsonl"))
-    assert found == directly(pairs, Mind(pairs).answer)
-
-
-def stored(folder: Path, **options: Any) -> BatchJudge:
-    """A judge that asks nothing, over what the files have brought."""
-    llm = OpenAILLM("gpt-4.1-mini")
-    store = VerdictStore(folder / "judged.db")
-    return BatchJudge(llm.name, llm.identity, store=store, **options)
+    assert by_files(folder) == directly(pairs)
 
 
 @pytest.mark.parametrize(
@@ -149,14 +128,11 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
     pairs = pairs_of(samples)
     written(folder / "data.jsonl", pairs)
     provider = BatchProvider(Mind(pairs), expired=0.02, malformed=0.02)
-    made = rounds(folder, provider, plan=plan, most_requests=samples)
+    made = rounds(folder, provider, plan=plan)
     assert min(provider.counts.values()) >= 0.01 * len(provider.seen)
-    assert len(made[0].files) > 1
     assert made[-1].judged == samples
-    judge = stored(folder, plan=plan)
-    score_dataset(folder / "data.jsonl", judge=judge, out=folder / "out.jsonl")
-    found = scores(read_results(folder / "out.jsonl"))
-    assert found == directly(pairs, Mind(pairs).answer, plan=plan)
+    found = by_files(folder, plan=plan)
+    assert found == directly(pairs, plan=plan)
     assert any(unanswered for *_, unanswered in found)
 
 
@@ -179,8 +155,8 @@ def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) 
     pairs = run_pairs()[:10]
     written(folder / "data.jsonl", pairs)
     provider = BatchProvider(Mind(pairs))
-    for file in export(folder).files:
-        import_answers(*provider.run(Path(file), folder), store=folder / "judged.db")
+    export(folder)
+    import_answers(*provider.run(folder / "round.jsonl", folder), store=folder / "judged.db")
     model = OpenAILLM("gpt-4.1-mini")
     mind, asked = Mind(pairs), list[str]()
 
@@ -202,13 +178,12 @@ def test_a_judge_that_asks_directly_goes_on_where_the_files_ended(folder: Path) 
 # Killed
 
 KILLED = """
-import json, os, signal, sys
+import os, signal, sys
 from pathlib import Path
 from noisesense_adapters.batch import export_batch, import_answers
 from noisesense.judging.store import VerdictStore
 folder, what, after = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-options = {"store": folder / "judged.db", "model": "gpt-4.1-mini", "out": folder / "round.jsonl",
-           **json.loads(sys.argv[4])}
+options = {"store": folder / "judged.db", "model": "gpt-4.1-mini", "out": folder / "round.jsonl"}
 left = after
 def step(*_):
     global left
@@ -218,8 +193,7 @@ def step(*_):
 if what == "export":
     export_batch(folder / "data.jsonl", on_done=step, **options)
 elif what == "naming":
-    replace = Path.replace
-    Path.replace = lambda self, other: (step(), replace(self, other))
+    os.replace = Path.replace = step
     export_batch(folder / "data.jsonl", **options)
 else:
     put = VerdictStore.put
@@ -228,9 +202,9 @@ else:
 """
 
 
-def killed(folder: Path, what: str, after: int, **options: Any) -> None:
-    arguments = (str(folder), what, str(after), json.dumps(options))
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
+def killed(folder: Path, what: str, after: int) -> None:
+    command = [sys.executable, "-c", KILLED, str(folder), what, str(after)]
+    done = subprocess.run(command, capture_output=True)
     assert done.returncode == -9, done.stderr
 
 
@@ -240,46 +214,35 @@ def test_killed_between_any_two_steps_it_goes_on(folder: Path) -> None:
     written(folder / "data.jsonl", pairs)
     provider = BatchProvider(Mind(pairs), expired=0.03, malformed=0.03)
     for number in range(10):
-        for what in ("export", "naming"):
-            for after in (0, 1) if number == 0 else ():
-                killed(folder, what, after, most_requests=40)
-        if number == 2:
-            killed(folder, "export", 17, most_requests=40)
-        made = export(folder, most_requests=40)
-        if not made.files:
+        for what, after in {0: KILLS, 2: [("export", 17)]}.get(number, ()):
+            killed(folder, what, after)
+        made = export(folder)
+        if not made.requests:
             break
-        for old in folder.glob("file-*.jsonl"):
-            old.unlink()
-        for file in made.files:
-            provider.run(Path(file), folder)
+        answers = provider.run(folder / "round.jsonl", folder)
         for after in (0, 1) if number == 0 else ():
             killed(folder, "import", after)
-        answers = sorted(folder.glob("file-*.jsonl"))
         import_answers(*answers, store=folder / "judged.db")
         assert import_answers(*answers, store=folder / "judged.db").taken == 0
     assert made.judged == 30
     # Nothing that was answered is asked again: every request once, and those that expired twice.
     assert provider.requests == len(provider.seen) + provider.counts["expired"]
-    score_dataset(folder / "data.jsonl", judge=stored(folder), out=folder / "out.jsonl")
-    assert scores(read_results(folder / "out.jsonl")) == directly(pairs, Mind(pairs).answer)
+    assert not list(folder.glob(".*"))
+    assert by_files(folder) == directly(pairs)
+
+
+KILLS = [("export", 0), ("export", 1), ("naming", 0)]
 
 
 # Wrong files, and what changed meanwhile
 
 
-def answered(folder: Path, pairs: Pairs, name: str = "answers.jsonl") -> Path:
-    """The answers to the file ``round.jsonl``, by hand."""
-    lines: list[str] = []
-    for line in (folder / "round.jsonl").read_text().splitlines():
-        request = json.loads(line)
-        prompt = request["body"]["messages"][0]["content"]
-        message = {"role": "assistant", "content": Mind(pairs).answer(prompt)}
-        body = {"choices": [{"message": message, "finish_reason": "stop"}]}
-        response = {"status_code": 200, "body": body}
-        lines.append(json.dumps({"custom_id": request["custom_id"], "response": response}))
-    path = folder / name
-    path.write_text("".join(f"{line}\n" for line in lines))
-    return path
+def answered(folder: Path, pairs: Pairs) -> Path:
+    """The answers to the file ``round.jsonl``, in the order of its requests."""
+    (answers,) = BatchProvider(Mind(pairs)).run(folder / "round.jsonl", folder)
+    answers = answers.rename(folder / "answers.jsonl")
+    answers.write_text("\n".join(answers.read_text().splitlines()[::-1]) + "\n")
+    return answers
 
 
 def test_wrong_and_foreign_files_change_nothing(folder: Path) -> None:
@@ -310,7 +273,7 @@ def test_wrong_and_foreign_files_change_nothing(folder: Path) -> None:
     own.write_text("{\n[]\n" + '{"custom_id": "x", "error": {"code": "y"}}\n' + text + text[:50])
     errors: list[InputError] = []
     made = import_answers(own, store=folder / "judged.db", on_error=errors.append)
-    assert (made.taken, made.foreign, made.broken, made.left) == (6, 1, 3, 0)
+    assert (made.taken, made.foreign, len(errors), made.left) == (6, 1, 3, 0)
     assert str(errors[1]).startswith("answers.jsonl, line 2: expected an answer")
 
 
@@ -339,17 +302,17 @@ def test_failures_stay_open_and_are_named_by_their_reason(folder: Path) -> None:
     pairs = pairs_of(3)
     written(folder / "data.jsonl", pairs)
     export(folder)
-    lines = [json.loads(line) for line in answered(folder, pairs).read_text().splitlines()]
+    answers = answered(folder, pairs)
+    lines = [json.loads(line) for line in answers.read_text().splitlines()]
     lines[0]["response"] = {"status_code": 429, "body": {"error": {"code": "rate_limit_exceeded"}}}
     lines[1] |= {"response": None, "error": {"code": "batch_expired", "message": "m"}}
     lines[2]["response"] = None
     lines[3]["response"]["body"]["choices"][0]["finish_reason"] = "length"
     lines[4]["response"]["body"]["choices"] = []
-    answers = folder / "answers.jsonl"
     answers.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     made = import_answers(answers, store=folder / "judged.db")
     assert made.open == {"HTTP 429 rate_limit_exceeded": 1, "batch_expired": 1, "no response": 1}
-    assert (made.taken, made.unusable, made.left) == (3, 2, 3)
+    assert (made.taken, made.left) == (3, 3)
     asked = [json.loads(line) for line in (folder / "round.jsonl").read_text().splitlines()]
     again = export(folder)
     new = [json.loads(line) for line in (folder / "round.jsonl").read_text().splitlines()]
@@ -387,7 +350,7 @@ def test_a_model_that_never_answers_ends(folder: Path) -> None:
             put_replies(store, [(key, "I cannot say.") for key in store.requests()])
     errors: list[Exception] = []
     made = export(folder, on_error=errors.append)
-    assert (made.requests, made.failed, made.files) == (0, 1, ())
+    assert (made.requests, made.failed) == (0, 1)
     assert "was asked 3 times for the claims of the response" in str(errors[0])
 
 
@@ -423,11 +386,7 @@ def test_bad_arguments_before_anything_is_written(folder: Path) -> None:
     (folder / "notes.jsonl").write_text('{"a": 1}\n')
     for options, problem in (
         ({"out": "no/round.jsonl"}, "a file that can be written"),
-        (
-            {"out": "notes.jsonl"},
-            "requests of an earlier round, got a file that holds something else",
-        ),
-        ({"most_requests": 0}, "most_requests"),
+        ({"out": "notes.jsonl"}, "requests of an earlier round, got another file"),
         ({"model": ""}, "a model's name"),
         ({"plan": "lzy"}, "plan"),
     ):

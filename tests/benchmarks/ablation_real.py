@@ -29,7 +29,7 @@ from noisesense import Result, Sample, Verdicts, score  # noqa: E402
 from noisesense.ablation import Ablation, ablate  # noqa: E402
 from noisesense.judging.protocol import Entailment, Usage  # noqa: E402
 from noisesense.verdicts.sample import Chunk  # noqa: E402
-from noisesense_adapters.report import write_growth  # noqa: E402
+from noisesense_adapters.report import write_report  # noqa: E402
 
 NAMES = [
     start + end
@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument(
         "--answers", help="keeps the answers, so that a run that was killed goes on"
     )
-    parser.add_argument("--png", help="writes the plot of noise against distractors")
+    parser.add_argument("--report", help="writes the report, with noise against distractors")
     options = parser.parse_args()
     generator = Generator(options.base_url.rstrip("/"), options.model, options.temperature)
     results, found = asyncio.run(run(generator, options.seed, options.answers))
@@ -177,8 +177,8 @@ def main() -> None:
         f"{len(results)} samples, {generator.calls} generations, temperature {options.temperature}"
     )
     print(*found.sentences, sep="\n")
-    if options.png:
-        write_growth(found, options.png)
+    if options.report:
+        write_report(results, options.report, ablation=found)
     print("\nvariant        samples  noise")
     for name, each in found.noise.items():
         span = (

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from noisesense import Result, Sample, Verdicts, compare, score, write_recording, write_results
 from noisesense_adapters.datasets.score import score_dataset
 from support.command_here import Done, run_here
+from support.datasets import write_jsonl
 
 Capsys = pytest.CaptureFixture[str]
 SAMPLES = 40
@@ -86,10 +87,10 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
     }
     assert done.out.endswith(
         "\nclaims whose kind changed (absent: not among that version's claims):\n"
-        "  20 correct → relevant noise\n"
+        "  20 correct -> relevant noise\n"
         "\nsamples that changed, largest change first (1 of 20):\n"
-        "  q0: relevant 0.0000 → 0.2500\n"
-        '    correct → relevant noise: "claim 0"\n'
+        "  q0: relevant 0.0000 -> 0.2500\n"
+        '    correct -> relevant noise: "claim 0"\n'
     )
     data = json.loads(run_here(capsys, "compare", a, b, "--json").out)
     assert data == json.loads(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}))
@@ -104,11 +105,9 @@ OPEN = "cannot be decided: whether b.jsonl is worse in the relevant mode depends
 CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     "worse": (WORSE, 0, 0, FAIL, 1, WORSE_IN),
     "worse, the other mode": (WORSE, 0, 0, f"{FAIL} --mode irrelevant", 0, ""),
-    "worse, not asked": (WORSE, 0, 0, "", 0, ""),
     "the same": (BEFORE, 0, 0, f"{FAIL} --fail-above 0", 0, ""),
     "one sample": ([4, *BEFORE[1:]], 0, 0, FAIL, 0, ""),
     "above": (WORSE, 0, 0, "--fail-above 0.1", 1, f"{ABOVE}, is above 0.1"),
-    "below": (WORSE, 0, 0, "--fail-above 0.2", 0, ""),
     # B's mean is 0.125 with an interval of about 0.09 to 0.16.
     "too near to say": (
         *(WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95", 0),
@@ -126,8 +125,6 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
         *(WORSE, 0, 0, f"{FAIL} --margin 0.12", 0),
         "warning: too few pairs to say whether b.jsonl is worse by more than 0.12",
     ),
-    "within the margin": (WORSE, 0, 0, f"{FAIL} --margin 0.3", 0, ""),
-    "few are open": (BEFORE, 0, 2, f"{FAIL} --fail-above 0.02", 0, ""),
     "the limit is in B's range": (
         *(BEFORE, 0, 2, "--fail-above 0.01", 4),
         "cannot be decided: the relevant mean of b.jsonl lies between 0.0000 and 0.0125",
@@ -135,8 +132,6 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     "too many to know": (BEFORE, 0, 30, f"{FAIL} {ANY}", 4, OPEN),
     # With all of A's gaps noise B would be better; with none of them the two are the same.
     "gaps of A": (BEFORE, 30, 0, f"{FAIL} {ANY}", 0, ""),
-    "not looked at": (BEFORE, 0, 30, f"{FAIL} --mode irrelevant {ANY}", 0, ""),
-    "nothing asked": (BEFORE, 0, 30, ANY, 0, ""),
     "nothing asked, and too many": (BEFORE, 0, 30, "", 5, "no answer of b.jsonl: 30 of 190"),
     "undecided comes first": (BEFORE, 0, 30, FAIL, 4, "no answer of b.jsonl"),
     # Half of B is worse for certain, and one sample is open: the range does not reach 0.
@@ -194,26 +189,21 @@ def test_what_failed_or_cannot_be_read_is_named(tmp_path: Path, capsys: Capsys) 
 
 
 @pytest.mark.parametrize("ids", [False, True])
-@pytest.mark.parametrize("results", [False, True])
 def test_a_regression_is_worse_with_and_without_ids(
-    ids: bool, results: bool, tmp_path: Path, capsys: Capsys
+    ids: bool, tmp_path: Path, capsys: Capsys
 ) -> None:
     """Half of the answers became wrong; ids made from the content are others for these samples,
     and pair nothing."""
     paths = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
     for path, after in zip(paths, (False, True), strict=True):
-        rows: list[str] = []
+        lines: list[dict[str, Any]] = []
         for i in range(100):
             changed = after and i % 2 == 0
             given = sample(i, "A wrong answer." if changed else "An answer.")
             row = given.model_dump(mode="json", exclude_defaults=True)
             row["verdicts"] = verdicts(2 if changed else 0).model_dump(exclude_defaults=True)
-            rows.append(json.dumps({"id": f"q{i}", **row} if ids else row))
-        path.write_text("\n".join(rows), encoding="utf-8")
-        if results:
-            score_dataset(path, out=path.with_suffix(".scored.jsonl"))
-    if results:
-        paths = [path.with_suffix(".scored.jsonl") for path in paths]
+            lines.append({"id": f"q{i}", **row} if ids else row)
+        write_jsonl(path, lines)
     done = run_here(capsys, "compare", *paths, "--fail-if-worse")
     assert done.status == 1
     by = "id" if ids else "question and reference"
@@ -245,20 +235,6 @@ def test_a_recording_beside_results(tmp_path: Path, capsys: Capsys) -> None:
     assert done.status == 0
     head = "40 samples in both, paired by question and reference; definition paper"
     assert done.out.startswith(head)
-
-
-def test_what_is_the_judges_and_not_the_versions(tmp_path: Path, capsys: Capsys) -> None:
-    """The same answers, of which every second is judged otherwise, by another judge."""
-    named = [
-        [replace(each, judge=judge) for each in run_of(wrong)]
-        for judge, wrong in (("m, check=list", BEFORE), ("m, check=each", WORSE))
-    ]
-    told = run_here(capsys, "compare", *write(tmp_path, *named)).err
-    assert "note: 20 samples that changed have the same texts in both, judged otherwise" in told
-    assert "note: A and B were not judged alike" in told
-    others = run_of(WORSE, response="Another answer.")
-    named[1] = [replace(each, judge="m, check=list") for each in others]
-    assert "judged" not in run_here(capsys, "compare", *write(tmp_path, *named)).err
 
 
 def test_a_report_of_what_changed(tmp_path: Path, capsys: Capsys) -> None:

@@ -10,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ import pytest
 from noisesense import read_results
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.results import results_of
-from noisesense_adapters.report import write_report
 from support.command import environment, run
 from support.command_here import Done, run_here
 from support.datasets import write_jsonl
@@ -104,10 +102,9 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert (judged(*arguments).status, server.log.calls) == (0, full)
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "b.jsonl"])
-def test_what_stayed_unanswered_is_asked_again(name: str, tmp_path: Path, judged: Judged) -> None:
-    """Into another file or the same: neither a store nor results serve a gap again."""
-    store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / name
+def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -> None:
+    """Into another file: neither a store nor results serve a gap again."""
+    store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
         command = [texts(tmp_path), *options(server), "--store", store, "--out"]
         server.script = when(lambda prompt: "Statements:" in prompt, says("{}"))
@@ -176,11 +173,6 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     said = r"error: scripted at \S+ cannot judge: in a list it did not answer 18 of 18"
     assert re.match(said, line)
     assert (out.read_bytes(), report.read_bytes()) == before
-    tested = [replace(each, judge="m, plan=lazy check=auto votes=1") for each in results_of(out)]
-    write_report(tested, report)
-    page = report.read_text(encoding="utf-8")
-    assert words not in page
-    assert "<li>The judge passed a test of 18 plain statements. How well it takes answers" in page
 
 
 def test_a_judge_that_was_never_reached_passed_no_test(tmp_path: Path, judged: Judged) -> None:
@@ -195,11 +187,8 @@ def test_a_judge_that_was_never_reached_passed_no_test(tmp_path: Path, judged: J
 # By name: options, exit status, and what stderr names.
 ERRORS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "no provider": ("--judge gpt-4.1", 2, ("provider:model", "'gpt-4.1'")),
-    "an unknown provider": ("--judge nobody:x", 2, ("a provider LangChain knows", "'nobody'")),
-    "a package that is missing": ("--judge cohere:x", 2, ("langchain-cohere",)),
     "no key": ("--judge openai:x", 3, ("API key", "OPENAI_API_KEY")),
     "a key for a name": ("--judge openai:x --api-key-env sk-canary-x", 2, ("not set",)),
-    "a plan": ("--judge openai:x --api-key-env THE_KEY --plan fast", 2, ("'lazy'", "'fast'")),
     "a form": ("--judge openai:x --api-key-env THE_KEY --check some", 2, ("'each'", "'some'")),
     "both": ("--judge openai:x --api-key-env THE_KEY --verdicts r.jsonl", 2, ("both",)),
 }
@@ -213,16 +202,10 @@ def test_errors(name: str, tmp_path: Path, judged: Judged) -> None:
     assert [part for part in named if part not in done.err] == []
 
 
-@pytest.mark.parametrize(
-    ("hidden", "provider", "extra"),
-    [("openai", "openai", "openai"), ("langchain", "groq", "report")],
-)
-def test_without_the_package_the_extra_is_named(
-    hidden: str, provider: str, extra: str, tmp_path: Path
-) -> None:
-    done = run("score", texts(tmp_path), "--judge", f"{provider}:x", hidden=[hidden])
+def test_without_the_package_the_extra_is_named(tmp_path: Path) -> None:
+    done = run("score", texts(tmp_path), "--judge", "openai:x", hidden=["openai"])
     assert done.returncode == 2
-    assert done.stderr.endswith(f"Hint: pip install 'noisesense[{extra}]'\n")
+    assert done.stderr.endswith("Hint: pip install 'noisesense[openai]'\n")
 
 
 def start(

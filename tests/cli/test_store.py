@@ -8,14 +8,12 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from noisesense import InputError, Usage
+from noisesense import Usage
 from noisesense.judging.store import VerdictStore
-from noisesense_adapters.cli.store import parse_age
 from support.command_here import Done, run_here
 
 DAY = 24 * 3600.0
@@ -78,7 +76,7 @@ def test_prune(store: Path, run: Run) -> None:
         done = run("prune", store, "--model", "gpt-a", stdin=answer)
         assert (done.status, f"Remove 4 calls from {store}?" in done.out) == (1, True)
         assert models(store) == {"gpt-a": 4, "gpt-b": 1}
-    done = run("prune", store, "--older-than", "30d", "--yes")
+    done = run("prune", store, "--older-than", "30", "--yes")
     assert (done.status, done.out) == (0, f"removed 1 call from {store}\n")
     assert models(store) == {"gpt-a": 4}
     assert run("prune", store, "--model", "gpt-a", stdin="y\n").status == 0
@@ -88,20 +86,7 @@ def test_prune(store: Path, run: Run) -> None:
     assert (done.status, done.err) == (2, said)
 
 
-@pytest.mark.parametrize(
-    ("text", "hours"), [("90m", 1.5), ("12h", 12), ("30d", 30 * 24), (" 8w ", 8 * 7 * 24)]
-)
-def test_ages(text: str, hours: float) -> None:
-    assert parse_age(text) == timedelta(hours=hours)
-
-
-@pytest.mark.parametrize("text", ["", "30", "d", "-1d", "1.5h", "1y", "1d1h", "9999999d"])
-def test_what_is_no_age(text: str) -> None:
-    with pytest.raises(InputError, match="--older-than: expected a number and a unit"):
-        parse_age(text)
-
-
-@pytest.mark.parametrize("command", [("show",), ("prune", "--older-than", "0m", "--yes")])
+@pytest.mark.parametrize("command", [("show",), ("prune", "--older-than", "0", "--yes")])
 @pytest.mark.parametrize(
     ("content", "said"),
     [

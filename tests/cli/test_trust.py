@@ -92,7 +92,7 @@ ERRORS: dict[str, tuple[str, str]] = {
     "no labels": ("trust", "export-labels RESULTS SHEET"),
     "nothing asked": ("trust --on a.jsonl", "--for RESULTS or --judge PROVIDER:MODEL"),
     "a report of none": ("trust --on a.jsonl --judge openai:x --report r.html", "--for as well"),
-    "no local judge": ("trust --on a.jsonl --judge openai:x --device cpu", "local:MODEL as well"),
+    "no local judge": ("trust --on a.jsonl --judge openai:x --device cpu", "a local judge"),
     "no sheet": ("trust export-labels a.jsonl labels.xlsx", "a name ending in .csv or .tsv"),
     "a file": ("trust export-labels a.jsonl a.jsonl", "--force overwrites it"),
     "other labels": ("trust import-labels ragtruth a.jsonl b.jsonl", "expected wice, got"),

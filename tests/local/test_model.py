@@ -32,15 +32,11 @@ def test_windows() -> None:
 
 
 def test_labels_decide_the_column() -> None:
-    labels = {0: "contradiction", 1: "neutral", 2: "ENTAILMENT"}
-    assert column_of(labels, None) == 2
-    assert column_of(labels, "neutral") == column_of(labels, 1) == 1
-    assert column_of({0: "score"}, None) == 0
+    assert column_of({0: "contradiction", 1: "neutral", 2: "ENTAILMENT"}) == 2
+    assert column_of({0: "score"}) == 0
     for wrong in ({0: "LABEL_0", 1: "LABEL_1"}, {0: "entailment", 1: "supported"}):
         with pytest.raises(InputError, match=r"one label for entailment, got .*id2label"):
-            column_of(wrong, None)
-    with pytest.raises(InputError, match="the label 'yes'"):
-        column_of(labels, "yes")
+            column_of(wrong)
 
 
 def test_minichecks_are_known_by_their_names() -> None:

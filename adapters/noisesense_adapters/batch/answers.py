@@ -7,6 +7,8 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -30,21 +32,17 @@ class Imported(Record):
 
     Attributes:
         taken: requests whose answers are in the store now.
-        unusable: of them, those in which nothing can be used: the next round asks again.
         known: answers to requests that were answered before; they are left as they were.
         open: requests that failed or expired, by the provider's reason: the next round asks them
             as they are.
         foreign: answers to requests that this store did not make.
-        broken: lines that cannot be read.
         left: requests of this store that are still without an answer.
     """
 
     taken: int = 0
-    unusable: int = 0
     known: int = 0
     open: dict[str, int] = field(default_factory=dict[str, int])
     foreign: int = 0
-    broken: int = 0
     left: int = 0
 
 
@@ -67,9 +65,7 @@ def put_replies(store: VerdictStore, replies: Iterable[tuple[str, str | None]]) 
         StoreError: the store cannot be read or written.
     """
     answers = (_Answer(key, text, "" if text is not None else "no reply") for key, text in replies)
-    importing = _Import(store)
-    run_blocking(importing.take(answers, "replies"))
-    return importing.imported()
+    return run_blocking(_take(store, answers, "replies"))
 
 
 def import_answers(
@@ -93,64 +89,42 @@ def import_answers(
         StoreError: the store cannot be read or written, or is not there.
     """
     with VerdictStore(store, must_exist=True) as opened:
-        importing = _Import(opened, on_error)
-        for path in map(as_path, paths):
+        files = [as_path(path) for path in paths]
+        for path in files:
             if not path.is_file():
                 raise InputError("a readable file", "no such file", where=str(path))
-            where = str(path)
-            run_blocking(importing.take(_answers(jsonl_rows(path), where), where))
-        return importing.imported()
+        answers = chain.from_iterable(map(_answers, files))
+        where = ", ".join(map(str, files))
+        return run_blocking(_take(opened, answers, where, on_error))
 
 
-class _Import:
-    """Takes answers of several sources, and counts."""
-
-    def __init__(
-        self, store: VerdictStore, on_error: Callable[[InputError], object] = lambda _: None
-    ) -> None:
-        self._store, self._on_error = store, on_error
-        self._requests = store.requests()
-        self._counts: Counter[str] = Counter()
-        self._open: Counter[str] = Counter()
-
-    async def take(self, answers: Iterable[_Answer | InputError], where: str) -> None:
-        """One by one: after an interrupt the next import goes on."""
-        own = foreign = 0
-        for answer in answers:
-            if isinstance(answer, InputError):
-                self._counts["broken"] += 1
-                self._on_error(answer)
-            elif answer.key in self._requests:
-                own += 1
-                await self._take(answer)
-            elif await self._store.get(answer.key) is not None:
-                own += 1
-                self._counts["known"] += 1
-            else:
-                foreign += 1
-        self._counts["foreign"] += foreign
-        if foreign and not own:
-            raise InputError(
-                "answers to requests of this store",
-                f"{foreign:,} answers to others",
-                where=where,
-                hint="is it the file of another round, or the store of another dataset?",
-            )
-
-    async def _take(self, answer: _Answer) -> None:
-        if answer.failure:
-            self._open[answer.failure] += 1
-            return
-        request = self._requests[answer.key]
-        reply, usage = _read(request, answer.reply)
-        await self._store.put(answer.key, reply, request.model, request.version, usage)
-        del self._requests[answer.key]
-        self._counts["taken"] += 1
-        self._counts["unusable"] += reply == UNUSABLE
-
-    def imported(self) -> Imported:
-        failures = dict(sorted(self._open.items()))
-        return Imported(**self._counts, open=failures, left=len(self._requests))
+async def _take(
+    store: VerdictStore,
+    answers: Iterable[_Answer | InputError],
+    where: str,
+    on_error: Callable[[InputError], object] = lambda _: None,
+) -> Imported:
+    """One by one: after an interrupt the next import goes on."""
+    requests, failures = store.requests(), Counter[str]()
+    taken = known = foreign = 0
+    for answer in answers:
+        if isinstance(answer, InputError):
+            on_error(answer)
+        elif (request := requests.get(answer.key)) is None:
+            is_known = await store.get(answer.key) is not None
+            known, foreign = known + is_known, foreign + (not is_known)
+        elif answer.failure:
+            failures[answer.failure] += 1
+        else:
+            reply, usage = _read(request, answer.reply)
+            await store.put(answer.key, reply, request.model, request.version, usage)
+            del requests[answer.key]
+            taken += 1
+    if foreign and not (taken or known or failures):
+        expected, got = "answers to requests of this store", f"{foreign:,} answers to others"
+        hint = "is it the file of another round, or the store of another dataset?"
+        raise InputError(expected, got, where=where, hint=hint)
+    return Imported(taken, known, dict(sorted(failures.items())), foreign, len(requests))
 
 
 def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
@@ -167,11 +141,11 @@ def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
         return UNUSABLE, error.usage if isinstance(error.usage, Usage) else usage
 
 
-def _answers(rows: Iterable[Any], where: str) -> Iterator[_Answer | InputError]:
-    for place, data in rows:
+def _answers(path: Path) -> Iterator[_Answer | InputError]:
+    for place, data in jsonl_rows(path):
         if is_request(data):
             hint = "import what the provider gives for it: the batch's output and error files"
-            raise InputError("answers", "the requests themselves", where=where, hint=hint)
+            raise InputError("answers", "the requests themselves", where=str(path), hint=hint)
         try:
             yield _answer(data)
         except InputError as error:

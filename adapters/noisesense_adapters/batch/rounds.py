@@ -1,18 +1,18 @@
-"""The next round of requests, in memory or as files in OpenAI's batch form."""
+"""The next round of requests, in memory or as a file in OpenAI's batch form."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from noisesense import Sample, VerdictStore
-from noisesense.errors import InputError, JudgeError, NoiseSenseError, check_whole
-from noisesense.jsonl import as_path, to_json
+from noisesense.errors import InputError, JudgeError, NoiseSenseError
+from noisesense.jsonl import as_path, to_json, whole_file
 from noisesense.judging.batch import BatchJudge, BatchRequest
 from noisesense.judging.calls import AwaitingAnswerError, run_blocking
 from noisesense.judging.protocol import Judgement
@@ -23,9 +23,6 @@ from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.toolbox.given import Column
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
-"""In one file, as OpenAI takes it."""
-
 URL = "/v1/chat/completions"
 
 
@@ -34,23 +31,19 @@ class Round(Record):
     """What an export has written, and where the dataset's samples stand.
 
     Attributes:
-        files: with the requests, in order; none if nothing is left to ask.
-        requests: how many different ones are in them.
+        requests: how many different ones were written; at 0, nothing is left to ask.
         asked_before: of these, those that an earlier file asked and that have no answer yet.
         samples: in the dataset.
         judged: of them, those that are judged to the end.
         failed: those that cannot be judged: rows that cannot be read, and responses of which no
             reply had a usable list of claims.
-        unanswered: cells of judged samples that stayed without an answer.
     """
 
-    files: tuple[str, ...] = ()
     requests: int = 0
     asked_before: int = 0
     samples: int = 0
     judged: int = 0
     failed: int = 0
-    unanswered: int = 0
 
 
 def next_requests(
@@ -105,8 +98,6 @@ def export_batch(
     temperature: float | None = None,
     columns: Mapping[str, Column] | None = None,
     split_contexts: str | None = None,
-    most_requests: int = MOST_REQUESTS,
-    most_bytes: int = MOST_BYTES,
     force: bool = False,
     on_done: Callable[[], object] = lambda: None,
     on_error: Callable[[NoiseSenseError], object] = lambda _: None,
@@ -122,14 +113,12 @@ def export_batch(
         path: the dataset, as `noisesense_adapters.datasets.read_rows` takes it.
         store: a `VerdictStore`'s file; made if it is not there.
         model: the model's name at the provider, e.g. ``"gpt-4.1-mini"``.
-        out: the file for the requests; of more than one provider takes, the next are named after
-            it: ``round.jsonl``, ``round-2.jsonl``. Requests of an earlier round are overwritten.
+        out: the file for the requests, one a line. Requests of an earlier round are overwritten,
+            and removed if nothing is left to ask.
         base_url: the endpoint, if it is not OpenAI's own: a part of what answers are found by.
         temperature: by default the model's own.
         columns: as `read_rows` takes them; ``split_contexts``, too.
         split_contexts: likewise.
-        most_requests: in one file.
-        most_bytes: in one file.
         force: go on although requests about other samples, or by another judge, are still open.
             Their answers can be imported all the same.
         on_done: called after each sample.
@@ -141,9 +130,11 @@ def export_batch(
             another dataset or judge. Nothing was written.
         StoreError: the store cannot be read or written.
     """
-    check_whole(most_requests, 1, "most_requests")
-    check_whole(most_bytes, 1, "most_bytes")
-    target = _check_target(as_path(out))
+    target = as_path(out)
+    if target.exists() and not _holds_requests(target):
+        expected, got = "a new file, or requests of an earlier round", "another file"
+        hint = "nothing was overwritten; choose another name"
+        raise InputError(expected, got, where=str(target), hint=hint)
     params = {} if temperature is None else {"temperature": temperature}
     llm = OpenAILLM(model.removeprefix("openai:"), base_url=base_url, params=params)
 
@@ -156,7 +147,7 @@ def export_batch(
             else:
                 yield row.sample
 
-    with VerdictStore(store) as opened, _Files(target, most_requests, most_bytes) as files:
+    with VerdictStore(store) as opened:
         judge = BatchJudge(llm.name, llm.identity, store=opened, **options)
         exchange = judge.exchange(each for each in samples() if isinstance(each, Sample))
         before = opened.requests()
@@ -172,7 +163,7 @@ def export_batch(
                 "can still be imported",
             )
 
-        async def write() -> Round:
+        async def write(add: Callable[[str], None]) -> Round:
             counts, seen = Counter[str](), set[str]()
             for other in others:  # no hindrance to the next round
                 await opened.put_request(other._replace(exchange=exchange))
@@ -182,7 +173,10 @@ def export_batch(
                 if isinstance(each, Sample):
                     outcome, requests = await _ask(judge, opened, each, seen, exchange)
                     for key, prompt, schema in requests:
-                        files.add(_line(key, llm.request(prompt, schema)))
+                        body = llm.request(prompt, schema)
+                        add(
+                            to_json({"custom_id": key, "method": "POST", "url": URL, "body": body})
+                        )
                 else:
                     outcome = each
                 if isinstance(outcome, NoiseSenseError):
@@ -190,33 +184,19 @@ def export_batch(
                     on_error(outcome)
                 elif outcome is not None:
                     counts["judged"] += 1
-                    counts["unanswered"] += outcome.unanswered
                 on_done()
-            asked_before = len(seen & before.keys())
-            return Round((), requests=len(seen), asked_before=asked_before, **counts)
+            return Round(len(seen), len(seen & before.keys()), **counts)
 
-        written = run_blocking(write())
-        return replace(written, files=tuple(map(str, files.finish())))
-
-
-def _line(custom_id: str, body: Mapping[str, Any]) -> str:
-    return to_json({"custom_id": custom_id, "method": "POST", "url": URL, "body": body})
+        with whole_file(target, alone=True) as add:
+            written = run_blocking(write(add))
+    if not written.requests:
+        target.unlink()
+    return written
 
 
 def is_request(line: Any) -> bool:
     """Is that a line of a file with requests?"""
     return isinstance(line, dict) and {"custom_id", "method", "body"} <= line.keys()
-
-
-def _check_target(path: Path) -> Path:
-    if path.exists() and not _holds_requests(path):
-        raise InputError(
-            "a new file, or requests of an earlier round",
-            "a file that holds something else",
-            where=str(path),
-            hint="nothing was overwritten; choose another name",
-        )
-    return path
 
 
 def _holds_requests(path: Path) -> bool:
@@ -228,53 +208,3 @@ def _holds_requests(path: Path) -> bool:
         return not line or is_request(json.loads(line))
     except (ValueError, RecursionError):
         return False
-
-
-class _Files:
-    """Lines over as many files as they need, which appear together at the end or not at all.
-
-    What a killed export has left, the next overwrites.
-    """
-
-    def __init__(self, target: Path, most_lines: int, most_bytes: int) -> None:
-        self._target, self._most_lines, self._most_bytes = target, most_lines, most_bytes
-        self._parts: list[IO[bytes]] = []
-        self._lines = 0
-
-    def __enter__(self) -> _Files:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        for part in self._parts:
-            part.close()
-            Path(part.name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            got = error.strerror or type(error).__name__
-            raise InputError("a file that can be written", got, where=str(self._target)) from error
-
-    def add(self, line: str) -> None:
-        data = line.encode() + b"\n"
-        file = self._parts[-1] if self._parts and self._lines < self._most_lines else None
-        if file is None or file.tell() + len(data) > self._most_bytes:
-            name = self._numbered(len(self._parts) + 1).name
-            file = self._target.with_name(f".{name}.part").open("wb")
-            self._parts.append(file)
-            self._lines = 0
-        file.write(data)
-        self._lines += 1
-
-    def finish(self) -> Sequence[Path]:
-        """Give the files their names, and remove what an earlier, longer round left behind."""
-        named: list[Path] = []
-        for n, part in enumerate(self._parts, start=1):
-            part.close()
-            named.append(Path(part.name).replace(self._numbered(n)))
-        n = len(named) + 1
-        while named and _holds_requests(self._numbered(n)):
-            self._numbered(n).unlink()
-            n += 1
-        return named
-
-    def _numbered(self, n: int) -> Path:
-        name = f"{self._target.stem}-{n}{self._target.suffix}"
-        return self._target if n == 1 else self._target.with_name(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, cast
@@ -31,12 +30,9 @@ class Judged(Options):
     judge: str = option("Judges the answers.", "PROVIDER:MODEL", required=True)
     asking: options.Asking
     report: Path | None = options.REPORT
-    png: Path | None = options.PNG
     as_json: bool = options.JSON
 
     def show(self, found: Ablation, results: Path) -> None:
-        if self.png is not None:
-            import_module("noisesense_adapters.report").write_growth(found, self.png)
         options.write_page(self.report, results_of(results), results.name, ablation=found)
         if self.as_json:
             show_json(found.to_dict())
@@ -84,7 +80,7 @@ class Report(Command):
 
     def run(self) -> int:
         judged, reading = self.judged, options.Reading()
-        options.check_pictures(judged.report, judged.png)
+        options.check_report(judged.report)
         rows, judge = (
             list(json_lines(self.answered)),
             judged.asking.make_judge(judged.judge, **judged.asking.of_model),
@@ -109,7 +105,7 @@ class Run(Command):
 
     def run(self) -> int:
         judged, reading, system = self.judged, options.Reading(), _function(self.answer)
-        options.check_pictures(judged.report, judged.png)
+        options.check_report(judged.report)
         how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
         how |= {"answers": self.answers, "deterministic": self.deterministic, "on_answer": _told}
         judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)

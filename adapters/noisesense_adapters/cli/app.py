@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import cast
@@ -49,15 +48,14 @@ class PromptfooInit(Command):
     def run(self) -> int:
         for path in write_example(self.folder, force=self.force):
             say(f"wrote {path}")
-        say("", "Run it, without a key:", "")
-        folder, python = str(self.folder), shutil.which("python")
-        if self.folder.resolve() != Path.cwd():
-            say(f"  cd {shlex.quote(folder)}")
         # Promptfoo starts the first `python` it finds, which need not be the one with noisesense.
-        if python is None or not Path(python).parent.samefile(Path(sys.executable).parent):
-            setting = f"PROMPTFOO_PYTHON={shlex.quote(sys.executable)}"
-            say(f"  {'set' if os.name == 'nt' else 'export'} {setting}")
-        say(f"  {'promptfoo' if shutil.which('promptfoo') else 'npx promptfoo'} eval")
+        setting = "set" if os.name == "nt" else "export"
+        say(
+            *("", "Run it, without a key:", ""),
+            f"  cd {shlex.quote(str(self.folder))}",
+            f"  {setting} PROMPTFOO_PYTHON={shlex.quote(sys.executable)}",
+            "  npx promptfoo eval",
+        )
         return 0
 
 

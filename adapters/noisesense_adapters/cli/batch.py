@@ -28,17 +28,11 @@ class Export(Command):
     source: options.Input
     store: Path = _STORE
     model: str = option("The model that judges, e.g. gpt-4.1-mini.", "MODEL", required=True)
-    out: Path = option(
-        "The .jsonl file for the requests; if they are too many, the next are FILE-2, FILE-3, …",
-        "FILE",
-        required=True,
-    )
+    out: Path = option("The .jsonl file for the requests.", "FILE", required=True)
     base_url: str | None = options.BASE_URL
     temperature: float | None = options.TEMPERATURE
     plan: str = options.PLAN
     votes: int | None = options.VOTES
-    max_requests: int = option("At most so many requests in a file.", "N", default=50_000)
-    max_megabytes: int = option("A file's size at most.", "MB", default=200)
     force: bool = option(
         "Export even if requests about other samples, or of another judge, are open."
     )
@@ -56,8 +50,6 @@ class Export(Command):
                 base_url=self.base_url,
                 temperature=self.temperature,
                 **self.source.reading(),
-                most_requests=self.max_requests,
-                most_bytes=self.max_megabytes * 1_000_000,
                 force=self.force,
                 on_done=lambda: progress.add(None),
                 on_error=progress.fail,
@@ -71,11 +63,10 @@ class Export(Command):
         left = written.samples - written.judged - written.failed
         parts = [f"{written.judged:,} judged", f"{left:,} to go", f"{written.failed:,} failed"]
         say(f"{self.dataset.name}: {counted(written.samples, 'sample')}, {', '.join(parts)}")
-        say(*(f"wrote {path}" for path in written.files))
         if written.requests:
             before = written.asked_before
             again = f", {before:,} of them asked before" if before else ""
-            say(f"{counted(written.requests, 'request')}{again}")
+            say(f"wrote {counted(written.requests, 'request')} to {self.out}{again}")
         else:
             then = f"score {self.dataset} --judge openai:{self.model} --store {self.store}"
             say(f"nothing left to ask: noisesense {then}")
@@ -99,12 +90,12 @@ class Import(Command):
     def run(self) -> int:
         from noisesense_adapters.batch import import_answers
 
-        imported = import_answers(*self.answers, store=self.store, on_error=options.Reading().tell)
+        reading = options.Reading()
+        imported = import_answers(*self.answers, store=self.store, on_error=reading.tell)
         if self.as_json:
             show_json(imported.to_dict())
         else:
-            unusable = f", {imported.unusable:,} of them unusable" if imported.unusable else ""
-            say(f"{counted(imported.taken, 'answer')} taken{unusable}")
+            say(f"{counted(imported.taken, 'answer')} taken")
             if imported.known:
                 say(f"{counted(imported.known, 'answer')} known before")
             for reason, times in imported.open.items():
@@ -113,4 +104,4 @@ class Import(Command):
                 say(f"{counted(imported.left, 'request')} still open; the next export asks again")
         if imported.foreign:
             tell(f"{imported.foreign:,} answers to requests that this store did not make")
-        return options.SOME_FAILED if imported.foreign or imported.broken else 0
+        return options.SOME_FAILED if imported.foreign else reading.status

@@ -14,7 +14,7 @@ from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, Gate, worst
-from noisesense_adapters.cli.output import Heads, kind, one_line, shown
+from noisesense_adapters.cli.output import Heads, kind, modes_of, one_line, shown
 from noisesense_adapters.datasets.results import results_of
 
 
@@ -56,7 +56,7 @@ class Compare(Command):
     def run(self) -> int:
         gate, chosen, name = self.gate, self.scoring.given(), self.b.name
         gate.check()
-        options.check_pictures(self.report)
+        options.check_report(self.report)
         reading = options.Reading(**chosen)
         comparison = compare(
             reading.results(self.a),
@@ -133,14 +133,14 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     scored = f"definition {comparison.definition}, lower is better"
     pairs = f"{counted(comparison.pairs, 'sample')} in both, paired by {by}"
     output.say(f"{pairs}; {scored if comparison.definition else 'none has a score'}")
-    modes = [each for mode in MODES if (each := comparison.mode(mode)) is not None]
+    modes = modes_of(comparison)
     if modes:
         output.say("")
         output.show_modes({mode.mode: _figures(mode, comparison.margin) for mode in modes})
     failed = ", ".join(heads[name] for name in comparison.failed[:5])
     output.section("failed in one or both:", [f"  {failed}"] if failed else [])
     moved = [
-        f"  {count:,} {kind(before)} → {kind(after)}"
+        f"  {count:,} {kind(before)} -> {kind(after)}"
         for (before, after), count in comparison.transitions.items()
         if before != after
     ]
@@ -152,7 +152,9 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     for change in changes:
         output.say(f"  {heads[change.id]}: {_values(comparison, change)}")
         for claim in change.claims:
-            output.say(f'    {kind(claim.before)} → {kind(claim.after)}: "{one_line(claim.text)}"')
+            output.say(
+                f'    {kind(claim.before)} -> {kind(claim.after)}: "{one_line(claim.text)}"'
+            )
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
@@ -179,7 +181,7 @@ def _decision(mode: ModeComparison, margin: float) -> str:
 
 def _values(comparison: Comparison, change: SampleChange) -> str:
     moved = [
-        f"{mode} {shown(change.a[mode])} → {shown(change.b[mode])}"
+        f"{mode} {shown(change.a[mode])} -> {shown(change.b[mode])}"
         for mode in MODES
         if comparison.mode(mode) and change.a[mode] != change.b[mode]
     ]

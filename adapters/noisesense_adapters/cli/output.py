@@ -6,14 +6,14 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from noisesense import Result
-from noisesense.scoring.definitions import Category
+from noisesense.scoring.definitions import MODES, Category, Mode
 from noisesense.scoring.outcomes import extent
 from noisesense_adapters.cli.terminal import visible
 
@@ -21,6 +21,18 @@ _WIDE = 100_000  # so wide that nothing is cut or wrapped: a pipe has no width
 _HEAD = 60
 _KEY = re.compile("[0-9a-f]{64}")
 _KINDS = {"relevant": "relevant noise", "irrelevant": "irrelevant noise"}
+
+
+M = TypeVar("M", covariant=True)
+
+
+class _ByMode(Protocol[M]):
+    def mode(self, mode: Mode) -> M | None: ...
+
+
+def modes_of(found: _ByMode[M]) -> list[M]:
+    """The figures of each mode that there are."""
+    return [each for mode in MODES if (each := found.mode(mode)) is not None]
 
 
 def show_json(data: Any) -> None:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from noisesense import offenders, sensitivity_band, stability
-from noisesense.scoring.definitions import MODES
 from noisesense.stats.offenders import culprit
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.stability import ModeStability
 from noisesense.stats.summary import counted, headline
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import COUNT, Command, argument, option
-from noisesense_adapters.cli.output import cut, one_line, percent, shown
+from noisesense_adapters.cli.output import cut, modes_of, one_line, percent, shown
 
 _WIDTH, _NARROW = 60, 30
 
@@ -106,13 +105,15 @@ class Sensitivity(Command):
             f"{self.false_no:.1%} of yes said as no, each verdict on its own",
             "",
         )
-        output.show_table(
-            ["mode", ">mean", ">moves to", "95% of the simulations"],
-            [
-                [each.mode, each.mean, each.moved, each.band]
-                for each in map(band.mode, MODES)
-                if each is not None
-            ],
+        output.show_modes(
+            {
+                each.mode: {
+                    "mean": each.mean,
+                    "moves to": each.moved,
+                    "  95% of the simulations": each.band,
+                }
+                for each in modes_of(band)
+            }
         )
         return reading.status
 
@@ -144,12 +145,8 @@ class Stability(Command):
             output.show_json({"runs": [str(path) for path in self.runs], **found.to_dict()})
             return reading.status
         output.say(f"{counted(found.samples, 'sample')}, judged {found.repeats} times", "")
-        titles = ["mode", ">samples", ">left out", ">lowest mean", ">highest mean"]
-        titles += [">judge's share\nof the variance", "interval", ">scatter of\nthe mean"]
-        titles += [">changed", *([] if found.limit is None else [f">cross\n{found.limit:g}"])]
-        modes = [each for mode in MODES if (each := found.mode(mode)) is not None]
-        output.show_table(titles, [_stable(each)[: len(titles)] for each in modes])
-        for mode in modes:
+        output.show_modes({each.mode: _stable(each) for each in modes_of(found)})
+        for mode in modes_of(found):
             doubtful = len(mode.changed) if mode.crossing is None else mode.crossing
             changed = [
                 f"  {reading.heads[each.id]}: {', '.join(map(shown, each.values))}"
@@ -160,9 +157,13 @@ class Stability(Command):
         return reading.status
 
 
-def _stable(mode: ModeStability) -> list[object]:
-    """The mode's row; its last cell is of the limit, if there is one."""
-    means = min(mode.means, default=None), max(mode.means, default=None)
-    share = percent(mode.judge_share), percent(mode.judge_share_interval)
-    row = [mode.mode, mode.samples, mode.left_out, *means, *share, mode.mean_error]
-    return [*row, len(mode.changed), mode.crossing]
+def _stable(mode: ModeStability) -> dict[str, object]:
+    return {
+        "samples": mode.samples,
+        "left out": mode.left_out,
+        "lowest mean": min(mode.means, default=None),
+        "highest mean": max(mode.means, default=None),
+        "judge's share of the variance": percent(mode.judge_share),
+        "  its interval": percent(mode.judge_share_interval),
+        "scatter of the mean": mode.mean_error,
+    }

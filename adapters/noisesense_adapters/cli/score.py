@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
-from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import MODES
 from noisesense.stats.summary import counted, headline
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
-from noisesense_adapters.cli.output import say, show_json, show_modes, tell
+from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.toolbox.judges import untested
@@ -39,7 +35,6 @@ class Output(Options):
 
     out: Path | None = option("Write the results: .jsonl.", "FILE")
     report: Path | None = options.REPORT
-    png: Path | None = options.PNG
     as_json: bool = options.JSON
 
 
@@ -75,7 +70,9 @@ class Score(Command):
         asking, output, gate = self.asking, self.output, self.gate
         given, judging = {**self.source.reading(), **self.scoring.given()}, self.judging
         gate.check()
-        options.check_pictures(output.report, output.png)
+        options.check_report(output.report)
+        if output.report is not None and output.out is None:
+            raise InputError("--out as well", "only --report", where="score")
         settings = {**asking.of_model, **self.local.given()}
         settings |= judging.given("verdicts", "judge", "plan")
         model, store = None, asking.store
@@ -86,49 +83,37 @@ class Score(Command):
         elif only := [*settings, *(["store"] if store else [])]:
             got = f"only --{only[0].replace('_', '-')}"
             raise InputError("--judge as well", got, where="score")
-        # A report reads the results again: from a file.
-        needs_file = output.out is None and bool(output.report or output.png)
-        with TemporaryDirectory() if needs_file else nullcontext() as scratch:
-            results = Path(scratch, "results.jsonl") if scratch else output.out
-            progress = RunProgress(self.dataset, model)
-            if asking.check == "auto":
-                progress.say("testing the judge on statements of known answer, then judging")
-            try:
-                with progress:
-                    summary = score_dataset(
-                        self.dataset,
-                        **given,
-                        verdicts=judging.verdicts,
-                        judge=model,
-                        out=results,
-                        concurrency=asking.concurrency,
-                        on_done=progress.add,
-                        confidence=gate.level,
-                    )
-            except KeyboardInterrupt:
-                if model is not None:
-                    progress.say(_interrupted(progress.done - progress.failed, store))
-                raise
-            if results is not None:
-                self._draw(results)
+        progress = RunProgress(self.dataset, model)
+        if asking.check == "auto":
+            progress.say("testing the judge on statements of known answer, then judging")
+        try:
+            with progress:
+                summary = score_dataset(
+                    self.dataset,
+                    **given,
+                    verdicts=judging.verdicts,
+                    judge=model,
+                    out=output.out,
+                    concurrency=asking.concurrency,
+                    on_done=progress.add,
+                    confidence=gate.level,
+                )
+        except KeyboardInterrupt:
+            if model is not None:
+                progress.say(_interrupted(progress.done - progress.failed, store))
+            raise
         judges = [model.name] if model and summary.scored else []
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
         else:
             _show(self.dataset.name, summary, progress.chunks, untested(judges))
-            written = [f"wrote {path}" for path in (output.out, output.report, output.png) if path]
+            written = [f"wrote {output.out}"] if output.out else []
             written += [f"every reply of the judge is kept in {store}"] if store and judges else []
             say(*([""] if written else []), *written)
+        if output.out is not None:
+            options.write_page(output.report, results_of(output.out), self.dataset.name)
         status = options.SOME_FAILED if summary.failed else 0
         return worst(status, gate.status(summary, judged=model is not None))
-
-    def _draw(self, results: Path) -> None:
-        """The report and the plots, if they are asked for."""
-        drawn = {"write_report": self.output.report, "write_png": self.output.png}
-        for function, path in drawn.items():
-            if path is not None:
-                write = getattr(import_module("noisesense_adapters.report"), function)
-                write(results_of(results), path, title=f"Noise sensitivity: {self.dataset.name}")
 
 
 def _interrupted(done: int, store: Path | None) -> str:
@@ -150,7 +135,7 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
         parts.append(counted(summary.clusters, "cluster"))
     scored = f"; definition {summary.definition}, lower is better" if summary.definition else ""
     say(f"{name}: {', '.join(parts)}{scored}")
-    modes = [each for mode in MODES if (each := summary.mode(mode)) is not None]
+    modes = modes_of(summary)
     if modes:
         message, rest = headline(summary)
         say("", f"{message}.", rest, "")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
@@ -105,12 +104,12 @@ class Prune(Command):
     """
 
     store: Path = _STORE
-    older_than: str | None = option("Only what is older than this: 90m, 12h, 30d, 8w.", "AGE")
+    older_than: int | None = option("Only what is older.", "DAYS", type=click.IntRange(0, 36_500))
     model: str | None = option("Only what this model judged.")
     yes: bool = option("Do not ask first.", None, "--yes", "-y")
 
     def run(self) -> int:
-        age = None if self.older_than is None else parse_age(self.older_than)
+        age = None if self.older_than is None else timedelta(days=self.older_than)
         if age is None and self.model is None:
             raise InputError("--older-than or --model", "neither of them", where="prune")
         with _opened(self.store) as opened:
@@ -121,15 +120,3 @@ class Prune(Command):
             removed = opened.prune(older_than=age, model=self.model)
         say(f"removed {counted(removed, 'call')} from {self.store}")
         return 0
-
-
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-def parse_age(text: str) -> timedelta:
-    """``12h``, ``30d``, … as a duration. Raises `InputError`."""
-    match = re.fullmatch(r"(\d{1,6})\s*([mhdw])", text.strip())
-    if match is None:
-        expected = "a number and a unit, m, h, d or w (as in 30d)"
-        raise InputError(expected, describe(text), where="--older-than")
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})

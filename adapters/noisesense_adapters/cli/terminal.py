@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import os
 import re
@@ -16,7 +15,6 @@ PIPE_CLOSED = 128 + 13
 
 # Control characters, line separators, what turns the direction of text, and half surrogate pairs.
 _OBEYED = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_SPELLED = {"→": "->", "…": "...", "×": "x", "≥": ">=", "≤": "<="}
 
 
 def visible(text: str) -> str:
@@ -24,24 +22,14 @@ def visible(text: str) -> str:
     return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def _spell(error: UnicodeError) -> tuple[str, int]:
-    """For an encoding that lacks a character (Windows redirects to cp1252): other ones."""
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    lacking = error.object[error.start : error.end]
-    parts = (_SPELLED.get(c) or c.encode("unicode_escape").decode() for c in lacking)
-    return "".join(parts), error.end
-
-
 def prepare_streams() -> None:
     """Let stdout and stderr take every character; what was closed (``>&-``) goes nowhere."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-    codecs.register_error("noisesense", _spell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="noisesense")
+            stream.reconfigure(errors="backslashreplace")  # Windows redirects to cp1252
 
 
 def pipe_closed() -> NoReturn:

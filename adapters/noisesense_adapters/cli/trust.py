@@ -56,11 +56,7 @@ class Trust(Command):
             raise InputError("--for RESULTS or --judge PROVIDER:MODEL", "neither", where="trust")
         if self.report is not None and results is None:
             raise InputError("--for as well", "only --report", where="trust")
-        given = self.local.given("threshold")
-        if given and not any(model.startswith("local:") for model in self.judges):
-            got = f"only {', '.join(given)}"
-            raise InputError("--judge local:MODEL as well", got, where="trust")
-        options.check_pictures(self.report)
+        options.check_report(self.report)
         definition = self.scoring.name_in(results)
         reading, found = options.Reading(definition=definition), list[Found]()
         if results is not None:
@@ -87,13 +83,9 @@ class Trust(Command):
         return options.SOME_FAILED if any(each.failed for each in found) else reading.status
 
     def _asked(self, model: str, labeled: list[Result]) -> Found:
-        """Of several judges, each takes the settings of its kind."""
         from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
 
-        settings = self.local.given()
-        if not model.startswith("local:"):
-            settings = {**self.asking.of_model, "threshold": self.local.threshold}
-        judge: Any = self.asking.make_judge(model, **settings)
+        judge: Any = self.asking.make_judge(model, **self.asking.of_model, **self.local.given())
         with RunProgress(len(labeled), judge) as progress:
 
             def done(failure: str | None) -> None:

@@ -53,20 +53,15 @@ def form_of(name: str, config: Mapping[str, Any]) -> Form:
 _YES = ("entail", "support", "consistent", "faithful", "grounded")
 
 
-def column_of(labels: Mapping[int, str], wanted: int | str | None) -> int:
+def column_of(labels: Mapping[int, str]) -> int:
     """The column of entailment. Raises `InputError`: it is never guessed."""
-    if len(labels) == 1 and wanted is None:
+    if len(labels) == 1:
         return 0
-    found = [
-        column
-        for column, label in labels.items()
-        if (label.lower().startswith(_YES) if wanted is None else wanted in (column, label))
-    ]
+    found = [column for column, label in labels.items() if label.lower().startswith(_YES)]
     if len(found) == 1:
         return found[0]
-    hint = "NLIModel(…, entailment=LABEL), or name the labels in config.json (id2label)"
-    expected = "one label for entailment" if wanted is None else f"the label {describe(wanted)}"
-    raise InputError(expected, describe(list(labels.values())), where="labels", hint=hint)
+    got, hint = describe(list(labels.values())), "name the labels in config.json (id2label)"
+    raise InputError("one label for entailment", got, where="labels", hint=hint)
 
 
 class NLIModel:
@@ -84,7 +79,6 @@ class NLIModel:
         model: a folder, or a name on the Hugging Face Hub.
         device: e.g. ``"cuda:1"``; by default a GPU if there is one.
         batch_size: inputs at once.
-        entailment: the label, or its column, if its name does not tell.
 
     Raises:
         InputError: no such model, one without a trained head, or no label for entailment.
@@ -97,7 +91,6 @@ class NLIModel:
         *,
         device: str | None = None,
         batch_size: int = 16,
-        entailment: int | str | None = None,
     ) -> None:
         check_whole(batch_size, 1, "batch_size")
         folder = Path(model)
@@ -105,8 +98,8 @@ class NLIModel:
         self._form, self._model, self._tokenizer = _load(os.fspath(model), self.name, device)
         config = self._model.config
         self._yes = self._form.yes
-        if not self._form.words and (self._yes is None or entailment is not None):
-            self._yes = column_of(config.id2label, entailment)
+        if self._yes is None and not self._form.words:
+            self._yes = column_of(config.id2label)
         self._limit = _limit(self._tokenizer.model_max_length, config.to_dict())
         self.batch_size = batch_size
         revision = getattr(config, "_commit_hash", None) or _weights(folder)

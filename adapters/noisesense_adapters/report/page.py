@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from noisesense import Comparison, Result, Tally, __version__, offenders
+from noisesense import Comparison, Result, Tally, __version__, offenders, read_results
 from noisesense.ablation import Ablation
 from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, write_whole
@@ -57,7 +57,7 @@ _DATA = "<data-here>"
 
 
 def write_report(
-    results: plots.Results,
+    results: Iterable[Result] | str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -95,11 +95,13 @@ def write_report(
     if baseline is not None and not isinstance(baseline, Comparison):
         hint = "compare(read_results(earlier), read_results(this run))"
         raise InputError("a Comparison", describe(baseline), where="baseline", hint=hint)
-    source, title = plots.named(results, title)
+    if isinstance(results, (str, os.PathLike)):
+        title = title or f"Noise sensitivity: {as_path(results).name}"
+        results = read_results(results)
     tally, samples, judges = Tally(), Samples(), dict[str, None]()
 
     def collecting() -> Iterator[Result]:
-        for result in source:
+        for result in results:
             tally.add(result)
             samples.add(result)
             if result.judge is not None:
@@ -109,7 +111,7 @@ def write_report(
     ranked = offenders(collecting(), top=_DOCUMENTS)
     summary = tally.summary(confidence=confidence)
     page = _TEMPLATE.render(
-        title=title,
+        title=title or "Noise sensitivity",
         baseline=baseline,
         trust=trust,
         ablation=ablation,

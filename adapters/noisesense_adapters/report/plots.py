@@ -1,36 +1,31 @@
-"""The plots, drawn by matplotlib: for the page, and as PNG files for papers and slides.
+"""The plots of the page, drawn by matplotlib as SVG images.
 
-The page's style sheet names the colors. A PNG has its light ones; a plot of the page is an SVG
-image that brings both sets along, so that it is light or dark as the page is.
+The page's style sheet names the colors. An image brings both sets along, light ones and dark
+ones, so that it is light or dark as the page is.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from matplotlib import cbook, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from noisesense import ModeSummary, Partition, Result, Summary, read_results, summarize
+from noisesense import ModeSummary, Partition, Summary
 from noisesense.ablation import Ablation
-from noisesense.errors import InputError
-from noisesense.jsonl import as_path
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import extent
 
 # matplotlib's own types leave its keyword arguments open:
 # pyright: reportUnknownMemberType=false
-
-Results = Iterable[Result] | str | os.PathLike[str]
 
 STYLE = (Path(__file__).parent / "page" / "report.css").read_text(encoding="utf-8")
 _VARIABLES = STYLE.partition("\n* {")[0]
@@ -46,12 +41,9 @@ _SETTINGS: dict[str, Any] = {
     "axes.spines.left": False,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "axes.titlesize": 10,
     "font.size": 10,
     "grid.color": _COLORS["line"],
     "hatch.linewidth": 0.8,
-    "legend.fontsize": 8.5,
-    "legend.frameon": False,
     "patch.linewidth": 1.5,
     "svg.fonttype": "none",
     "svg.hashsalt": "noisesense",
@@ -62,70 +54,8 @@ _SETTINGS: dict[str, Any] = {
     "ytick.labelcolor": _COLORS["ink"],
     "ytick.major.size": 0,
 }
-_drawing = partial(style.context, ["default", _SETTINGS])
-
-NO_VALUES = "No sample has a value: there is nothing to draw."
 _BESIDE = 1.1
 """The position of the bar of undetermined samples: off the scale."""
-
-
-def named(results: Results, title: str | None) -> tuple[Iterable[Result], str]:
-    """The results, and their heading: it names the file that they come from, if there is one."""
-    if isinstance(results, (str, os.PathLike)):
-        return read_results(results), title or f"Noise sensitivity: {as_path(results).name}"
-    return results, title or "Noise sensitivity"
-
-
-def write_png(
-    results: Results,
-    path: str | os.PathLike[str],
-    *,
-    title: str | None = None,
-    confidence: float = 0.95,
-    dpi: int = 200,
-) -> Path:
-    """Write histograms and box plots of both modes and the partition as one PNG.
-
-    The same results give the same bytes (with the same matplotlib).
-
-    Args:
-        results: results, or the path of a file that `noisesense.read_results` reads.
-        path: the file to write.
-        title: above the plots; by default ``Noise sensitivity``, and the name of the file.
-        confidence: of the intervals shown beside the means.
-        dpi: dots per inch; the picture is 8 inches wide.
-
-    Raises:
-        InputError: results of several definitions, a number out of range, or a picture that
-            cannot be written.
-        RecordingError: a file that cannot be read.
-    """
-    results, title = named(results, title)
-    summary = summarize(results, confidence=confidence)
-    modes = _shown(summary)
-    with _drawing():
-        figure = Figure(figsize=(8, 6.6 if modes else 2.2), layout="constrained")
-        figure.suptitle(title, weight="bold")
-        if modes:
-            _draw_all(figure, summary, modes)
-        else:
-            figure.text(0.5, 0.5, NO_VALUES, ha="center")
-        return _save_png(figure, as_path(path), dpi)
-
-
-def write_growth(found: Ablation, path: str | os.PathLike[str]) -> Path:
-    """Write the mean noise by the number of distractors, with its intervals as a band.
-
-    Raises:
-        InputError: no ``plus-K`` was answered, or the picture cannot be written.
-    """
-    target = as_path(path)
-    if not _grows(found):
-        raise InputError("answers of a variant plus-K", "none", where=str(target))
-    with _drawing():
-        figure = Figure(figsize=(6, 3.6), layout="constrained")
-        _growth(figure.subplots(), found)
-        return _save_png(figure, target)
 
 
 class Plot(NamedTuple):
@@ -138,16 +68,17 @@ class Plot(NamedTuple):
 
 def spread_plots(summary: Summary) -> list[Plot]:
     """A histogram for each mode, and a box plot; none where there is nothing to draw."""
-    modes = _shown(summary)
-    found = [
+    modes = [found for mode in MODES if (found := summary.mode(mode)) and found.mean]
+    plots = [
         _plot(f"{mode.mode.capitalize()} mode: samples by value", partial(_histogram, mode=mode))
         for mode in modes
     ]
     if boxed := [mode for mode in modes if mode.determined]:
-        found.append(
-            _plot(_boxes_caption(boxed), partial(_boxes, modes=boxed), 0.5 + 0.45 * len(boxed))
-        )
-    return found
+        missing = [f"{mode.undetermined:,} {mode.mode}" for mode in boxed if mode.undetermined]
+        without = f"; left out, undetermined: {', '.join(missing)}" if missing else ""
+        caption = f"Quartiles and samples beyond 1.5 × IQR (○){without}"
+        plots.append(_plot(caption, partial(_boxes, modes=boxed), 0.5 + 0.45 * len(boxed)))
+    return plots
 
 
 def partition_plot(partition: Partition) -> Plot | None:
@@ -156,14 +87,15 @@ def partition_plot(partition: Partition) -> Plot | None:
 
 
 def growth_plot(found: Ablation) -> Plot | None:
-    """What `write_growth` writes; None if no ``plus-K`` was answered."""
+    """The mean noise by the number of distractors; None if no ``plus-K`` was answered."""
     caption = "Noise by the number of distractors, with its interval"
-    return _plot(caption, partial(_growth, found=found)) if _grows(found) else None
+    grows = any(name.startswith("plus-") for name in found.noise)
+    return _plot(caption, partial(_growth, found=found)) if grows else None
 
 
 def _plot(caption: str, draw: Callable[[Axes], str], height: float = 2.3) -> Plot:
     file = io.StringIO()
-    with _drawing():
+    with style.context(["default", _SETTINGS]):
         figure = Figure(figsize=(4.2, height), layout="constrained")  # inches, for a phone's width
         words = draw(figure.subplots())
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
@@ -174,39 +106,6 @@ def _plot(caption: str, draw: Callable[[Axes], str], height: float = 2.3) -> Plo
     svg = svg.replace("<svg ", '<svg preserveAspectRatio="none" ', 1)  # the bar is stretched
     encoded = base64.b64encode(svg.encode()).decode()
     return Plot(caption, words, f"data:image/svg+xml;base64,{encoded}")
-
-
-def _save_png(figure: Figure, path: Path, dpi: int = 200) -> Path:
-    try:
-        figure.savefig(path, format="png", dpi=dpi, metadata={"Software": "NoiseSense"})
-    except OSError as error:
-        got = error.strerror or type(error).__name__
-        raise InputError("a file that can be written", got, where=str(path)) from error
-    return path
-
-
-def _shown(summary: Summary) -> list[ModeSummary]:
-    """The modes that have something to draw."""
-    return [found for mode in MODES if (found := summary.mode(mode)) and found.mean]
-
-
-def _draw_all(figure: Figure, summary: Summary, modes: list[ModeSummary]) -> None:
-    names = [mode.mode for mode in modes]
-    rows: Any = [names, ["boxes"] * len(names), ["kinds"] * len(names)]
-    axes: dict[str, Axes] = cast(Any, figure).subplot_mosaic(rows, height_ratios=[3, 1.9, 0.6])
-    for mode in modes:
-        _histogram(axes[mode.mode], mode)
-        about = f"mean {extent(mode.mean)}" if mode.mean else ""
-        if mode.interval:
-            low, high, level, *_ = mode.interval
-            about += f"\n{level:.0%} interval {low:.3f} to {high:.3f}"
-        axes[mode.mode].set_title(f"{mode.mode}\n{about}")
-    boxed = [mode for mode in modes if mode.determined]
-    _boxes(axes["boxes"], boxed)
-    axes["boxes"].set_title(_boxes_caption(boxed), wrap=True)
-    _bar(axes["kinds"], summary.partition)
-    axes["kinds"].set_title(f"{summary.partition.total:,} response claims")
-    axes["kinds"].legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=5)
 
 
 # Each of these draws, and returns the same in words.
@@ -264,19 +163,12 @@ def _boxes(ax: Axes, modes: list[ModeSummary]) -> str:
     return f"Box plots: {'; '.join(words)}."
 
 
-def _boxes_caption(modes: list[ModeSummary]) -> str:
-    """What the box plots show, and which samples they cannot."""
-    missing = [f"{mode.undetermined:,} {mode.mode}" for mode in modes if mode.undetermined]
-    without = f"; left out, undetermined: {', '.join(missing)}" if missing else ""
-    return f"Quartiles and samples beyond 1.5 × IQR (○){without}"
-
-
 def _bar(ax: Axes, partition: Partition) -> str:
     left, words = 0, list[str]()
     for kind, count in partition._asdict().items():
         if count:
             words.append(f"{kind_name(kind)} {count:,}")
-            ax.barh(0, count, left=left, label=words[-1], **_fill(kind))
+            ax.barh(0, count, left=left, **_fill(kind))
             left += count
     ax.margins(0)
     ax.set_axis_off()
@@ -300,10 +192,6 @@ def _growth(ax: Axes, found: Ablation) -> str:
     ax.grid(axis="y")
     values = (f"with {count} {extent(each[:2], '.2f')}" for count, each in curve.items())
     return f"Mean noise by the number of distractors: {', '.join(values)}."
-
-
-def _grows(found: Ablation) -> bool:
-    return any(name.startswith("plus-") for name in found.noise)
 
 
 def kind_name(kind: str) -> str:
