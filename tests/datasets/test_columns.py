@@ -50,29 +50,29 @@ def under(names: str) -> dict[str, Any]:
     return dict(zip(names.split(), ("Capital?", "Lyon.", "Paris.", ["a", "b"]), strict=True))
 
 
-KNOWN: dict[str, tuple[dict[str, Any], dict[str, Column]]] = {
-    "old, new, RAGChecker's, plain": (under("question answer reference contexts"), {}),
-    "ragas, two versions": (under("question response ground_truth contexts"), {}),
-    "Langfuse": (under("input output expected_output context"), {}),
-    "one from each": (under("query answer gt_answer documents"), {}),
-    "beside a known schema": (
-        under("question answer gold contexts"),
-        {"reference": "gold"},
-    ),
-    "of two schemas that fit, the one with the question": (
-        under("query response gold retrieved"),
-        {"reference": "gold", "retrieved_contexts": "retrieved"},
-    ),
-    "of two references the one that is named": (
-        {**under("question answer gt_answer contexts"), "reference": "Rome."},
-        {"reference": "gt_answer"},
-    ),
-}
+TWO = {**under("question answer gt_answer contexts"), "reference": "Rome."}
 
 
-@pytest.mark.parametrize("case", KNOWN)
-def test_known_names_and_overrides(case: str, tmp_path: Path) -> None:
-    assert texts(*KNOWN[case], tmp_path) == ("Capital?", "Lyon.", "Paris.", ["a", "b"])
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        (under("question answer reference contexts"), {}),  # old, new, RAGChecker's, plain
+        (under("question response ground_truth contexts"), {}),  # ragas, two versions
+        (under("input output expected_output context"), {}),  # Langfuse
+        (under("query answer gt_answer documents"), {}),  # one from each
+        (under("question answer gold contexts"), {"reference": "gold"}),
+        # Of two schemas that fit, the one with the question.
+        (
+            under("query response gold retrieved"),
+            {"reference": "gold", "retrieved_contexts": "retrieved"},
+        ),
+        (TWO, {"reference": "gt_answer"}),
+    ],
+)
+def test_known_names_and_overrides(
+    line: dict[str, Any], columns: dict[str, Column], tmp_path: Path
+) -> None:
+    assert texts(line, columns, tmp_path) == ("Capital?", "Lyon.", "Paris.", ["a", "b"])
 
 
 def test_names_paths_and_functions(tmp_path: Path) -> None:
@@ -132,10 +132,7 @@ def test_one_error_for_a_column_that_no_row_has(name: str, tmp_path: Path) -> No
     ("line", "message"),
     [
         (under("question answer gold contexts"), "one of 'reference'.*--map reference=COLUMN"),
-        (
-            {**under("question answer gt_answer contexts"), "reference": "Rome."},
-            "one column with the reference, got 'reference', 'gt_answer'",
-        ),
+        (TWO, "one column with the reference, got 'reference', 'gt_answer'"),
     ],
 )
 def test_a_column_that_is_missing_or_may_be_one_of_two(

@@ -127,13 +127,6 @@ def test_a_sample_that_cannot_be_judged_is_counted_and_told() -> None:
     assert judged.probabilities == [(True, 0.25)] * 2  # of the cells that people labeled
 
 
-def test_a_judge_that_fails_on_the_first_samples_ends_the_run() -> None:
-    judge = Scripted(range(30))
-    with pytest.raises(JudgeError, match=r"failed on the first 20 samples.*no answer"):
-        judge_labels((Result(str(i), score(TABLE)) for i in range(30)), judge, concurrency=1)
-    assert judge.asked == 20
-
-
 def test_labels_without_texts() -> None:
     table = Verdicts.from_matrices([None], [[True]])
     with pytest.raises(InputError, match="sample 'x': expected texts to judge"):

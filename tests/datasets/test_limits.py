@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -155,54 +153,3 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     texts = pa.array([b"good text", b"bad \xff\xfe t"]).view("string")
     with pytest.raises(InputError, match="UTF8"):
         list(read_rows(parquet(tmp_path / "a.parquet", response=texts)))
-
-
-GRADED = {
-    "metadata": {"noiseSensitivity": {}, "verdicts": {"response_claims": []}},
-    "assertion": {"config": {}},
-}
-PROMPTFOO = {
-    "testCase": {"assert": [{"type": "python", "config": {"a": 1}}]},
-    **{"testIdx": 0, "promptIdx": 0, "provider": {"id": "echo"}, "response": {"output": "o"}},
-    "vars": {"reference": "r", "query": "q", "contextChunks": ["c"]},
-    "gradingResult": {"componentResults": [GRADED]},
-}
-RAGCHECKER = {
-    **{"query_id": "1", "query": "q", "gt_answer": "g", "response": "r", "metrics": {"f": 1.0}},
-    **{"response_claims": ["a"], "gt_answer_claims": ["b"], "answer2response": ["Entailment"]},
-    "retrieved_context": [{"doc_id": "d", "text": "t"}],
-    **{"retrieved2response": [["Neutral"]], "retrieved2answer": [["Entailment"]]},
-}
-VERDICTS = {"response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}]}
-RAGAS = {**GOOD, "user_input": "q", "verdicts": VERDICTS, "id": "x", "cluster": None}
-RESULT = {"id": "a", "definition": "ragas", "sample": GOOD, "verdicts": VERDICTS, "unanswered": 0}
-ODD: list[Any] = [None, True, 0, -1, 1.5, float("nan"), "", "[1,2]", [], [[]], {}, {"a": 1}]
-ODD += [["a", None, {"text": 5}], "\ud800", "file://x\0y", {"text": None}, 10**400]
-
-
-def paths(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if here:
-        yield here
-    if isinstance(value, (dict, list)):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from paths(inner, (*here, key))
-
-
-@pytest.mark.parametrize("row", [PROMPTFOO, RAGCHECKER, RAGAS, RESULT])
-def test_an_odd_value_anywhere_in_a_document(row: dict[str, Any], tmp_path: Path) -> None:
-    document = {"results": [row], "metrics": {"overall_metrics": {"f1": 1.0}}}
-    path = tmp_path / "a.json"
-    places = list(paths(document))
-    assert len(places) > 10
-    for place in places:
-        for odd in ODD:
-            other = copy.deepcopy(document)
-            inner: Any = other
-            for key in place[:-1]:
-                inner = inner[key]
-            inner[place[-1]] = odd
-            try:
-                path.write_text(json.dumps(other))
-            except ValueError:
-                continue
-            harmless(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,19 +13,15 @@ from noisesense import (
     InputError,
     JudgeError,
     Judgement,
-    LLMJudge,
     Result,
     Sample,
     StoreError,
-    VerdictStore,
     read_results,
 )
 from noisesense_adapters.datasets.results import results_of
 from noisesense_adapters.datasets.score import results_file, score_dataset
-from support.command import environment
-from support.mind import Mind
+from support.command import ROOTS, environment
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
-from support.scripted_llm import ScriptedLLM
 
 
 def names(folder: Path) -> list[str]:
@@ -45,31 +40,6 @@ def test_a_run_that_ends_in_the_middle_leaves_what_was_there(tmp_path: Path) -> 
             score_dataset(data, judge=Scripted(fails=full), out=out, concurrency=4)
         assert (out.read_bytes() if out.exists() else None) == before
     assert names(tmp_path) == ["data.jsonl", out.name]
-
-
-def test_a_store_makes_the_next_run_ask_only_what_is_missing(tmp_path: Path) -> None:
-    data, out, store = texts(tmp_path), tmp_path / "out.jsonl", tmp_path / "out.jsonl.db"
-    llm = ScriptedLLM(Mind(PAIRS).answer)
-    whole = tmp_path / "whole.jsonl"
-    score_dataset(data, judge=LLMJudge(llm), out=whole)
-    needed = len(llm.prompts)
-    llm.prompts.clear()
-
-    seen: list[Result] = []
-
-    def stop(result: Result) -> None:
-        seen.append(result)
-        if len(seen) == 11:
-            raise KeyboardInterrupt
-
-    with VerdictStore(store) as kept, pytest.raises(KeyboardInterrupt):
-        score_dataset(data, judge=LLMJudge(llm, store=kept), out=out, on_done=stop)
-    assert not out.exists()
-    for _ in range(2):
-        with VerdictStore(store) as kept:
-            score_dataset(data, judge=LLMJudge(llm, store=kept), out=out)
-        assert scores(out) == scores(whole)
-    assert needed <= len(llm.prompts) <= needed + 16 * 6  # what was in flight
 
 
 def test_results_come_in_order_however_slow_a_row_is(tmp_path: Path) -> None:
@@ -133,16 +103,13 @@ score_dataset(sys.argv[1], judge=Stuck(), out=sys.argv[2], concurrency=1)
 """
 
 
-def _env() -> dict[str, str]:
-    tests = str(Path(__file__).parents[1])
-    path = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
-    return {**environment(), "PYTHONPATH": path}
+ENVIRONMENT = environment([*ROOTS, Path(__file__).parents[1]])
 
 
 def test_one_run_writes_and_a_killed_one_stops_nobody_and_leaves_nothing(tmp_path: Path) -> None:
     data, out, second = texts(tmp_path), tmp_path / "out.jsonl", Scripted()
     command = [sys.executable, "-c", KILLED, str(data), str(out)]
-    with subprocess.Popen(command, env=_env(), stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE) as holder:
         try:
             assert holder.stdout.readline() == b"held\n"
             for options in ({"judge": second}, {"verdicts": data}):
@@ -189,7 +156,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="no limits on this system")
     data, out = texts(tmp_path), tmp_path / "out.jsonl"
     command = [sys.executable, "-c", LIMITED, str(data), str(out), "3000"]
-    done = subprocess.run(command, env=_env(), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.stderr.startswith(f"{out}: expected a file that can be written, got ")
     assert "too large" in done.stderr
     assert "Traceback" not in done.stderr

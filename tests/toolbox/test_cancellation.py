@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import subprocess
-import sys
 import threading
-import time
 import weakref
 
 import pytest
@@ -16,7 +12,6 @@ from noisesense import LLMJudge, score
 from noisesense_adapters.toolbox import running
 from support import misbehavior as bad
 from support.bridges import BRIDGES
-from support.command import ROOTS, environment
 from support.faults import TRUTH, mind, pairs
 from support.langchain_models import run
 from support.server import ScriptedServer
@@ -52,34 +47,3 @@ def test_a_judge_that_is_cancelled(bridge: str, monkeypatch: pytest.MonkeyPatch)
         if thread.name == "noisesense-ask":
             thread.join()
     other.close()
-
-
-ASK = """
-import asyncio, sys
-from noisesense import LLMJudge
-from noisesense_adapters.openai import OpenAILLM
-from support.faults import pairs
-
-llm = OpenAILLM("m", base_url=sys.argv[1], api_key="sk-canary")
-asyncio.run(LLMJudge(llm).judge(pairs()[0][0]))
-"""
-
-
-def test_ctrl_c_ends_the_process() -> None:
-    with ScriptedServer(mind(), script=bad.always(bad.HANG)) as server:
-        process = subprocess.Popen(
-            [sys.executable, "-c", ASK, server.base_url],
-            env=environment([*ROOTS, *map(type(ROOTS[0]), sys.path)]),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        while server.log.calls < 2:
-            assert process.poll() is None, process.communicate()[1]
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=300)
-    assert process.returncode != 0
-    assert errors.rstrip().splitlines()[-1] == "KeyboardInterrupt"
-    assert errors.count("Traceback") <= 2, errors  # the interrupt and what it interrupted
-    for word in ("sk-canary", "Task was destroyed", "never retrieved", "Exception ignored"):
-        assert word not in errors

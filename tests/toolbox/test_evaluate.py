@@ -12,8 +12,7 @@ import pytest
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
-from noisesense_adapters.langsmith import noise_sensitivity, noise_sensitivity_summary
-from noisesense_adapters.toolbox.evaluate import RowEvaluator, rows_of
+from noisesense_adapters.toolbox.evaluate import RowEvaluator, mean_of, rows_of
 from noisesense_adapters.toolbox.given import parsed
 from support.scripted_llm import ScriptedLLM
 
@@ -40,9 +39,8 @@ class Claims:
         self.incorrect = incorrect
 
     async def judge(self, sample: Sample) -> Verdicts:
-        count = len(sample.retrieved_contexts)
-        wrong, open_ = self.incorrect or 0, self.incorrect is None
-        correct = [None] * 4 if open_ else [False] * wrong + [True] * (4 - wrong)
+        count, wrong = len(sample.retrieved_contexts), self.incorrect
+        correct = [None if wrong is None else i >= wrong for i in range(4)]
         return Verdicts.from_matrices(correct, [[True] * count] * 4, relevant=[True] * count)
 
 
@@ -77,16 +75,6 @@ def test_a_chosen_path_leads_into_another_object() -> None:
     assert len(below.places.read(item)[0].retrieved_contexts) == 1
 
 
-@pytest.mark.parametrize("contexts", [[], "[]", (), [""], [{"text": " "}]])
-def test_where_nothing_was_retrieved_nothing_is_measured_and_nobody_is_asked(
-    contexts: Any,
-) -> None:
-    rows = rows_with(Unasked())
-    for figure in rows.figures(evaluate(rows, row(contexts=contexts))):
-        assert (figure.value, figure.metadata["status"]) == (None, "undefined")
-        assert "nothing was retrieved" in figure.reason
-
-
 def test_where_every_incorrect_claim_counts_the_judge_is_asked_all_the_same() -> None:
     rows = rows_with(Claims(4), definition="validmind")
     (figure,) = rows.figures(evaluate(rows, row(contexts=[])))
@@ -96,7 +84,9 @@ def test_where_every_incorrect_claim_counts_the_judge_is_asked_all_the_same() ->
 def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": []}
     given = {"response_claims": [claim], "chunks": []}
-    result = evaluate(rows_with(Unasked()), row(contexts=[], verdicts=given))
+    rows = rows_with(Unasked())
+    assert evaluate(rows, row(contexts=[""])).judge == "none"
+    result = evaluate(rows, row(contexts=[], verdicts=given))
     assert result.judge == "given verdicts"
     assert [claim.correct for claim in result.score.verdicts.response_claims] == [False]
 
@@ -179,11 +169,10 @@ def test_a_summary_takes_each_result_once_and_the_latest_first() -> None:
         (None, None, "relevant): 0 to 1; 0 of 2 samples have a value, 1 undetermined, 1 failed."),
     ],
 )
-def test_langsmiths_summary(incorrect: int | None, value: float | None, says: str) -> None:
-    evaluator = noise_sensitivity(judge=Claims(incorrect), mode="relevant")
-    summary = noise_sensitivity_summary(evaluator)
-    columns: tuple[Any, ...] = ({"question": "q"}, {"answer": "a", "contexts": ["c"]}, "r")
-    asyncio.run(evaluator(*columns))  # type: ignore[arg-type]
-    (mean,) = summary(*([column, column] for column in columns))
-    assert (mean["key"], mean["score"]) == ("noise_sensitivity_relevant_mean", value)
-    assert says in mean["comment"]
+def test_the_mean_of_a_run(incorrect: int | None, value: float | None, says: str) -> None:
+    rows = rows_with(Claims(incorrect))
+    rows.collect()
+    evaluate(rows, row())
+    mean = mean_of(rows.summary([row(), row()]), "relevant")
+    assert mean.value == value
+    assert says in mean.reason

@@ -14,7 +14,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 
-from noisesense import LLMJudge, Sample, Verdicts, score
+from noisesense import LLMJudge, Verdicts, score
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense.scoring.definitions import DEFINITIONS
@@ -27,9 +27,7 @@ from support.faults import (
     STRUCK,
     TRUTH,
     Fault,
-    Items,
     faults_through,
-    in_verdicts,
     mind,
     pairs,
 )
@@ -162,32 +160,6 @@ def test_an_endpoint_without_structured_output(make: Make) -> None:
     for result in results:
         assert isinstance(result, Judgement)
         assert _values(result) == (TRUTH, TRUTH)
-
-
-@pytest.mark.parametrize(("first", "unanswered"), [(0, 4), (1, 0)])
-def test_claims_numbered_anew_get_no_wrong_verdict(first: int, unanswered: int) -> None:
-    """Claims 2 and 4 are incorrect and asked further, as 1 and 2.
-
-    Taken by its ids, a reply numbered from 0 would give claim 2 what is true of 4.
-    """
-
-    def renumber(items: Items) -> Items:
-        return [{**item, "id": i} for i, item in enumerate(items, first)]
-
-    verdicts = Verdicts.from_matrices(
-        reference_to_response=[True, False, True, False],
-        chunks_to_response=[[False, False], [False, False], [False, False], [True, True]],
-        relevant=[True, False],
-        response_claims=[f"Claim {i}." for i in "1234"],
-        chunks=["Passage 0.", "Passage 1."],
-    )
-    chunks = verdicts.chunks or ()
-    sample = Sample(response="The response.", reference="It is.", retrieved_contexts=chunks)
-    fault = bad.when(lambda prompt: "Passage" in prompt, in_verdicts("anew", renumber))
-    with ScriptedServer(Mind([(sample, verdicts)]), script=fault) as server:
-        judgement = run(LLMJudge(_openai(server)).judge_detailed(sample))
-    _assert_nothing_wrong(judgement.verdicts, verdicts)
-    assert judgement.unanswered == unanswered
 
 
 def _assert_nothing_wrong(judged: Verdicts, true: Verdicts) -> None:

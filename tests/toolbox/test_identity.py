@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,15 +14,10 @@ from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from pydantic import SecretStr
 
-from noisesense import LLMJudge, VerdictStore, score
 from noisesense.judging.protocol import StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
 from support.identities import KEY, URL, check_identities, told
-from support.langchain_models import chat_openai, run
-from support.mind import Mind
-from support.server import ScriptedServer
-from support.tables import Shape, random_pair
 
 
 def langchain(key: str = KEY, **options: Any) -> ChatOpenAI:
@@ -129,21 +123,3 @@ def test_a_model_of_ones_own() -> None:
     same = OwnChat(responses=["a"], asked=3)
     assert told(LangChainLLM(same)) == told(LangChainLLM(OwnChat(responses=["a"])))
     assert told(LangChainLLM(same)) != told(LangChainLLM(OwnChat(responses=["a"], temperature=1)))
-
-
-def test_two_models_in_one_store(tmp_path: Path) -> None:
-    """Of the same class and name but other temperatures: neither answers for the other."""
-    sample, truth = random_pair(4, Shape(response_claims=(3, 3), chunks=(2, 2)))
-    path = tmp_path / "verdicts.db"
-    with ScriptedServer(Mind([(sample, truth)])) as server, VerdictStore(path) as store:
-        asked = []
-        for temperature, key in ((0, KEY), (1, KEY), (0, "a new key"), (1, "another")):
-            model: Any = chat_openai(server, key=key, temperature=temperature).with_retry()
-            before = server.log.calls
-            found = score(run(LLMJudge(LangChainLLM(model), store=store).judge(sample)))
-            assert found.relevant == score(truth).relevant
-            asked.append(server.log.calls - before)
-        assert asked[0] == asked[1] > 0
-        assert asked[2:] == [0, 0]  # a new key is the same model
-        assert {each.model for each in store.stats()} == {"ChatOpenAI gpt-4o-mini"}
-    assert KEY not in path.read_bytes().decode("latin-1")

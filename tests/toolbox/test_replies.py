@@ -59,7 +59,6 @@ def test_the_object_is_found(text: str) -> None:
         (f"{ONE}\n{ONE}", "something follows"),
         (f"<think>as <think>before</think>{ONE}", "thoughts"),
         ('{"verdicts": [{"id": "secret-prompt", "entailed": true}]}', r"not fit \(int_parsing\)"),
-        ("[" * 100_000, "does not begin"),
         ('{"verdicts":' * 100_000, "nested too deeply"),
         ("x" * (LONGEST + 1), r"too long: 2,000,001 of 2,000,000 characters"),
     ],
@@ -74,8 +73,8 @@ def test_anything_else_is_no_reply(text: str, says: str) -> None:
 
 @pytest.mark.parametrize("levels", [100, 490, 700, 990, 5_000, 100_000])
 def test_deep_nesting_is_no_reply(levels: int) -> None:
-    deep = '{"note": ' * levels + "1" + "}" * levels
-    for text in (deep, deep.replace("note", "verdicts"), "[" * levels + '"x"' + "]" * levels):
+    deep = '{"verdicts": ' * levels + "1" + "}" * levels
+    for text in (deep, "[" * levels + '"x"' + "]" * levels):
         with pytest.raises(ReplyError):
             read_reply(text, Reply, USAGE)
 

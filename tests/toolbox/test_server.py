@@ -21,13 +21,13 @@ class Echo:
 
 def say(server: ScriptedServer, *rounds: list[str]) -> None:
     async def main() -> None:
+        settings: Any = {"base_url": server.base_url, "api_key": "k", "max_retries": 0}
         async with openai.AsyncOpenAI(**settings) as client:
+            create: Any = client.chat.completions.create
             for prompts in rounds:
                 asked = ([{"role": "user", "content": prompt}] for prompt in prompts)
-                create: Any = client.chat.completions.create
                 await asyncio.gather(*(create(model="m", messages=each) for each in asked))
 
-    settings: Any = {"base_url": server.base_url, "api_key": "k", "max_retries": 0}
     asyncio.run(main())
 
 
