@@ -152,8 +152,7 @@ WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     ("d.json", b'{"data": 1}', ("a list of rows", "1")),
     ("d.json", b"[1, 2]", ("an object", "1")),
     ("d.parquet", b"hello " * 9, ("a Parquet file",)),
-    ("d.arrow", b"ARROW1", ("one file of rows", "an Arrow file", "dataset.to_parquet(")),
-    ("set/state.json", b"{}", ("one file of rows", "a folder", "dataset.to_parquet(")),
+    ("set/state.json", b"{}", (".jsonl, ", ".parquet", "dataset.to_parquet(")),
 ]
 
 

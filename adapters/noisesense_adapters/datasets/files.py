@@ -50,12 +50,10 @@ def raw_rows(path: Path) -> Iterator[Raw]:
         InputError: no such file, or one of another kind or encoding.
     """
     ending = path.suffix.lower()
-    if path.is_dir() or ending == ".arrow":
-        got = "a folder" if path.is_dir() else "an Arrow file"
-        hint = 'of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
-        raise InputError("one file of rows", got, where=str(path), hint=hint)
     if ending not in _KINDS:
-        raise InputError(f"a file ending in {', '.join(_KINDS)}", repr(path.name), where="input")
+        hint = 'of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
+        expected = f"a file ending in {', '.join(_KINDS)}"
+        raise InputError(expected, repr(path.name), where="input", hint=hint)
     if not path.is_file():
         got = "something else, such as a pipe" if path.exists() else "no such file"
         raise InputError("a readable file", got, where=str(path))

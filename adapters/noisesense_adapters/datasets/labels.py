@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -92,40 +92,35 @@ async def _judged(
     labels: Verdicts, result: Result, judge: EntailmentJudge
 ) -> tuple[Verdicts, Usage, list[tuple[bool, float]]]:
     texts = [chunk.text for chunk in labels.chunks or ()]
-    claims: list[ClaimForm] = [*labels.response_claims, *labels.reference_claims]
-    if not texts or not all(claim.text.strip() for claim in claims):
+    response = [claim.text for claim in labels.response_claims]
+    reference = [claim.text for claim in labels.reference_claims]
+    if not texts or not all(map(str.strip, [*response, *reference])):
         hint = "labels need the texts of their claims and chunks"
         raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
-    premises = texts
+    premises, width, nothing = texts, len(texts), Entailment((), Usage(), 0)
     if result.sample and any(claim.correct is not None for claim in labels.response_claims):
         premises = [*texts, result.sample.reference]
-    width, usage = len(texts), Usage()
-    tables: list[list[list[Cell]]] = []
+    of_response = await judge.entailment(premises, response) if response else nothing
+    of_reference = await judge.entailment(texts, reference) if reference else nothing
     likely: list[tuple[bool, float]] = []
-    sides: list[tuple[tuple[ClaimForm, ...], list[str]]] = [
-        (labels.response_claims, premises),
-        (labels.reference_claims, texts),
+    sides: list[tuple[Sequence[ClaimForm], Entailment]] = [
+        (labels.response_claims, of_response),
+        (labels.reference_claims, of_reference),
     ]
-    for side, sources in sides:
-        found = Entailment((), Usage(), 0)
-        if side:
-            found = await judge.entailment(sources, [claim.text for claim in side])
-        usage += found.usage
-        tables.append([[*row] for row in found.cells])
-        for claim, row in zip(side, found.probabilities or (), strict=False):
+    for claims, found in sides:
+        for claim, row in zip(claims, found.probabilities or (), strict=False):
             said = [*(cell_of(claim, j) for j in range(width)), getattr(claim, "correct", None)]
             pairs = zip(said, row, strict=False)  # a reference claim has no cell for correct
             likely += [(label, p) for label, p in pairs if label is not None and p is not None]
-    response, reference = tables
     verdicts = Verdicts.from_matrices(
-        [row[width] if len(premises) > width else None for row in response],
-        [row[:width] for row in response],
-        reference,
-        response_claims=[claim.text for claim in labels.response_claims],
-        reference_claims=[claim.text for claim in labels.reference_claims],
+        [row[width] if len(premises) > width else None for row in of_response.cells],
+        [row[:width] for row in of_response.cells],
+        of_reference.cells,
+        response_claims=response,
+        reference_claims=reference,
         chunks=texts,
     )
-    return verdicts, usage, likely
+    return verdicts, of_response.usage + of_reference.usage, likely
 
 
 class Imported(NamedTuple):

@@ -109,12 +109,12 @@ def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iter
             cell = pick(_object(raw), read.columns[_CONTEXTS], _CONTEXTS)
             if read.separator in str(cell):
                 return rows
-    raise InputError(
+    expected, hint = (
         f"{read.separator!r} in some cell of contexts",
-        "none in the first rows",
-        where=f"{path}, split_contexts",
-        hint="what stands between two contexts?",
+        "what is between two contexts?",
     )
+    where = f"{path}, split_contexts"
+    raise InputError(expected, "none in the first rows", where=where, hint=hint)
 
 
 def _reader(

@@ -65,12 +65,9 @@ def with_verdicts(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
     first = list(islice(rows, _FIRST_ROWS))
     readable = [row for row in first if isinstance(row, Row)]
     if readable and not any(row.verdicts or row.line.error for row in readable):
-        raise InputError(
-            "verdicts in the file, a recording of them, or a judge",
-            "only texts",
-            where=readable[0].place,
-            hint="--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge=",
-        )
+        expected = "verdicts in the file, a recording of them, or a judge"
+        hint = "--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge="
+        raise InputError(expected, "only texts", where=readable[0].place, hint=hint)
     return chain(first, rows)
 
 

@@ -60,12 +60,9 @@ class LangChainLLM(Bridge):
 
     def __init__(self, model: BaseChatModel, config: RunnableConfig | None = None) -> None:
         if not callable(getattr(model, "ainvoke", None)):
-            raise InputError(
-                "a LangChain chat model",
-                type(model).__name__,
-                where="model",
-                hint="langchain.chat_models.init_chat_model(name) makes one of a name",
-            )
+            got = type(model).__name__
+            hint = "langchain.chat_models.init_chat_model(name) makes one of a name"
+            raise InputError("a LangChain chat model", got, where="model", hint=hint)
         self._model, self._config = model, config
         self.name = " or ".join(dict.fromkeys(_names(described(model)))) or type(model).__name__
         choices = (config or {}).get("configurable")

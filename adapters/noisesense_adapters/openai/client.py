@@ -100,9 +100,8 @@ class ChatClient:
             raise _StatusError(error.code, error.headers, error.read(MOST_BYTES)) from None
         except (HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
-            raise (
-                TimeoutError if isinstance(reason, TimeoutError) else ConnectionError
-            ) from error
+            kind = TimeoutError if isinstance(reason, TimeoutError) else ConnectionError
+            raise kind from error
         if len(reply) > MOST_BYTES:
             raise JudgeError(TOO_LARGE)
         if getattr(response, "length", 0):  # what is still to come: a bounded read says nothing

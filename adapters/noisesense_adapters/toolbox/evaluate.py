@@ -116,7 +116,11 @@ class RowEvaluator:
         self.definition: DefinitionName = definition
         self.modes = check_modes(mode, definition)
         self.places = Places(usual, **places)
-        self._choices = check_empty(empty), check_undetermined(undetermined)
+        self._choices: dict[str, Any] = {
+            "definition": definition,
+            "empty": check_empty(empty),
+            "undetermined": check_undetermined(undetermined),
+        }
         self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
         self._model = (model, bridge, store, judge_options)
         self._results: dict[object, list[Result]] | None = None
@@ -146,12 +150,11 @@ class RowEvaluator:
         """
         with located(place):
             sample, verdicts = self.places.read(row)
-        try:
-            with located(place):
+            try:
                 result = await self._evaluated(sample, verdicts)
-        except NoiseSenseError as error:
-            self._keep(Result(sample.key, error=str(error), sample=sample))
-            raise
+            except NoiseSenseError as error:
+                self._keep(Result(sample.key, error=str(error), sample=sample))
+                raise
         self._keep(result)
         return result
 
@@ -164,15 +167,9 @@ class RowEvaluator:
             judge = self.judge()
             judgement = await judge_once(judge, sample, metric=None, share=False)
             name = str(getattr(judge, "name", type(judge).__name__))
-        empty, undetermined = self._choices
         return Result(
             sample.key,
-            score(
-                judgement.verdicts,
-                definition=self.definition,
-                empty=empty,
-                undetermined=undetermined,
-            ),
+            score(judgement.verdicts, **self._choices),
             sample=sample,
             unanswered=judgement.unanswered,
             usage=judgement.usage,
@@ -263,11 +260,8 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     if figures.interval is not None:
         ends = figures.interval.low, figures.interval.high
         text += f" ({summary.confidence:.0%} interval {extent(ends, '.4g')})"
-    counts = {
-        "undetermined": figures.undetermined,
-        "undefined": figures.undefined,
-        "failed": summary.failed,
-    }
+    counts = {"undetermined": figures.undetermined, "undefined": figures.undefined}
+    counts["failed"] = summary.failed
     rest = "".join(f", {count} {what}" for what, count in counts.items() if count)
     known = f"{figures.determined} of {summary.samples} samples have a value{rest}"
     reason = f"Mean noise sensitivity ({mode}): {text}; {known}. Lower is better."

@@ -33,11 +33,9 @@ def needs_extra(extra: str, *packages: str, where: str = "") -> Generator[None, 
         missing = (error.name or "").partition(".")[0]
         if missing not in (packages or (extra,)):
             raise
-        problem = (
-            f"the package {missing!r} is not installed"
-            if error.name == missing
-            else f"the installed package {missing!r} has no {error.name!r}, which {extra} needs"
-        )
+        problem = f"the package {missing!r} is not installed"
+        if error.name != missing:
+            problem = f"the installed {missing!r} has no {error.name!r}, which {extra} needs"
         hint = f"pip install 'noisesense[{extra}]'{where and f' {where}'}"
         raise MissingExtraError(f"{problem}. Hint: {hint}") from error
 

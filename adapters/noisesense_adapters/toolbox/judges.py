@@ -65,12 +65,9 @@ def check_address(address: str, where: str) -> None:
             return
     except ValueError:  # brackets without an address in them, a port that is no number
         pass
-    raise InputError(
-        "an address that begins with http:// or https:// and a host",
-        "another" if "@" in address else describe(address),
-        where=where,
-        hint="such as http://localhost:8000/v1",
-    )
+    expected = "an address that begins with http:// or https:// and a host"
+    got = "another" if "@" in address else describe(address)
+    raise InputError(expected, got, where=where, hint="such as http://localhost:8000/v1")
 
 
 def is_local(address: str) -> bool:
@@ -120,9 +117,7 @@ def _object(value: object, depth: int) -> Any:
     # Not by getattr: LangChain's wrappers answer for what they wrap.
     fields: dict[str, Any] = getattr(value, "__dict__", {})
     kind = type(value)
-    own = fields.get("identity") or (
-        getattr(value, "identity", "") if hasattr(kind, "identity") else ""
-    )
+    own = getattr(value, "identity", "") if "identity" in (*fields, *dir(kind)) else ""
     if isinstance(own, str) and own:
         return [_name_of(kind), own]
     if "bound" in fields and "kwargs" in fields:
