@@ -19,17 +19,15 @@ import sys
 import urllib.request
 from pathlib import Path
 from random import Random
-from typing import Any
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
 
 # The two source roots are found above: a clean checkout runs without an install.
-from noisesense import Result, Sample, Verdicts, score  # noqa: E402
+from noisesense import Chunk, Result, Sample, score  # noqa: E402
 from noisesense.ablation import Ablation, ablate  # noqa: E402
-from noisesense.judging.protocol import Entailment, Usage  # noqa: E402
-from noisesense.verdicts.sample import Chunk  # noqa: E402
 from noisesense_adapters.report import write_report  # noqa: E402
+from support.ablation_world import Mind  # noqa: E402
 
 NAMES = [
     start + end
@@ -44,64 +42,22 @@ PROMPT = (
 
 
 def years(text: str) -> list[str]:
-    return list(dict.fromkeys(re.findall(r"\b1[89]\d\d\b", text)))
+    """The claims of a text. One that names no year claims something that no text here says."""
+    return list(dict.fromkeys(re.findall(r"\b1[89]\d\d\b", text))) or ["no year"]
 
 
-class YearJudge:
-    """Exact verdicts: a claim is a year."""
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        texts = [years(chunk.text) for chunk in sample.retrieved_contexts]
-        right = years(sample.reference)
-        holding = {
-            year: [j for j, text in enumerate(texts) if year in text]
-            for text in texts
-            for year in text
-        }
-        said = years(sample.response)
-        # An answer that names no year claims something that no text here says.
-        return Verdicts.model_validate(
-            {
-                "response_claims": [
-                    {"text": year, "correct": year in right, "entailed_by": holding.get(year, [])}
-                    for year in said or ["no year"]
-                ],
-                "reference_claims": [
-                    {"text": y, "entailed_by": holding.get(y, [])} for y in right
-                ],
-            }
-        ).beside(sample)
-
-    async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
-        return Entailment(
-            [[claim in years(text) for text in texts] for claim in claims], Usage(), 0
-        )
-
-
-def samples(seed: int) -> list[dict[str, Any]]:
+def samples(seed: int) -> list[tuple[str, str, str, list[Chunk]]]:
+    """Name, question, reference and chunks of each."""
     random, rows = Random(seed), []
     for i, name in enumerate(NAMES):
         thing = THINGS[i % len(THINGS)]
         right, wrong = random.sample(range(1820, 1990), 2)
-        chunks = [
-            Chunk(
-                text=f"The {name} {thing} was opened to the public in {right}.",
-                id=f"{name}-register",
-            ),
-            Chunk(
-                text=f"According to the travel guide, the {name} {thing} opened in {wrong}.",
-                id="travel-guide",
-            ),
-        ]
+        true = f"The {name} {thing} was opened to the public in {right}."
+        false = f"According to the travel guide, the {name} {thing} opened in {wrong}."
+        chunks = [Chunk(text=true, id=f"{name}-register"), Chunk(text=false, id="travel-guide")]
         random.shuffle(chunks)
-        rows.append(
-            {
-                "id": name,
-                "question": f"In which year was the {name} {thing} opened?",
-                "reference": f"The {name} {thing} was opened in {right}.",
-                "chunks": chunks,
-            }
-        )
+        question = f"In which year was the {name} {thing} opened?"
+        rows.append((name, question, f"The {name} {thing} was opened in {right}.", chunks))
     return rows
 
 
@@ -109,11 +65,8 @@ class Generator:
     """The real model behind an OpenAI-compatible endpoint."""
 
     def __init__(self, base_url: str, model: str, temperature: float) -> None:
-        self._url, self._model, self._temperature = (
-            f"{base_url}/chat/completions",
-            model,
-            temperature,
-        )
+        self._url = f"{base_url}/chat/completions"
+        self._model, self._temperature = model, temperature
         self.calls = 0
 
     def __call__(self, question: str, contexts: list[str]) -> str:
@@ -138,19 +91,15 @@ class Generator:
 async def run(
     generator: Generator, seed: int, answers: str | None
 ) -> tuple[list[Result], Ablation]:
-    judge, results = YearJudge(), []
+    judge, results = Mind(claims_of=years), []
     first = None if answers is None else Path(f"{answers}.first")
     kept = json.loads(first.read_text("utf-8")) if first and first.exists() else {}
-    for row in samples(seed):
-        question, texts = row["question"], [chunk.text for chunk in row["chunks"]]
-        response = kept.setdefault(row["id"], kept.get(row["id"]) or generator(question, texts))
-        sample = Sample(
-            user_input=question,
-            response=response,
-            reference=row["reference"],
-            retrieved_contexts=row["chunks"],
-        )
-        results.append(Result(row["id"], score(await judge.judge(sample)), sample=sample))
+    for name, question, reference, chunks in samples(seed):
+        if name not in kept:
+            kept[name] = generator(question, [chunk.text for chunk in chunks])
+        texts = {"user_input": question, "response": kept[name], "reference": reference}
+        sample = Sample(**texts, retrieved_contexts=chunks)
+        results.append(Result(name, score(await judge.judge(sample)), sample=sample))
     if first:
         first.write_text(json.dumps(kept), "utf-8")
     variants = ("again", "without", "relevant-only", "plus-2", "plus-6")
@@ -166,9 +115,7 @@ def main() -> None:
     parser.add_argument("--model", default="local")
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--answers", help="keeps the answers, so that a run that was killed goes on"
-    )
+    parser.add_argument("--answers", help="keeps the answers: a run that was killed goes on")
     parser.add_argument("--report", help="writes the report, with noise against distractors")
     options = parser.parse_args()
     generator = Generator(options.base_url.rstrip("/"), options.model, options.temperature)
@@ -181,11 +128,8 @@ def main() -> None:
         write_report(results, options.report, ablation=found)
     print("\nvariant        samples  noise")
     for name, each in found.noise.items():
-        span = (
-            ""
-            if each.interval is None
-            else f"({each.interval.low:.2f} to {each.interval.high:.2f})"
-        )
+        ends = each.interval
+        span = "" if ends is None else f"({ends.low:.2f} to {ends.high:.2f})"
         print(f"{name or 'as it was':13} {each.size:8}  {each.low:.2f} {span}")
     print("\nclaims  caused  document")
     for cause in found.causes[:5]:

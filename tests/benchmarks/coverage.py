@@ -6,10 +6,13 @@
 Of each 95% interval it prints how often it holds the truth (wanted: at least 92%) and how often
 the truth lies below its low end and above its high end (wanted: at most 4% each): means and shares
 of claims of 2 to 300 samples with 0, 1, 5 and 20% of the verdicts missing, clusters, error rates
-over few samples of many cells, means corrected by labels. Of the paired comparison it prints how
+over few samples of many cells, means corrected by labels, effects of chunks (with the control,
+and without it). Of the paired comparison it prints how
 often it is wrong: "worse" or "better" where nothing changed, and "the same" where one sample in
-fourteen became a catastrophe (wanted: at most 2.5%, and 6% at any sign). Exit status 1 if a figure
-is out of its range by more than twice its own standard error. The same seeds on every machine.
+fourteen became a catastrophe (wanted: at most 2.5%, and 6% at any sign); of a gate whose limit is
+the true mean, how often it fails and passes, plainly and with an interval. Exit status 1 if a
+figure is out of its range by more than twice its own standard error. The same seeds on every
+machine.
 """
 
 from __future__ import annotations
@@ -30,8 +33,10 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 
 # The two source roots are found above: a clean checkout runs without an install.
-from noisesense import Result, compare, prediction_powered_mean  # noqa: E402
+from noisesense import Result, compare, gate, prediction_powered_mean, summarize  # noqa: E402
+from noisesense.ablation import ablation, plan  # noqa: E402
 from noisesense.stats.interval import Interval, Resampling, mean_interval  # noqa: E402
+from support.ablation_world import Mind, run_of  # noqa: E402
 from support.simulated import POPULATIONS, Population, poisson, result_of  # noqa: E402
 
 SIZES = (2, 3, 5, 10, 20, 30, 49, 50, 100, 300)
@@ -172,6 +177,42 @@ def catastrophe(margin: float, size: int, rng: random.Random) -> tuple[float, ..
     return (float(found.decision == "same"),)
 
 
+def gated(p: Population, size: int, rng: random.Random) -> tuple[float, ...]:
+    """A gate whose limit is the true mean."""
+    found = summarize(result_of(i, p.draw(rng)) for i in range(size)).relevant
+    assert found is not None
+    plain = gate(found.mean, p.mean)
+    sure = gate(found.mean, p.mean, interval=found.interval)
+    return float(plain == "fail"), float(plain == "pass"), float(sure == "fail")
+
+
+def ablated(caused: float, chance: float, size: int, rng: random.Random) -> tuple[float, ...]:
+    """A wrong claim that is caused goes when its chunk goes, another stays; each is said with a
+    chance of its own. Last: what one would have claimed without the control."""
+    results = run_of([rng.choice((1, 1, 2, 3)) for _ in range(size)])
+    wrong = [
+        (result.id, claim.text)
+        for result in results
+        for claim in (result.score.claims if result.score else ())
+        if claim.text.startswith("wrong")
+    ]
+    goes = {each: rng.random() < caused for each in wrong}
+    rows = plan(results, ("again", "without"))
+    for row in rows:
+        kept = [
+            claim
+            for name, claim in wrong
+            if name == row["id"] and not (goes[name, claim] and row["variant"] == "without")
+        ]
+        said = [claim for claim in kept if rng.random() < chance]
+        row["response"] = ". ".join(["answer", *said])
+    found = ablation(results, rows, Mind())
+    assert found.effect
+    assert found.without
+    truth = caused * chance
+    return *ends(found.effect.interval, truth), ends(found.without.interval, 1 - truth)[0]
+
+
 _HELD = ("held", "below", "above")
 _HOLDS = (-LEAST, MOST, MOST)
 
@@ -219,6 +260,17 @@ def tables() -> Iterator[Table]:
         for n in (6, 14, 28, 50, 100, 200)
     ]
     yield Table("One sample in fourteen became a catastrophe", ("same",), (2.5,), rows)
+    rows = [Task(p.name, n, partial(gated, p, n)) for p in POPULATIONS[:1] for n in (50, 200)]
+    columns = ("fails", "passes", "sure")
+    yield Table("A gate whose limit is the true mean", columns, (-20.0, -20.0, 5.0), rows)
+    rows = [
+        Task(f"{caused:.0%} caused, {chance:.0%} said", n, partial(ablated, caused, chance, n))
+        for caused in (0.0, 0.5, 1.0)
+        for chance in (1.0, 0.6)
+        for n in (10, 30)
+    ]
+    columns, limits = (*_HELD, "raw"), (*_HOLDS, None)
+    yield Table("Effect of chunks by ablation", columns, limits, rows)
 
 
 def figures(task: Task, datasets: int) -> tuple[float, ...]:

@@ -1,43 +1,35 @@
 """Time and memory of a large run, beside RAGChecker's formula in numpy over the same file.
 
-    python tests/benchmarks/throughput.py [--samples 1000000] [--beside COMMIT]
+    python tests/benchmarks/throughput.py [--samples 1000000]
 
 Writes a recording of samples with their verdicts (6 response claims, 5 reference claims and 5
 chunks each on average; 20,000 different ones, over and over), then reads it in a process of its
 own for each row. Ours checks every line and computes the whole summary with four intervals: as
-``noisesense score`` does, by the light form of verdicts, and by the models that results have; with
-``--beside`` also as an earlier commit does.
-RAGChecker's formula computes only its two means, once line by line and once as RAGChecker does it,
-with all samples in memory. What takes long is measured on a tenth of the samples only, if they are
-more than 200,000. Exit status 1 if the figures differ or if our memory grows with the number of
-samples.
+``noisesense score`` does, by the light form of verdicts, and by the models that results have.
+RAGChecker's formula computes only its two means, line by line. The models are measured on a tenth
+of the samples only, if they are more than 200,000. Exit status 1 if the figures differ or if our
+memory grows with the number of samples.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-# An earlier commit's, if this process was started for it.
-PRODUCT = Path(os.environ.get("NOISESENSE_PRODUCT", ROOT))
-sys.path[:0] = [str(PRODUCT / "core"), str(PRODUCT / "adapters"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
 
 Means = tuple[float, float]
 MEGABYTE = 1024 * 1024
-
-
 DIFFERENT = 20_000
 
 
@@ -95,26 +87,13 @@ def at_once(path: Path) -> Means:
 
 def _means(found: Any) -> Means:
     for mode in (found.relevant, found.irrelevant):
-        print(
-            json.dumps(mode.to_dict(), sort_keys=True), file=sys.stderr
-        )  # to compare bit for bit
+        figures = json.dumps(mode.to_dict(), sort_keys=True)
+        print(figures, file=sys.stderr)  # to compare bit for bit
     return found.relevant.mean.low, found.irrelevant.mean.low
 
 
-def numpy_streamed(path: Path) -> Means:
+def ragchecker(path: Path) -> Means:
     """RAGChecker's formula, one line at a time."""
-    with path.open(encoding="utf-8") as file:
-        return _numpy_means(json.loads(line) for line in file)
-
-
-def numpy_held(path: Path) -> Means:
-    """As RAGChecker: all samples are read, then each is computed."""
-    with path.open(encoding="utf-8") as file:
-        samples = [json.loads(line) for line in file]
-    return _numpy_means(iter(samples))
-
-
-def _numpy_means(samples: Iterator[dict[str, Any]]) -> Means:
     import numpy as np
 
     from support.ragchecker_formula import noise_sensitivity
@@ -126,25 +105,24 @@ def _numpy_means(samples: Iterator[dict[str, Any]]) -> Means:
         return found
 
     values: list[Means] = []
-    for each in samples:
-        verdicts, chunks = each["verdicts"], len(each["sample"]["retrieved_contexts"])
-        correct = np.array([claim["correct"] for claim in verdicts["response_claims"]])
-        response = table(verdicts["response_claims"], chunks)
-        reference = table(verdicts["reference_claims"], chunks)
-        values.append(noise_sensitivity(correct, response, reference))
+    with path.open(encoding="utf-8") as file:
+        for each in map(json.loads, file):
+            verdicts, chunks = each["verdicts"], len(each["sample"]["retrieved_contexts"])
+            correct = np.array([claim["correct"] for claim in verdicts["response_claims"]])
+            response = table(verdicts["response_claims"], chunks)
+            reference = table(verdicts["reference_claims"], chunks)
+            values.append(noise_sensitivity(correct, response, reference))
     relevant, irrelevant = np.mean(values, axis=0).tolist()
     return relevant, irrelevant
 
 
-ROWS: dict[str, tuple[str, Callable[[Path], Means]]] = {
-    "at once": ("noisesense score", at_once),
-    "one by one": ("noisesense, read_results", one_by_one),
-    "beside": ("noisesense score, {}", at_once),
-    "streamed": ("RAGChecker's formula, streamed", numpy_streamed),
-    "held": ("RAGChecker's formula, all held", numpy_held),
+OURS, MODELS = "noisesense score", "noisesense, read_results"
+ROWS: dict[str, Callable[[Path], Means]] = {
+    OURS: at_once,
+    MODELS: one_by_one,
+    "RAGChecker's formula": ragchecker,
 }
-SLOWER = ("one by one", "beside")
-QUICK, MANY = ("at once", "streamed"), 200_000
+MANY = 200_000
 
 
 def measure(name: str, path: Path) -> None:
@@ -152,7 +130,7 @@ def measure(name: str, path: Path) -> None:
     import resource
 
     began, wall = time.process_time(), time.perf_counter()
-    means = ROWS[name][1](path)
+    means = ROWS[name](path)
     seconds, wall = time.process_time() - began, time.perf_counter() - wall
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds += ended.ru_utime + ended.ru_stime
@@ -162,25 +140,14 @@ def measure(name: str, path: Path) -> None:
     print(json.dumps({"means": means, "seconds": seconds, "wall": wall, "peak": peak}))
 
 
-@contextmanager
-def checkout(commit: str | None) -> Iterator[Path]:
-    """An earlier commit's files."""
-    if commit is None:
-        yield ROOT
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "-q", "--detach", folder, commit], check=True)
-        try:
-            yield Path(folder)
-        finally:
-            subprocess.run([*git, "remove", "--force", folder], check=True)
+def _own_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, __file__, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=100_000)
-    parser.add_argument("--beside", metavar="COMMIT", help="an earlier commit to measure as well")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--write", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -192,32 +159,21 @@ def main() -> int:
         measure(options.measure[0], Path(options.measure[1]))
         return 0
     found: dict[tuple[str, int], dict[str, Any]] = {}
-    print(f"{'':36}{'samples':>10}{'CPU s':>8}{'rows/s':>9}{'wall s':>8}{'peak MB':>9}  means")
-    with tempfile.TemporaryDirectory() as folder, checkout(options.beside) as earlier:
+    print(f"{'':28}{'samples':>10}{'CPU s':>8}{'rows/s':>9}{'wall s':>8}{'peak MB':>9}  means")
+    with tempfile.TemporaryDirectory() as folder:
         for samples in (options.samples // 10, options.samples):
             path = Path(folder) / f"{samples}.jsonl"
             # Elsewhere: a process begins with the peak of the one that started it.
-            subprocess.run(
-                [sys.executable, __file__, "--write", str(samples), str(path)], check=True
-            )
-            size = path.stat().st_size / MEGABYTE
-            print(f"a file of {size:,.0f} MB")
-            for name, (title, _) in ROWS.items():
-                long = samples > MANY and name not in QUICK
-                if long or (name == "beside" and options.beside is None):
+            _own_process("--write", str(samples), str(path))
+            print(f"a file of {path.stat().st_size / MEGABYTE:,.0f} MB")
+            for name in ROWS:
+                if samples > MANY and name == MODELS:
                     continue
-                product = earlier if name == "beside" else ROOT
-                done = subprocess.run(
-                    [sys.executable, __file__, "--measure", name, str(path)],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                    env={**os.environ, "NOISESENSE_PRODUCT": str(product)},
-                )
+                done = _own_process("--measure", name, str(path))
                 row = found[name, samples] = {**json.loads(done.stdout), "bits": done.stderr}
                 means = " ".join(f"{mean:.6f}" for mean in row["means"])
                 print(
-                    f"{title.format(options.beside):36}{samples:>10,}{row['seconds']:>8.1f}"
+                    f"{name:28}{samples:>10,}{row['seconds']:>8.1f}"
                     f"{samples / row['seconds']:>9,.0f}{row['wall']:>8.1f}{row['peak']:>9.0f}"
                     f"  {means}",
                     flush=True,
@@ -228,25 +184,19 @@ def main() -> int:
 
 def verdict(found: dict[tuple[str, int], dict[str, Any]], samples: int) -> bool:
     """Do the figures agree, and does the memory not grow? Prints it, and how many times faster."""
-    sizes = (samples // 10, samples)
-    same = all(
-        abs(a - b) < 1e-9
-        for (_, size), row in found.items()
-        for a, b in zip(row["means"], found["at once", size]["means"], strict=True)
-    )
-    bits = all(
-        row["bits"] == found["at once", size]["bits"]
-        for (name, size), row in found.items()
-        if name == "one by one"
-    )
-    small, large = (found["at once", size]["peak"] for size in sizes)
-    print(f"\nthe same means: {same}; ours the same to the last bit: {bits}; ", end="")
-    print(f"our memory for ten times the samples: {large - small:+.1f} MB")
+    same = bits = True
     for (name, size), row in found.items():
-        if name in SLOWER:
-            times = row["seconds"] / found["at once", size]["seconds"]
+        ours = found[OURS, size]
+        pairs = zip(row["means"], ours["means"], strict=True)
+        same &= all(abs(mean - our) < 1e-9 for mean, our in pairs)
+        bits &= name != MODELS or row["bits"] == ours["bits"]
+        if name != OURS:
+            times = row["seconds"] / ours["seconds"]
             print(f"at {size:,}: {times:.1f} times as many rows a second as {name}")
-    return same and bits and large - small < 5
+    grown = found[OURS, samples]["peak"] - found[OURS, samples // 10]["peak"]
+    print(f"\nthe same means: {same}; ours the same to the last bit: {bits}; ", end="")
+    print(f"our memory for ten times the samples: {grown:+.1f} MB")
+    return same and bits and grown < 5
 
 
 if __name__ == "__main__":

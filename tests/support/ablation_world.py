@@ -1,12 +1,11 @@
 """A world in which every verdict is known: for tests and benchmarks of `noisesense.ablation`.
 
-A sample's texts are made of sentences; a claim is a sentence, and a text entails the sentences it
-holds.
+A claim is a sentence (or whatever else is found in a text), and a text entails those it holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from noisesense import JudgeError, Result, Sample, Verdicts, score
 from noisesense.judging.protocol import Entailment, Usage
@@ -17,34 +16,29 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for part in text.split(".") if part.strip()]
 
 
-def verdicts(sample: Sample) -> Verdicts:
-    said, wanted = sentences(sample.response), sentences(sample.reference)
-    chunks = [sentences(chunk.text) for chunk in sample.retrieved_contexts]
-    return Verdicts.model_validate(
-        {
-            "response_claims": [
-                {
-                    "text": claim,
-                    "correct": claim in wanted,
-                    "entailed_by": [j for j, chunk in enumerate(chunks) if claim in chunk],
-                }
-                for claim in said
-            ],
-            "reference_claims": [
-                {
-                    "text": claim,
-                    "entailed_by": [j for j, chunk in enumerate(chunks) if claim in chunk],
-                }
-                for claim in wanted
-            ],
-        }
+def verdicts(sample: Sample, claims_of: Callable[[str], list[str]] = sentences) -> Verdicts:
+    said, wanted = claims_of(sample.response), claims_of(sample.reference)
+    chunks = [claims_of(chunk.text) for chunk in sample.retrieved_contexts]
+    return Verdicts.from_matrices(
+        [claim in wanted for claim in said],
+        [[claim in chunk for chunk in chunks] for claim in said],
+        [[claim in chunk for chunk in chunks] for claim in wanted],
+        response_claims=said,
+        reference_claims=wanted,
     ).beside(sample)
 
 
 class Mind:
     """A judge that reads sentences, and counts what it is asked."""
 
-    def __init__(self, *, open_texts: str = "", broken: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        open_texts: str = "",
+        broken: bool = False,
+        claims_of: Callable[[str], list[str]] = sentences,
+    ) -> None:
+        self._claims_of = claims_of
         self.judged: list[Sample] = []
         self.checked: list[tuple[str, tuple[str, ...]]] = []
         self._open, self._broken = open_texts, broken
@@ -53,7 +47,7 @@ class Mind:
         self.judged.append(sample)
         if self._broken:
             raise JudgeError("no key")
-        return verdicts(sample)
+        return verdicts(sample, self._claims_of)
 
     async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
         (text,) = texts
@@ -61,7 +55,7 @@ class Mind:
         if self._broken:
             raise JudgeError("no key")
         is_open = bool(self._open) and self._open in text
-        cells = [[None if is_open else claim in sentences(text)] for claim in claims]
+        cells = [[None if is_open else claim in self._claims_of(text)] for claim in claims]
         return Entailment(cells, Usage(calls=1), 0)
 
 
