@@ -79,13 +79,11 @@ def test_fewer_than_six_pairs_decide_nothing_and_say_so(pairs: int) -> None:
 def test_clusters() -> None:
     named = [result_of(i, (i % 2, 2), cluster=i % 3) for i in range(30)]
     mixed = [*named[:29], result_of(29, (1, 2))]
-    assert compare(named, named).clusters == compare(named, named, cluster=True).clusters == 3
+    assert compare(named, named).clusters == 3
     assert "relevant: 3 clusters; fewer than 6 decide nothing." in compare(named, named).warnings
-    single = compare(named, named, cluster=False)
-    assert (single.clusters, single.warnings) == (None, ())
-    assert compare(mixed, mixed).clusters is None
-    with pytest.raises(InputError, match="A, cluster: expected a cluster for every pair"):
-        compare(mixed, mixed, cluster=True)
+    some = compare(mixed, mixed)
+    assert (some.clusters, len(some.warnings)) == (None, 1)
+    assert some.warnings[0].startswith("Only some samples name a cluster")
 
 
 def test_what_is_in_no_figure() -> None:

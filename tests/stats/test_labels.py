@@ -191,12 +191,10 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
     )
     open_mean = Range(0.1, 0.25)
     means = {mode: replace(each, judge_mean=open_mean) for mode, each in found.means.items()}
-    open_ones = trust("m", [labeled("1", [True], [True])], means=means)
+    open_ones = replace(trust("m", [labeled("1", [True], [True])]), means=means)
     assert " where m finds 0.1000 to 0.2500; " in open_ones.sentence
     assert "m has an unknown share of false yes and 0.0% false no" in open_ones.sentence
     assert (open_ones.usage, open_ones.unmatched_claims) == (Usage(), 0)
-    # With means, labels that the judge decided none of are no error.
-    assert trust("m", [labeled("1", [None], [True])], means=means).compared == 0
 
 
 def test_claims_of_one_side_are_counted_over_all_samples() -> None:

@@ -6,30 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from noisesense import (
-    InputError,
-    PairingError,
-    Result,
-    Sample,
-    Verdicts,
-    score,
-    stability,
-    write_results,
-)
+from noisesense import InputError, PairingError, Result, Sample, Verdicts, score, stability
 from noisesense.stats.interval import Resampling, bootstrap_interval
 from noisesense.stats.resampling import Unit
 from noisesense.stats.stability import ModeStability, SampleStability
-from support.command_here import run_here
 from support.simulated import result_of
-
-Capsys = pytest.CaptureFixture[str]
 
 # Noisy claims of four, in three repeats.
 RUNS = [[0, 2, 4, 1], [0, 2, 4, 3], [0, 2, 4, 2]]
+SAMPLE = Sample(user_input="q", response="a", reference="r", retrieved_contexts=["c"])
 
 
 def run(noisy: list[int]) -> list[Result]:
@@ -37,7 +25,7 @@ def run(noisy: list[int]) -> list[Result]:
 
 
 def test_variance_by_hand() -> None:
-    found = stability(map(run, RUNS), limit=0.5)
+    found = stability(map(run, RUNS))
     assert (found.repeats, found.samples) == (3, 4)
     mode = found.relevant
     assert (mode.samples, mode.left_out) == (4, 0)
@@ -47,9 +35,11 @@ def test_variance_by_hand() -> None:
     assert mode.judge_share == pytest.approx((1 / 64) / (1 / 64 + 1 / 6 - 1 / 192))
     assert mode.mean_error == pytest.approx((1 / 64 / 4) ** 0.5)
     assert mode.judge_share_interval.low <= mode.judge_share <= mode.judge_share_interval.high
-    assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5), True),)
+    assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5)),)
     irrelevant = found.irrelevant
     assert (irrelevant.mean_error, irrelevant.judge_share, irrelevant.changed) == (0, None, ())
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["relevant"]["changed"] == [{"id": "q3", "values": [0.25, 0.75, 0.5]}]
 
 
 def test_samples_without_a_value_are_counted() -> None:
@@ -57,19 +47,20 @@ def test_samples_without_a_value_are_counted() -> None:
     second = [*run(RUNS[1])[:2], Result("q2", open_one), Result("q3", error="no")]
     mode = stability([run(RUNS[0]), second]).relevant
     assert (mode.samples, mode.left_out) == (2, 2)
+    failed = [Result("q0", error="no"), Result("q1", error="no")]
+    nothing = ModeStability("relevant", 0, 2, (), None, None, None, ())
+    assert stability([failed, failed]).relevant == nothing
 
 
 def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
     """Without ids of their own both have the id of their content. Values 0, 1/4, then 1/2, 1/4:
     of each the variance is 1/8 or 0."""
-    sample = Sample(user_input="q", response="a", reference="r", retrieved_contexts=["c"])
 
     def twice(*noisy: int) -> list[Result]:
-        return [replace(result_of(sample.key, (count, 4)), sample=sample) for count in noisy]
+        return [replace(result_of(SAMPLE.key, (count, 4)), sample=SAMPLE) for count in noisy]
 
     found = stability([twice(0, 1), twice(2, 1)])
-    assert found.samples == 2
-    assert found.relevant.samples == 2
+    assert (found.samples, found.relevant.samples) == (2, 2)
     assert found.relevant.mean_error == pytest.approx((1 / 16 / 2) ** 0.5)
     assert found.relevant.means == (1 / 8, 3 / 8)
 
@@ -79,15 +70,8 @@ def test_one_sample_and_two() -> None:
     9/32, less 1/8 / 2 / 2."""
     one = stability([run([0]), run([2])]).relevant
     assert (one.mean_error, one.judge_share) == ((1 / 8) ** 0.5, None)
-    assert [(each.id, each.crosses) for each in one.changed] == [("q0", False)]
     two = stability([run([0, 4]), run([2, 4])]).relevant
     assert two.judge_share == pytest.approx((1 / 16) / (1 / 16 + 9 / 32 - 1 / 32))
-
-
-def test_without_any_value() -> None:
-    failed = [Result("q0", error="no"), Result("q1", error="no")]
-    found = stability([failed, failed], limit=0.5).relevant
-    assert found == ModeStability("relevant", 0, 2, (), None, None, None, (), 0)
 
 
 def test_a_mode_that_some_repeats_lack() -> None:
@@ -99,9 +83,8 @@ def test_a_mode_that_some_repeats_lack() -> None:
 
 
 def test_a_sample_has_its_name_of_the_first_repeat() -> None:
-    sample = Sample(user_input="q", response="a", reference="r", retrieved_contexts=["c"])
     runs = [
-        [replace(result_of(name, (noisy, 4)), sample=sample)]
+        [replace(result_of(name, (noisy, 4)), sample=SAMPLE)]
         for name, noisy in (("first", 0), ("second", 2))
     ]
     found = stability(runs, pair_by="question").relevant
@@ -111,8 +94,6 @@ def test_a_sample_has_its_name_of_the_first_repeat() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="two runs or more, got 1"):
         stability([run([0])])
-    with pytest.raises(InputError, match="limit"):
-        stability([run([0]), run([0])], limit=2)
     with pytest.raises(PairingError):
         stability([run([0, 0]), [result_of("other", (0, 4))]])
 
@@ -148,36 +129,17 @@ def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> Non
         assert found[:2] == pytest.approx(expected[:2])
 
 
-def test_what_changes_most_is_first() -> None:
-    """Who crosses the limit, then who scatters more, then by id."""
-    rows = [[1, 0, 2, 2, 0, 2], [1, 1, 3, 4, 2, 3], [1, 0, 3, 2, 0, 2]]
-    mode = stability(map(run, rows), limit=0.5).relevant
-    # q1 and q4 stay at or below 1/2; q2 and q5 scatter as much as each other, q3 more.
-    assert [(each.id, each.crosses) for each in mode.changed] == [
-        ("q3", True), ("q2", True), ("q5", True), ("q4", False), ("q1", False),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("rows", [[[1, 1], [2, 0], [2, 0]], [[1, 1], [0, 2], [0, 2]]])
-def test_equal_scatter_is_in_the_order_of_ids(rows: list[list[int]]) -> None:
-    """1/4, 1/2, 1/2 and 1/4, 0, 0 have one variance, but for the last digits."""
+@pytest.mark.parametrize(
+    ("rows", "order"),
+    [
+        ([[1, 0, 2, 2, 0, 2], [1, 1, 3, 4, 2, 3], [1, 0, 3, 2, 0, 2]], "34125"),
+        # 1/4, 1/2, 1/2 and 1/4, 0, 0 have one variance, but for the last digits.
+        ([[1, 1], [2, 0], [2, 0]], "01"),
+        ([[1, 1], [0, 2], [0, 2]], "01"),
+    ],
+)
+def test_what_scatters_most_is_first_and_then_it_is_by_id(
+    rows: list[list[int]], order: str
+) -> None:
     mode = stability(map(run, rows)).relevant
-    assert [each.id for each in mode.changed] == ["q0", "q1"]
-
-
-def test_command(tmp_path: Path, capsys: Capsys) -> None:
-    paths = [tmp_path / f"{i}.jsonl" for i in range(3)]
-    for path, noisy in zip(paths, RUNS, strict=True):
-        write_results(path, run(noisy))
-    done = run_here(capsys, "stability", *paths, "--limit", "0.5")
-    assert (done.status, done.err) == (0, "")
-    lines = done.out.splitlines()
-    assert lines[0] == "4 samples, judged 3 times"
-    relevant = next(line.split() for line in lines if line.startswith("relevant "))
-    assert relevant[:6] == ["relevant", "4", "0", "0.4375", "0.5625", "8.8%"]
-    assert relevant[-3:] == ["0.0625", "1", "1"]
-    assert "relevant: 1 sample on both sides of the limit" in lines
-    assert "  q3: 0.2500, 0.7500, 0.5000" in lines
-    data = json.loads(run_here(capsys, "stability", *paths, "--limit", "0.5", "--json").out)
-    assert data["relevant"]["changed"][0]["crosses"]
-    assert run_here(capsys, "stability", paths[0]).status == 2
+    assert "".join(each.id[1:] for each in mode.changed) == order

@@ -21,8 +21,8 @@ from support.tables import Shape, random_pair
 EMPTY = Verdicts(response_claims=())
 
 
-def relevant(results: list[Result] | list[Score], **options: object) -> ModeSummary:
-    return summarize(results, **options).relevant  # type: ignore[arg-type]
+def relevant(results: list[Result] | list[Score]) -> ModeSummary:
+    return summarize(results).relevant
 
 
 def test_figures_derived_by_hand() -> None:
@@ -76,26 +76,21 @@ def test_empty_and_failed_samples() -> None:
 def test_clusters_widen_the_interval() -> None:
     # Ten clusters of ten samples that are all alike: there are ten values, not a hundred.
     results = [result_of(f"{c}-{i}", (c % 3, 4), c) for c in range(10) for i in range(10)]
-    clustered, single = relevant(results), relevant(results, cluster=False)
-    once = relevant([result_of(c, (c % 3, 4)) for c in range(10)])
-    assert (clustered.interval.units, single.interval.units) == (10, 100)
+    clustered, once = relevant(results), relevant([result_of(c, (c % 3, 4)) for c in range(10)])
+    assert (clustered.interval.units, clustered.mean) == (10, once.mean)
     assert clustered.interval[:2] == pytest.approx(once.interval[:2], abs=0.01)
-    assert clustered.mean == single.mean
     assert summarize(results).clusters == 10
-    assert summarize(results, cluster=False).clusters is None
 
 
 def test_clusters_of_some_samples_of_one_and_of_none() -> None:
     some = [result_of("a", (1, 2), "x"), result_of("b", (0, 2))]
     assert summarize(some).clusters is None
     assert "Only some samples name a cluster" in summarize(some).warnings[0]
-    with pytest.raises(InputError, match="a cluster for every scored sample, got 1 of 2"):
-        summarize(some, cluster=True)
-    assert summarize(some[:1]).clusters == summarize(some[:1], cluster=True).clusters == 1
+    assert summarize(some[:1]).clusters == 1
     nothing = Result("n", score(EMPTY), cluster="n")  # nor is a cluster of what is undefined one
     assert summarize([*some[:1], nothing]).clusters == 1
     for none in ([], [Result("a", error="no")], [Result("a", error="no", cluster="x")]):
-        assert summarize(none).clusters is summarize(none, cluster=True).clusters is None
+        assert summarize(none).clusters is None
 
 
 def test_clusters_add_up_the_same_in_any_order() -> None:
@@ -229,22 +224,19 @@ def test_costs_add_up_without_rounding() -> None:
     assert (half + half).summary().usage == Usage(calls=6, cost=1.0)
 
 
-def test_a_merge_changes_only_the_left_and_a_sum_neither() -> None:
+def test_a_sum_changes_neither_part() -> None:
     left, right = tally(made(20)), tally(made(10))
     both = left + right
-    assert (left, right) == (tally(made(20)), tally(made(10)))
     both.add(made(1)[0])
-    left.merge(right)
+    assert (left, right) == (tally(made(20)), tally(made(10)))
     left += right
-    assert (left.summary().samples, right) == (40, tally(made(10)))
+    assert (left.summary().samples, right) == (30, tally(made(10)))
     assert sum([right, right], Tally()) == right + right
-    right.merge(right)
-    assert right.summary().samples == 20
     with pytest.raises(TypeError):
         Tally("ragas")  # it starts with nothing
 
 
-def test_two_definitions_do_not_merge_and_nothing_is_counted() -> None:
+def test_two_definitions_do_not_add_up_and_nothing_is_counted() -> None:
     verdicts = Verdicts.from_matrices([False, None], [[True], [True]], [[True]])
     ragas, paper, high = Tally(), Tally(), Tally()
     ragas.add(score(verdicts))
@@ -252,10 +244,8 @@ def test_two_definitions_do_not_merge_and_nothing_is_counted() -> None:
     high.add(score(verdicts, undetermined="high"))
     before = pickle.dumps(ragas)
     with pytest.raises(InputError, match="one definition, 'ragas', got 'paper'"):
-        ragas.merge(paper)
+        add(ragas, paper)
     assert (ragas + high).summary().relevant is not None  # the same ranges, whatever a host shows
-    with pytest.raises(InputError, match="expected a Tally, got 5"):
-        ragas.merge(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         add(ragas, 5)
     with pytest.raises(InputError, match="result 'b': expected results of one definition"):

@@ -125,10 +125,10 @@ def assert_interval(found: Interval | None, expected: Interval | None) -> None:
     ],
 )
 def test_every_figure(seed: int, empty: str, choice: str, named: str) -> None:
-    how = Resampling(0.9, seed)
+    how = Resampling(0.9)
     for size in (1, 2, 12, 70):
         results = run_of(seed, size, empty=empty, undetermined=choice, named=named)
-        found = summarize(results, confidence=0.9, seed=seed)
+        found = summarize(results, confidence=0.9)
         scored = [each.score for each in results if each.score is not None]
         assert (found.samples, found.scored) == (size, len(scored))
         assert found.failed == size - len(scored)
@@ -142,12 +142,8 @@ def test_every_figure(seed: int, empty: str, choice: str, named: str) -> None:
         clustered = None not in clusters
         partly = any(each.startswith("Only some samples name") for each in found.warnings)
         assert partly is (not clustered and len(clusters) > 1)
-        alone = summarize(results, confidence=0.9, seed=seed, cluster=False)
-        assert alone.clusters is None
         for mode in MODES:
-            for summary, by_cluster in ((found, clustered), (alone, False)):
-                figures = summary.mode(mode)
-                check_mode(figures, results, how, by_cluster)
+            check_mode(found.mode(mode), results, how, clustered)
 
 
 FIELDS = ("calls", "input_tokens", "output_tokens", "cost")

@@ -22,7 +22,7 @@ class Offenders(Command):
 
     By how many claims come from each that the reference does not support. "open" counts those of
     which the judge left open whether they do, "only" those that no other retrieved chunk entails;
-    "rate" is how often a document misleads when it is retrieved, with its interval.
+    "rate" is how often a document misleads when it is retrieved.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
@@ -34,10 +34,8 @@ class Offenders(Command):
 
     def run(self) -> int:
         reading = options.Reading()
-        # One more than is shown tells whether two share the first place.
-        most, results = max(self.top, 1) + 1, reading.tallied(self.results)
-        ranking = offenders(results, top=most)
-        first, ranking = culprit(ranking), ranking[: most - 1]
+        found = offenders(reading.tallied(self.results))
+        first, ranking = culprit(found), found[: max(self.top, 1)]
         if self.as_json:
             output.show_json([offender.to_dict() for offender in ranking])
             return reading.status
@@ -53,13 +51,12 @@ class Offenders(Command):
             )
         output.say("")
         output.show_table(
-            [">claims", ">open", ">only", ">samples", ">rate", "interval", "document"],
+            [">claims", ">open", ">only", ">samples", ">rate", "document"],
             [
                 [
                     *(each.claims, each.undetermined, each.alone),
                     f"{each.samples:,} of {each.retrieved:,}",
-                    *(shown(each.rate, ".0%"), shown(each.interval, ".0%")),
-                    _name(each.document, _NARROW),
+                    *(shown(each.rate, ".0%"), _name(each.document, _NARROW)),
                 ]
                 for each in ranking
             ],
@@ -122,15 +119,14 @@ class Stability(Command):
     """Show how far a judge agrees with itself.
 
     Of several judgings of the same samples: how much of a value is the judge's own variance, and
-    which samples change (with --limit: change sides). Judge into another --out each time: a store
-    gives the first answers again.
+    which samples change. Judge into another --out each time: a store gives the first answers
+    again.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 6 too few samples
     are in all runs.
     """
 
     runs: tuple[Path, ...] = argument("The same samples, judged twice or more.", "RESULTS...")
-    limit: float | None = option("Which samples are above X in some repeats only?", "X")
     pair_by: str | None = options.PAIR_BY
     scoring: options.Definition
     top: int = options.TOP
@@ -140,20 +136,19 @@ class Stability(Command):
         reading = options.Reading(definition=self.scoring.definition)
         runs = (reading.results(path) for path in self.runs)
         pair_by = cast("PairedBy | None", self.pair_by)
-        found = stability(runs, limit=self.limit, pair_by=pair_by)
+        found = stability(runs, pair_by=pair_by)
         if self.as_json:
             output.show_json({"runs": [str(path) for path in self.runs], **found.to_dict()})
             return reading.status
         output.say(f"{counted(found.samples, 'sample')}, judged {found.repeats} times", "")
         output.show_modes({each.mode: _stable(each) for each in modes_of(found)})
         for mode in modes_of(found):
-            doubtful = len(mode.changed) if mode.crossing is None else mode.crossing
             changed = [
                 f"  {reading.heads[each.id]}: {', '.join(map(shown, each.values))}"
-                for each in mode.changed[: min(self.top, doubtful)]
+                for each in mode.changed[: self.top]
             ]
-            what = "whose value changes" if mode.crossing is None else "on both sides of the limit"
-            output.section(f"{mode.mode}: {counted(doubtful, 'sample')} {what}", changed)
+            count = counted(len(mode.changed), "sample")
+            output.section(f"{mode.mode}: {count} whose value changes", changed)
         return reading.status
 
 

@@ -108,7 +108,7 @@ def write_report(
                 judges[result.judge] = None
             yield result
 
-    ranked = offenders(collecting(), top=_DOCUMENTS)
+    ranked = offenders(collecting())
     summary = tally.summary(confidence=confidence)
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
@@ -122,7 +122,7 @@ def write_report(
         headline=headline(summary),
         partition=plots.partition_plot(summary.partition),
         spread=plots.spread_plots(summary),
-        offenders=ranked,
+        offenders=ranked[:_DOCUMENTS],
         culprit=culprit(ranked),
         judges=judges,
         warnings=(*summary.warnings, *([] if trust else untested(judges))),

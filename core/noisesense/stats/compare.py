@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -32,7 +32,7 @@ from noisesense.stats.pairing import (
     words,
 )
 from noisesense.stats.resampling import Units
-from noisesense.stats.summary import FEW_UNITS, counted
+from noisesense.stats.summary import FEW_UNITS, PARTLY_CLUSTERED, counted
 
 Decision = Literal["better", "worse", "same", "undecided"]
 
@@ -164,7 +164,6 @@ def compare(
     min_paired: float = MIN_PAIRED,
     margin: float = 0.0,
     confidence: float = 0.95,
-    cluster: bool | None = None,
 ) -> Comparison:
     """Two versions over the same samples: paired differences and what changed.
 
@@ -173,8 +172,9 @@ def compare(
     better or worse at most ``1 − confidence`` of the time, and so one of the two up to twice as
     often; either is called *worse* at most ``1 − confidence`` of the time. Fewer than 6 pairs
     decide nothing. Where verdicts are open, the interval covers every way they may fall: a
-    difference that they could undo is never called one. Claims are matched by their text within a
-    sample. Memory grows with the number of samples.
+    difference that they could undo is never called one. If every pair's A names its cluster, pairs
+    of a cluster count as one. Claims are matched by their text within a sample. Memory grows with
+    the number of samples.
 
     Args:
         a: the results of the first version.
@@ -186,7 +186,6 @@ def compare(
             it is by more than this, and the same if it surely is not, also where half a pair more
             differs by 1: what is rare is not "the same" because it was not seen.
         confidence: of the intervals.
-        cluster: do pairs of a cluster count as one? By default if every pair's A names its own.
 
     Raises:
         PairingError: no sample is in both runs, or fewer than ``min_paired``.
@@ -201,22 +200,17 @@ def compare(
     failed = tuple(x.id for x, y in paired.pairs if not (x.score and y.score))
     scored_as = sorted({(each.definition, each.empty) for _, x, _, y in scored for each in (x, y)})
     if len(scored_as) > 1:
-        got, hint = (
-            " and ".join(map(str, scored_as)),
-            "read both with one definition=… and empty=…",
-        )
+        got = " and ".join(map(str, scored_as))
+        hint = "read both with one definition=… and empty=…"
         raise InputError("results scored alike", got, where="A, B", hint=hint)
     definition = scored[0][1].definition if scored else None
-    clusters = {x.cluster for x, *_ in scored}
-    if cluster and None in clusters:
-        raise InputError("a cluster for every pair", "pairs without one", where="A, cluster")
-    clustered = bool(scored) and (None not in clusters if cluster is None else cluster)
+    names = {x.cluster for x, *_ in scored}
+    clusters = len(names) if scored and None not in names else None
     modes = {
-        mode: _mode(mode, scored, resampling, clustered, margin)
+        mode: _mode(mode, scored, resampling, clusters is not None, margin)
         for mode in (modes_of(definition) if definition else ())
     }
     changes = _changes(scored)
-    units = len(clusters) if clustered else None
     return Comparison(
         definition=definition,
         paired_by=paired.by,
@@ -227,12 +221,11 @@ def compare(
         relevant=modes.get("relevant"),
         irrelevant=modes.get("irrelevant"),
         changes=changes,
-        clusters=units,
+        clusters=clusters,
         margin=margin,
         warnings=(
             *paired.warnings,
-            *_unpaired(paired),
-            *(warning for each in modes.values() for warning in _few(each, units)),
+            *_of_units(paired, modes.values(), names, clusters),
             *_judged_otherwise(scored, changes),
         ),
     )
@@ -303,18 +296,24 @@ def _bounds(score: Score) -> dict[Mode, Range | None]:
     return {mode: score.bounds(mode) for mode in MODES}
 
 
-def _unpaired(paired: Paired) -> Iterator[str]:
+def _of_units(
+    paired: Paired,
+    modes: Iterable[ModeComparison],
+    names: Collection[str | None],
+    clusters: int | None,
+) -> Iterator[str]:
+    """How many pairs or clusters there are, and what that means."""
     only_a, only_b = len(paired.only_a), len(paired.only_b)
     if only_a or only_b:
         yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
-
-
-def _few(mode: ModeComparison, clusters: int | None) -> Iterator[str]:
-    units = counted(mode.pairs, "pair") if clusters is None else counted(clusters, "cluster")
-    if mode.too_few:
-        yield f"{mode.mode}: {units}; fewer than {MIN_PAIRS} decide nothing."
-    elif mode.interval and mode.interval.units < FEW_UNITS:
-        yield f"{mode.mode}: {units}; only large differences can be decided."
+    if None in names and len(names) > 1:
+        yield PARTLY_CLUSTERED
+    for mode in modes:
+        units = counted(mode.pairs, "pair") if clusters is None else counted(clusters, "cluster")
+        if mode.too_few:
+            yield f"{mode.mode}: {units}; fewer than {MIN_PAIRS} decide nothing."
+        elif mode.interval and mode.interval.units < FEW_UNITS:
+            yield f"{mode.mode}: {units}; only large differences can be decided."
 
 
 def _judged_otherwise(scored: _Pairs, changes: Sequence[SampleChange]) -> Iterator[str]:

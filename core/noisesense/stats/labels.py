@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
 
 from noisesense.errors import InputError
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.outcomes import Record, extent
 from noisesense.scoring.results import Result
@@ -116,12 +115,9 @@ def trust(
     judge: str,
     labeled: Iterable[LabeledVerdicts],
     *,
-    means: Mapping[Mode, PoweredMean] | None = None,
-    usage: Usage | None = None,
+    usage: Usage = NO_USAGE,
     probabilities: Iterable[tuple[bool, float]] = (),
-    warnings: Sequence[str] = (),
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> Trust:
     """How often a judge is wrong on labeled claims, for each kind of question that it is asked.
 
@@ -133,19 +129,16 @@ def trust(
     Args:
         judge: its name, for the sentence.
         labeled: labels and the judge's verdicts on the same claims. Read once.
-        means: see `Trust`; `trust_results` makes them.
         usage: what judging the labels cost.
         probabilities: what people said, and how likely the judge has it, of a judge that gives
             probabilities.
-        warnings: what a reader must know beside, in words.
         confidence: of each interval.
-        seed: the same seed gives the same figures.
 
     Raises:
         InputError: no labeled cells that the judge decided, another number of chunks, or a number
             out of range.
     """
-    resampling = Resampling(confidence, seed)
+    resampling = Resampling(confidence)
     units = defaultdict[Hashable, Counter[tuple[CellKind, str]]](Counter)
     samples = failed = unmatched = 0
     for number, sample in enumerate(labeled):
@@ -157,8 +150,7 @@ def trust(
         unmatched += alone
         units[number if sample.cluster is None else sample.cluster] += cells
     found: dict[CellKind, CellAgreement] = {}
-    kinds: tuple[CellKind, ...] = get_args(CellKind)
-    for kind in kinds:
+    for kind in _WHERE:
         confusions = (
             tuple(float(unit[kind, name]) for name in Confusion._fields) for unit in units.values()
         )
@@ -166,16 +158,16 @@ def trust(
     known = list(probabilities)
     trusted = Trust(
         judge=judge,
-        means=dict(means or {}),
+        means={},
         samples=samples,
         failed=failed,
         unmatched_claims=unmatched,
         cells=found,
-        usage=usage or Usage(),
+        usage=usage,
         calibration=calibrate(known) if len({label for label, _ in known}) == 2 else None,
-        warnings=tuple(warnings),
+        warnings=(),
     )
-    if not trusted.compared and not means:
+    if not trusted.compared:
         raise InputError("labeled claims that the judge decided", "none", where=judge)
     return trusted
 
@@ -188,7 +180,6 @@ def trust_results(
     definition: DefinitionName = "ragas",
     pair_by: PairedBy | None = None,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> Trust:
     """How far to trust your own results, by labels on some of their samples.
 
@@ -205,11 +196,10 @@ def trust_results(
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
         confidence: of each interval.
-        seed: the same seed gives the same figures.
 
     Raises:
         PairingError: no sample on both sides.
-        InputError: an id twice on one side, or another number of chunks.
+        InputError: as `trust`; also an id twice on one side.
     """
     check_definition(definition)
     labeled = labeled_pairs(results, labels, pair_by)
@@ -217,7 +207,7 @@ def trust_results(
     means: dict[Mode, PoweredMean] = {}
     for mode in modes_of(definition):
         try:
-            means[mode] = corrected_mean(labeled, mode, Resampling(confidence, seed))
+            means[mode] = corrected_mean(labeled, mode, Resampling(confidence))
         except InputError as error:
             warnings.append(f"{mode}: no mean corrected by the labels: {error}")
         else:
@@ -227,20 +217,15 @@ def trust_results(
             "The corrected means have intervals over single samples: where samples share a "
             "cluster, they are too narrow."
         )
-    return trust(
-        judge,
-        [
-            LabeledVerdicts(
-                labels=people.score.verdicts,
-                judge=ours.score.verdicts if ours.score else None,
-                name=ours.id,
-                cluster=ours.cluster or people.cluster,
-            )
-            for ours, people in labeled.pairs
-            if people.score
-        ],
-        means=means,
-        warnings=warnings,
-        confidence=confidence,
-        seed=seed,
-    )
+    pairs = [
+        LabeledVerdicts(
+            labels=people.score.verdicts,
+            judge=ours.score.verdicts if ours.score else None,
+            name=ours.id,
+            cluster=ours.cluster or people.cluster,
+        )
+        for ours, people in labeled.pairs
+        if people.score
+    ]
+    trusted = trust(judge, pairs, confidence=confidence)
+    return replace(trusted, means=means, warnings=tuple(warnings))

@@ -53,7 +53,6 @@ def prediction_powered_mean(
     human_labelled: Sequence[float],
     *,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> PoweredMean:
     """Correct the judge's mean by its measured error.
 
@@ -74,7 +73,6 @@ def prediction_powered_mean(
         judge_labelled: ``[n]`` the judge's scores of the labeled samples.
         human_labelled: ``[n]`` people's scores of the same samples, in the same order.
         confidence: of the interval.
-        seed: the same seed gives the same interval.
 
     Raises:
         InputError: fewer than two scores in either set, sets of different length, or a number out
@@ -90,7 +88,7 @@ def prediction_powered_mean(
         [Range(each, each) for each in scores]
         for scores in (judge_unlabelled, judge_labelled, human_labelled)
     )
-    return _powered(others, judged, labels, Resampling(confidence, seed))
+    return _powered(others, judged, labels, Resampling(confidence))
 
 
 class Labeled(NamedTuple):
@@ -135,7 +133,6 @@ def prediction_powered(
     mode: Mode,
     pair_by: PairedBy | None = None,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> PoweredMean:
     """As `prediction_powered_mean`, from results: those of the judge over all samples, those of
     people over some of them.
@@ -154,14 +151,13 @@ def prediction_powered(
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
         confidence: of the interval.
-        seed: as there.
 
     Raises:
         PairingError: no sample is in both.
         InputError: as there; also an id twice.
     """
     labeled = labeled_pairs(judge, human, pair_by)
-    powered = corrected_mean(labeled, mode, Resampling(confidence, seed))
+    powered = corrected_mean(labeled, mode, Resampling(confidence))
     return replace(powered, warnings=(*labeled.warnings, *powered.warnings))
 
 
@@ -194,42 +190,30 @@ def _powered(
         for ranges in (others, judged, labels)
     )
     share = _best_weight(middles, scores, middle_labels)
-    (low, interval), (high, above) = (
-        _estimate(middles, scores, [each[end] for each in labels], share, resampling)
-        for end in (0, 1)
-    )
+    # The judge's mean of the many others scatters little, and nearly normally.
+    beside = share * fmean(middles), share * sqrt(variance(middles) / len(middles))
+    means: list[float] = []
+    intervals: list[Interval] = []
+    for end in (0, 1):
+        errors = [label[end] - share * f for label, f in zip(labels, scores, strict=True)]
+        units = Counter[Unit]((round(error, 12), 1.0) for error in errors)
+        means.append(beside[0] + fmean(errors))
+        intervals.append(few_units_interval(units, resampling, (-share, 1.0), beside))
+    below, above = (min(max(end, 0.0), 1.0) for end in (intervals[0].low, intervals[1].high))
     agreement = (
         "The judge agrees with every label: the interval cannot see errors that are rarer than "
         "the labels show."
     )
     return PoweredMean(
-        mean=Range(low, high),
-        interval=interval._replace(high=above.high),
+        mean=Range(*means),
+        interval=intervals[0]._replace(low=below, high=above),
         judge_mean=Range(*map(fmean, zip(*others, *judged, strict=True))),
         human_mean=Range(*map(fmean, zip(*labels, strict=True))),
         weight=share,
         labelled=len(labels),
         unlabelled=len(others),
-        warnings=(agreement,) if judged == labels and high == low else (),
+        warnings=(agreement,) if judged == labels and means[0] == means[1] else (),
     )
-
-
-def _estimate(
-    others: list[float],
-    judged: list[float],
-    labels: list[float],
-    share: float,
-    resampling: Resampling,
-) -> tuple[float, Interval]:
-    errors = Counter[Unit](
-        (round(y - share * f, 12), 1.0) for y, f in zip(labels, judged, strict=True)
-    )
-    # The judge's mean of the many others scatters little, and nearly normally.
-    middle, spread = share * fmean(others), share * sqrt(variance(others) / len(others))
-    found = few_units_interval(errors, resampling, (-share, 1.0), (middle, spread))
-    mean = middle + fmean(y - share * f for y, f in zip(labels, judged, strict=True))
-    low, high = (min(max(end, 0.0), 1.0) for end in found[:2])
-    return mean, found._replace(low=low, high=high)
 
 
 def _check(name: str, scores: Sequence[Range]) -> None:

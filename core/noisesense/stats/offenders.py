@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from noisesense.errors import check_whole
 from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.stats.interval import Interval
-from noisesense.stats.resampling import NORMAL
 
 
 class Offence(NamedTuple):
@@ -47,7 +43,7 @@ class Offender(Record):
         offences: the incorrect claims it entails for certain, in the order of the results.
     """
 
-    _derived = ("claims", "alone", "rate", "interval")
+    _derived = ("claims", "alone", "rate")
 
     document: str
     text: str
@@ -71,13 +67,8 @@ class Offender(Record):
         """``samples / retrieved``."""
         return self.samples / self.retrieved
 
-    @property
-    def interval(self) -> Interval:
-        """Of the rate, 95%, by Wilson."""
-        return wilson_interval(self.samples, self.retrieved)
 
-
-def offenders(results: Iterable[Result], *, top: int | None = None) -> tuple[Offender, ...]:
+def offenders(results: Iterable[Result]) -> tuple[Offender, ...]:
     """The documents that entail incorrect claims, those that explain most of them first.
 
     Equal numbers are ranked by the claims that no other document explains, then by the rate: how
@@ -91,19 +82,14 @@ def offenders(results: Iterable[Result], *, top: int | None = None) -> tuple[Off
 
     Args:
         results: read once; failed ones are left out.
-        top: how many documents to give; by default all.
-
-    Raises:
-        InputError: ``top`` below 0.
     """
-    check_whole(0 if top is None else top, 0, "top")
     found: dict[str, Offender] = {}
     for result in results:
         if (scored := result_in(result).score) is not None:
             _add(found, result.id, scored)
     ranked = [each for each in found.values() if each.claims or each.undetermined]
     ranked.sort(key=lambda o: (-o.claims, -o.alone, -o.rate, -o.undetermined, o.document))
-    return tuple(ranked[:top])
+    return tuple(ranked)
 
 
 def culprit(ranking: Sequence[Offender]) -> Offender | None:
@@ -113,20 +99,6 @@ def culprit(ranking: Sequence[Offender]) -> Offender | None:
         return None
     told = [(each.claims, each.alone) for each in others[:1]]
     return None if (first.claims, first.alone) in told else first
-
-
-def wilson_interval(hits: int, count: int) -> Interval:
-    """The 95% interval of a share, ``hits / count``, of independent cases; at least one.
-
-    All ``p`` with ``(hits/count − p)² ≤ z² p (1 − p) / count``.
-
-    Source: Wilson (1927), Probable inference, JASA 22.
-    """
-    square = NORMAL.inv_cdf(0.975) ** 2
-    middle = (hits + square / 2) / (count + square)
-    reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
-    low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
-    return Interval(low, high, 0.95, "wilson", count)
 
 
 def _add(found: dict[str, Offender], sample: str, score: Score) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
-from typing import get_args
 
-from noisesense.errors import InputError, check_choice, check_whole
+from noisesense.errors import InputError, check_whole
 from noisesense.scoring.definitions import DefinitionName, Mode, Truth, modes_of
 from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.interval import mean_range
-from noisesense.stats.labels_cells import CellKind, cell_of
+from noisesense.stats.labels_cells import cell_of
 from noisesense.stats.resampling import quantile_of_sorted
 from noisesense.verdicts.form import (
     ClaimForm,
@@ -23,9 +22,6 @@ from noisesense.verdicts.form import (
     LightVerdicts,
     VerdictsForm,
 )
-from noisesense.verdicts.verdicts import Verdicts
-
-CELLS: tuple[CellKind, ...] = get_args(CellKind)
 
 
 @dataclass(frozen=True)
@@ -63,11 +59,10 @@ class SensitivityBand(Record, BothModes[Band]):
 
 
 def sensitivity_band(
-    verdicts: Iterable[Verdicts | Score | Result],
+    results: Iterable[Result | Score],
     *,
     false_yes: float = 0.0,
     false_no: float = 0.0,
-    cells: Iterable[CellKind] = CELLS,
     definition: DefinitionName = "ragas",
     simulations: int = 200,
     seed: int = 0,
@@ -80,36 +75,34 @@ def sensitivity_band(
     question, which labels answer: `noisesense.trust_results`.
 
     Args:
-        verdicts: of all samples: verdicts, scores or results.
+        results: of all samples, or bare scores. Their verdicts are scored anew.
         false_yes: a rate, 0 to 1, e.g. of `noisesense.trust`.
         false_no: likewise.
-        cells: which kinds of cells have errors: ``"correct"``, ``"response"``, ``"reference"``.
         definition: for the scores.
         simulations: how many. Time grows with it times the number of cells.
         seed: the same seed gives the same band.
 
     Raises:
-        InputError: a rate outside 0 to 1, an unknown kind, no verdicts.
+        InputError: a rate outside 0 to 1, no verdicts.
     """
     for rate, name in ((false_yes, "false_yes"), (false_no, "false_no")):
         check_limit(rate, name)
-    kinds = tuple(check_choice(kind, CELLS, "cells") for kind in cells)
     check_whole(simulations, 1, "simulations")
-    scored = [v if isinstance(v, Verdicts) else score_in(v) for v in verdicts]
-    judged = [v.verdicts if isinstance(v, Score) else v for v in scored if v is not None]
+    scores = [*map(score_in, results)]
+    judged = [each.verdicts for each in scores if each is not None]
     if not judged:
-        raise InputError("verdicts on at least one sample", "none", where="verdicts")
+        raise InputError("verdicts on at least one sample", "none", where="results")
     random = Random(seed)
 
-    def flip(kind: CellKind, cell: Truth) -> Truth:
-        if cell is None or kind not in kinds:
-            return cell
+    def flip(cell: Truth) -> Truth:
+        if cell is None:
+            return None
         return cell != (random.random() < (false_no if cell else false_yes))
 
     def mean(samples: Iterable[VerdictsForm]) -> dict[Mode, Range | None]:
-        scores = [score(each, definition=definition) for each in samples]
+        found = [score(each, definition=definition) for each in samples]
         return {
-            mode: mean_range([bounds for each in scores if (bounds := each.bounds(mode))])
+            mode: mean_range([bounds for each in found if (bounds := each.bounds(mode))])
             for mode in modes_of(definition)
         }
 
@@ -121,7 +114,7 @@ def sensitivity_band(
     }
     return SensitivityBand(
         samples=len(judged),
-        failed=len(scored) - len(judged),
+        failed=len(scores) - len(judged),
         relevant=bands["relevant"],
         irrelevant=bands.get("irrelevant"),
     )
@@ -135,25 +128,19 @@ def _band(mode: Mode, mean: Range | None, means: list[Range]) -> Band:
     return Band(mode, mean, mean_range(means), Range(*ends))
 
 
-def _flipped(verdicts: VerdictsForm, flip: Callable[[CellKind, Truth], Truth]) -> LightVerdicts:
+def _flipped(verdicts: VerdictsForm, flip: Callable[[Truth], Truth]) -> LightVerdicts:
     count = verdicts.chunk_count
 
-    def entailing(kind: CellKind, claim: ClaimForm) -> tuple[int, ...]:
-        return tuple(j for j in range(count) if flip(kind, cell_of(claim, j)))
+    def entailing(claim: ClaimForm) -> tuple[int, ...]:
+        return tuple(j for j in range(count) if flip(cell_of(claim, j)))
 
-    response = (
-        LightResponseClaim(
-            each.text,
-            entailing("response", each),
-            each.undetermined,
-            correct=flip("correct", each.correct),
-        )
-        for each in verdicts.response_claims
-    )
-    reference = (
-        LightClaim(each.text, entailing("reference", each), each.undetermined)
-        for each in verdicts.reference_claims
-    )
+    response = [
+        LightResponseClaim(c.text, entailing(c), c.undetermined, correct=flip(c.correct))
+        for c in verdicts.response_claims
+    ]
+    reference = [
+        LightClaim(c.text, entailing(c), c.undetermined) for c in verdicts.reference_claims
+    ]
     chunks = [LightChunk(each.text, each.relevant, each.id) for each in verdicts.chunks or ()]
     return LightVerdicts(
         tuple(response), tuple(reference), tuple(chunks) or (LightChunk(""),) * count

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Mode
-from noisesense.scoring.outcomes import BothModes, Record, check_limit
+from noisesense.scoring.outcomes import BothModes, Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
 from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair
@@ -24,12 +24,10 @@ class SampleStability(NamedTuple):
     Attributes:
         id: its name in the first repeat.
         values: in each repeat.
-        crosses: is it above the limit in some repeats and not in others?
     """
 
     id: str
     values: tuple[float, ...]
-    crosses: bool
 
 
 @dataclass(frozen=True)
@@ -47,9 +45,7 @@ class ModeStability(Record):
             ``within / K``, 0 at least. None where nothing varies.
         judge_share_interval: of it, over samples; None where it cannot be said.
         mean_error: ``√(within / samples)``: how far the judge alone scatters the mean of a run.
-        changed: the samples with several values, those that cross the limit and scatter most
-            first.
-        crossing: of these, how many cross the limit; None without one.
+        changed: the samples with several values, those that scatter most first.
     """
 
     mode: Mode
@@ -60,7 +56,6 @@ class ModeStability(Record):
     judge_share_interval: Interval | None
     mean_error: float | None
     changed: tuple[SampleStability, ...]
-    crossing: int | None
 
 
 @dataclass(frozen=True)
@@ -70,14 +65,12 @@ class Stability(Record, BothModes[ModeStability]):
     Attributes:
         repeats: how many.
         samples: that all repeats have.
-        limit: which a sample's value may cross.
         relevant: the relevant mode.
         irrelevant: the irrelevant mode; None if the definition has none.
     """
 
     repeats: int
     samples: int
-    limit: float | None
     relevant: ModeStability | None
     irrelevant: ModeStability | None
 
@@ -85,28 +78,22 @@ class Stability(Record, BothModes[ModeStability]):
 def stability(
     runs: Iterable[Iterable[Result]],
     *,
-    limit: float | None = None,
     pair_by: PairedBy | None = None,
-    min_paired: float = MIN_PAIRED,
 ) -> Stability:
     """How far a judge agrees with itself: variance within and between samples.
 
     Args:
         runs: two or more judgings of the same samples, each asked anew: a store would give the
             first one's answers again.
-        limit: a sample's value above it counts as noisy; which samples change sides?
         pair_by: as in `noisesense.compare`.
-        min_paired: likewise, of each repeat with the first.
 
     Raises:
-        InputError: fewer than two runs, an empty one, or a number out of range.
+        InputError: fewer than two runs, or an empty one.
         PairingError: too few samples are in all of them.
 
     Source: the variance components of a one-way random effects model, e.g. Searle, Casella and
     McCulloch (1992), Variance Components, section 3.6.
     """
-    if limit is not None:
-        check_limit(limit)
     judgings = [[*map(result_in, run)] for run in runs]
     if len(judgings) < 2:
         raise InputError("two runs or more", str(len(judgings)), where="runs")
@@ -114,34 +101,27 @@ def stability(
     # By object: a dataset may hold a sample twice, and then its id as well.
     repeats_of = {id(each): [each] for each in first}
     for other in others:
-        for ours, theirs in pair(first, other, pair_by, min_paired=min_paired).pairs:
+        for ours, theirs in pair(first, other, pair_by, min_paired=MIN_PAIRED).pairs:
             repeats_of[id(ours)].append(theirs)
     samples = [each for each in repeats_of.values() if len(each) == len(judgings)]
     return Stability(
         repeats=len(judgings),
         samples=len(samples),
-        limit=limit,
-        relevant=_mode("relevant", samples, len(judgings), limit),
-        irrelevant=_mode("irrelevant", samples, len(judgings), limit),
+        relevant=_mode("relevant", samples, len(judgings)),
+        irrelevant=_mode("irrelevant", samples, len(judgings)),
     )
 
 
-def _mode(
-    mode: Mode, samples: Sequence[Sequence[Result]], repeats: int, limit: float | None
-) -> ModeStability | None:
+def _mode(mode: Mode, samples: Sequence[Sequence[Result]], repeats: int) -> ModeStability | None:
     scores = [result.score for results in samples for result in results if result.score]
     if scores and all(score.counts(mode) is None for score in scores):
         return None  # the definition has no such mode
     found: list[SampleStability] = []
     for results in samples:
-        values = tuple(
-            value
-            for result in results
-            if result.score and (value := result.score.value(mode)) is not None
-        )
-        if len(values) == repeats:
-            sides = () if limit is None else {value > limit for value in values}
-            found.append(SampleStability(results[0].id, values, len(sides) > 1))
+        values = [each.score.value(mode) for each in results if each.score]
+        known = tuple(value for value in values if value is not None)
+        if len(known) == repeats:
+            found.append(SampleStability(results[0].id, known))
     units = Counter[Unit]()
     for each in found:
         mean = fmean(each.values)
@@ -149,7 +129,7 @@ def _mode(
     sums, share = total(units) if units else [0.0] * 4, _share(repeats)
     changed = [each for each in found if len({*each.values}) > 1]
     # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
-    changed.sort(key=lambda each: (not each.crosses, -round(_variance(each.values), 12), each.id))
+    changed.sort(key=lambda each: (-round(_variance(each.values), 12), each.id))
     return ModeStability(
         mode=mode,
         samples=len(found),
@@ -159,7 +139,6 @@ def _mode(
         judge_share_interval=bootstrap_interval(units, share, Resampling()),
         mean_error=sqrt(sums[0]) / len(found) if found else None,
         changed=tuple(changed),
-        crossing=None if limit is None else sum(each.crosses for each in changed),
     )
 
 

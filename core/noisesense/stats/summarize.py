@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Counts, Partition, Range
@@ -113,10 +113,7 @@ class Tally:
         for kind, claims in zip(_KINDS, partition, strict=True):
             sums[kind] += claims
         for mode in modes_of(score.definition):
-            counts = score.counts(mode)
-            # A claim that counts is something to measure.
-            if counts and not counts.noisy and score.empty != "zero" and score.lacks(mode):
-                counts = None
+            counts = score.counts(mode) if score.bounds(mode) else None
             self._samples[mode, cluster, counts] += 1
 
     def _pay(self, cost: float | Fraction | None) -> None:
@@ -135,44 +132,27 @@ class Tally:
                 hint="read the results with definition=… to score all of them alike",
             )
 
-    def merge(self, other: Tally) -> None:
-        """Count all that the other has counted.
+    def __add__(self, other: Tally) -> Tally:
+        """A new tally of all that both have counted.
 
         Raises:
-            InputError: no tally, or one of another definition; nothing was counted.
+            InputError: they are of two definitions.
         """
-        if not isinstance(other, Tally):
-            raise InputError("a Tally", describe(other), where="merge")
-        if other.definition is not None:
-            self._settle(other.definition, "merge")
-        self._sums.update(other._sums)
-        self._samples.update(other._samples)
-        self._pay(other._cost)
-
-    def __add__(self, other: Tally) -> Tally:
-        """A new tally of all that both have counted. Raises as `merge`."""
         if not isinstance(other, Tally):
             return NotImplemented
         both = Tally()
-        both.merge(self)
-        both.merge(other)
+        for each in (self, other):
+            if each.definition is not None:
+                both._settle(each.definition, "Tally + Tally")
+            both._sums.update(each._sums)
+            both._samples.update(each._samples)
+            both._pay(each._cost)
         return both
 
-    def summary(
-        self,
-        *,
-        confidence: float = 0.95,
-        cluster: bool | None = None,
-        seed: int = 0,
-    ) -> Summary:
+    def summary(self, *, confidence: float = 0.95) -> Summary:
         """The figures so far; see `summarize`."""
-        resampling, sums = Resampling(confidence, seed), self._sums
-        scored, in_clusters = sums["scored"], sums["in_clusters"]
-        everywhere = 0 < scored == in_clusters
-        if cluster and scored and not everywhere:
-            got = f"{in_clusters} of {scored}"
-            raise InputError("a cluster for every scored sample", got, where="cluster")
-        clustered = everywhere and cluster is not False
+        resampling, sums = Resampling(confidence), self._sums
+        clustered = 0 < sums["scored"] == sums["in_clusters"]
         modes = {
             mode: self._mode(mode, resampling, clustered=clustered)
             for mode in (modes_of(self.definition) if self.definition else ())
@@ -193,24 +173,16 @@ class Tally:
         )
 
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
-        undefined, claims, ranges = 0, Counts(0, 0, 0), Counter[Range]()
-        of_samples: _Parts = []
-        of_claims: _Parts = []
-        for (of, cluster, counts), n in self._samples.items():
-            if of != mode:
-                continue
-            if counts is None:
-                undefined += n
-                continue
-            claims = Counts(
-                *(so_far + n * each for so_far, each in zip(claims, counts, strict=True))
-            )
+        seen = [(name, counts, n) for (of, name, counts), n in self._samples.items() if of == mode]
+        known = [(name, counts, n) for name, counts, n in seen if counts is not None]
+        claims = Counts(*(sum(n * counts[i] for _, counts, n in known) for i in range(3)))
+        ranges = Counter[Range]()
+        for _, counts, n in known:
             ranges[range_of(counts)] += n
-            noisy = float(counts.noisy), float(counts.highest)
-            of_samples.append((cluster, range_of(counts), 1.0, n))
-            of_claims.append((cluster, noisy, float(counts.total), n))
-        undetermined = sum(n for each, n in ranges.items() if each.value is None)
         count = ranges.total()
+        undetermined = sum(n for each, n in ranges.items() if each.value is None)
+        of_samples = [(name, range_of(counts), 1, n) for name, counts, n in known]
+        of_claims = [(name, (c.noisy, c.highest), c.total, n) for name, c, n in known if c.total]
 
         def at(p: float) -> Range | None:
             ends = (sorted((each[end], n) for each, n in ranges.items()) for end in (0, 1))
@@ -221,7 +193,7 @@ class Tally:
             mode=mode,
             determined=count - undetermined,
             undetermined=undetermined,
-            undefined=undefined,
+            undefined=sum(n for *_, n in seen) - count,
             mean=Range(sums[0] / count, sums[1] / count) if count else None,
             interval=_interval(of_samples, resampling, clustered=clustered),
             median=at(0.5),
@@ -233,13 +205,12 @@ class Tally:
         )
 
 
-_Parts = list[tuple["str | None", tuple[float, float], float, int]]
+_Parts = Sequence[tuple["str | None", tuple[float, float], int, int]]
 """Of samples alike: cluster, what each adds at least and at most, over how much, how many."""
 
 
 def _interval(parts: _Parts, resampling: Resampling, *, clustered: bool) -> Interval | None:
     """Of ``Σ part / Σ size`` over samples, or over clusters of them."""
-    parts = [each for each in parts if each[2]]
     ends: list[Counter[Unit]] = []
     for end in (0, 1):
         units = Counter[Unit]()
@@ -252,20 +223,15 @@ def _interval(parts: _Parts, resampling: Resampling, *, clustered: bool) -> Inte
     return mean_interval(ends, resampling)
 
 
-def summarize(
-    results: Iterable[Result | Score],
-    *,
-    confidence: float = 0.95,
-    cluster: bool | None = None,
-    seed: int = 0,
-) -> Summary:
+def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) -> Summary:
     """A run in figures: per mode, over samples and over claims, with intervals.
 
     Over all samples with something to measure, ``mean = (Σ lowest value, Σ highest value) /
     samples`` (macro) and ``micro = (Σ noisy, Σ highest) / Σ claims``: whichever way the open
     verdicts fall, the figure lies between. No figure is over the determined samples alone: those
-    are the easy ones. Intervals (see `noisesense.stats.interval`) are over samples, or over
-    clusters where samples that share something are not independent; they cover the range.
+    are the easy ones. Intervals (see `noisesense.stats.interval`) are over samples, or, if
+    every scored result names its cluster, over clusters, since samples that share something are
+    not independent; they cover the range.
 
     The results are read once. Memory does not grow with their number: kept are only how often
     each triple of counts occurred (in each cluster), from which bounds, median and intervals
@@ -273,13 +239,10 @@ def summarize(
 
     Args:
         results: `Result` objects, or bare scores.
-        confidence: of the intervals.
-        cluster: intervals over clusters? By default if every scored result names its cluster.
-        seed: the same seed gives the same intervals, in every Python version.
+        confidence: of the intervals. The same results give the same intervals.
 
     Raises:
-        InputError: results of several definitions, a number out of range, or ``cluster=True`` and
-            a result without one.
+        InputError: results of several definitions, or a number out of range.
 
     >>> from noisesense import Verdicts, score
     >>> clean = Verdicts.from_matrices([True], [[True]], [[True]])
@@ -290,4 +253,4 @@ def summarize(
     tally = Tally()
     for result in results:
         tally.add(result)
-    return tally.summary(confidence=confidence, cluster=cluster, seed=seed)
+    return tally.summary(confidence=confidence)

@@ -112,6 +112,11 @@ class Summary(Record, BothModes[ModeSummary]):
         return (*_of_run(self), *of_modes)
 
 
+PARTLY_CLUSTERED = (
+    "Only some samples name a cluster: the intervals are over single samples and may be too "
+    "narrow."
+)
+
 FEW_UNITS = 30
 """Fewer say little: their interval covers, and is wide."""
 
@@ -133,10 +138,7 @@ def _of_run(run: Summary) -> Iterator[str]:
             f"({percent}) have no answer: where they decide a score, it is a range."
         )
     if 0 < run.in_clusters < run.scored:
-        yield (
-            "Only some samples name a cluster: the intervals are over single samples and may be "
-            "too narrow."
-        )
+        yield PARTLY_CLUSTERED
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
