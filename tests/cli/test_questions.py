@@ -59,8 +59,8 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
         "3 to 4 of 5 claims are not supported by the reference and come from a retrieved chunk.",
         "Look first at guide.md: 3 of them.",
         "",
-        "claims  open  only  samples  rate  document",
-        "     3     1     3   2 of 3   67%  guide.md",
+        "claims  open  only  samples  rate  interval    document",
+        "     3     1     3   2 of 3   67%  21% to 94%  guide.md",
         "",
         "guide.md:",
         '  "Claim 0.0" (q0)',
@@ -130,8 +130,11 @@ def test_stability(tmp_path: Path, capsys: Capsys) -> None:
         if "  " in each.strip()
     )
     assert (rows["highest mean"], rows["scatter of the mean"]) == ("0.2500", "0.1768")
-    found = json.loads(run_here(capsys, "stability", *paths, "--json").out)
-    expected = stability(runs).to_dict()
+    crossed = run_here(capsys, "stability", *paths, "--limit", "0.5")
+    assert "\nrelevant: 1 sample on both sides of the limit\n  q0: 0.0000, 1.0000\n" in crossed.out
+    assert "samples on both sides of 0.5          1           0\n" in crossed.out
+    found = json.loads(run_here(capsys, "stability", *paths, "--limit", "0.5", "--json").out)
+    expected = stability(runs, limit=0.5).to_dict()
     assert found == json.loads(json.dumps({"runs": [*map(str, paths)], **expected}))
 
 

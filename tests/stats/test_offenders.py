@@ -7,8 +7,11 @@ import random
 from itertools import pairwise
 from typing import Any
 
+import pytest
+from scipy import stats
+
 from noisesense import Chunk, Result, Verdicts, offenders, score
-from noisesense.stats.offenders import Offence, culprit
+from noisesense.stats.offenders import Offence, culprit, wilson_interval
 
 CHUNKS = [
     {"text": "right", "id": "good", "relevant": True},
@@ -101,6 +104,10 @@ def test_a_planted_culprit_stands_first() -> None:
     ]
     rare, culprit, *_ = found
     assert (rare.claims, rare.rate, culprit.rate) == (12, 12 / 900, 7 / 40)
+    for each in found:
+        expected = stats.binomtest(each.samples, each.retrieved).proportion_ci(0.95, "wilson")
+        assert (each.interval.low, each.interval.high) == pytest.approx(tuple(expected))
+        assert (each.interval.method, each.interval.units) == ("wilson", each.retrieved)
 
 
 def test_the_culprit_is_the_first_if_it_stands_out() -> None:
@@ -203,3 +210,11 @@ def test_random_runs_by_the_definition() -> None:
         assert order == sorted(order, reverse=True)
         for (first, one), (second, other) in pairwise(zip(order, found, strict=True)):
             assert first > second or one.document < other.document
+
+
+def test_an_interval_of_a_share_stays_within_0_and_1() -> None:
+    for count in range(1, 300):
+        none, all_of_them = (wilson_interval(hits, count) for hits in (0, count))
+        assert none.low == 0.0 <= none.high < 1
+        assert 1 - 1e-12 < all_of_them.high <= 1 > all_of_them.low > 0
+        assert none.high == pytest.approx(1 - all_of_them.low)

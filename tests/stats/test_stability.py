@@ -25,7 +25,7 @@ def run(noisy: list[int]) -> list[Result]:
 
 
 def test_variance_by_hand() -> None:
-    found = stability(map(run, RUNS))
+    found = stability(map(run, RUNS), limit=0.5)
     assert (found.repeats, found.samples) == (3, 4)
     mode = found.relevant
     assert (mode.samples, mode.left_out) == (4, 0)
@@ -35,11 +35,13 @@ def test_variance_by_hand() -> None:
     assert mode.judge_share == pytest.approx((1 / 64) / (1 / 64 + 1 / 6 - 1 / 192))
     assert mode.mean_error == pytest.approx((1 / 64 / 4) ** 0.5)
     assert mode.judge_share_interval.low <= mode.judge_share <= mode.judge_share_interval.high
-    assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5)),)
+    assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5), True),)
     irrelevant = found.irrelevant
     assert (irrelevant.mean_error, irrelevant.judge_share, irrelevant.changed) == (0, None, ())
     data = json.loads(json.dumps(found.to_dict()))
-    assert data["relevant"]["changed"] == [{"id": "q3", "values": [0.25, 0.75, 0.5]}]
+    assert data["relevant"]["changed"] == [
+        {"id": "q3", "values": [0.25, 0.75, 0.5], "crosses": True}
+    ]
 
 
 def test_samples_without_a_value_are_counted() -> None:
@@ -94,6 +96,8 @@ def test_a_sample_has_its_name_of_the_first_repeat() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="two runs or more, got 1"):
         stability([run([0])])
+    with pytest.raises(InputError, match="limit"):
+        stability([run([0]), run([0])], limit=2)
     with pytest.raises(PairingError):
         stability([run([0, 0]), [result_of("other", (0, 4))]])
 
@@ -143,3 +147,13 @@ def test_what_scatters_most_is_first_and_then_it_is_by_id(
 ) -> None:
     mode = stability(map(run, rows)).relevant
     assert "".join(each.id[1:] for each in mode.changed) == order
+
+
+def test_what_crosses_the_limit_is_first() -> None:
+    """Then who scatters more, then by id."""
+    rows = [[1, 0, 2, 2, 0, 2], [1, 1, 3, 4, 2, 3], [1, 0, 3, 2, 0, 2]]
+    mode = stability(map(run, rows), limit=0.5).relevant
+    # q1 and q4 stay at or below 1/2; q2 and q5 scatter as much as each other, q3 more.
+    assert [(each.id, each.crosses) for each in mode.changed] == [
+        ("q3", True), ("q2", True), ("q5", True), ("q4", False), ("q1", False),
+    ]  # fmt: skip

@@ -22,7 +22,7 @@ class Offenders(Command):
 
     By how many claims come from each that the reference does not support. "open" counts those of
     which the judge left open whether they do, "only" those that no other retrieved chunk entails;
-    "rate" is how often a document misleads when it is retrieved.
+    "rate" is how often a document misleads when it is retrieved, with its interval.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
@@ -51,12 +51,13 @@ class Offenders(Command):
             )
         output.say("")
         output.show_table(
-            [">claims", ">open", ">only", ">samples", ">rate", "document"],
+            [">claims", ">open", ">only", ">samples", ">rate", "interval", "document"],
             [
                 [
                     *(each.claims, each.undetermined, each.alone),
                     f"{each.samples:,} of {each.retrieved:,}",
-                    *(shown(each.rate, ".0%"), _name(each.document, _NARROW)),
+                    *(shown(each.rate, ".0%"), shown(each.interval, ".0%")),
+                    _name(each.document, _NARROW),
                 ]
                 for each in ranking
             ],
@@ -119,14 +120,15 @@ class Stability(Command):
     """Show how far a judge agrees with itself.
 
     Of several judgings of the same samples: how much of a value is the judge's own variance, and
-    which samples change. Judge into another --out each time: a store gives the first answers
-    again.
+    which samples change (with --limit: change sides). Judge into another --out each time: a store
+    gives the first answers again.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 6 too few samples
     are in all runs.
     """
 
     runs: tuple[Path, ...] = argument("The same samples, judged twice or more.", "RESULTS...")
+    limit: float | None = option("Which samples are above X in some repeats only?", "X")
     pair_by: str | None = options.PAIR_BY
     scoring: options.Definition
     top: int = options.TOP
@@ -136,23 +138,25 @@ class Stability(Command):
         reading = options.Reading(definition=self.scoring.definition)
         runs = (reading.results(path) for path in self.runs)
         pair_by = cast("PairedBy | None", self.pair_by)
-        found = stability(runs, pair_by=pair_by)
+        found = stability(runs, limit=self.limit, pair_by=pair_by)
         if self.as_json:
             output.show_json({"runs": [str(path) for path in self.runs], **found.to_dict()})
             return reading.status
         output.say(f"{counted(found.samples, 'sample')}, judged {found.repeats} times", "")
-        output.show_modes({each.mode: _stable(each) for each in modes_of(found)})
+        output.show_modes({each.mode: _stable(each, self.limit) for each in modes_of(found)})
         for mode in modes_of(found):
+            moved = [each for each in mode.changed if each.crosses or self.limit is None]
             changed = [
                 f"  {reading.heads[each.id]}: {', '.join(map(shown, each.values))}"
-                for each in mode.changed[: self.top]
+                for each in moved[: self.top]
             ]
-            count = counted(len(mode.changed), "sample")
-            output.section(f"{mode.mode}: {count} whose value changes", changed)
+            what = "whose value changes" if self.limit is None else "on both sides of the limit"
+            output.section(f"{mode.mode}: {counted(len(moved), 'sample')} {what}", changed)
         return reading.status
 
 
-def _stable(mode: ModeStability) -> dict[str, object]:
+def _stable(mode: ModeStability, limit: float | None) -> dict[str, object]:
+    crossing = sum(each.crosses for each in mode.changed)
     return {
         "samples": mode.samples,
         "left out": mode.left_out,
@@ -161,4 +165,5 @@ def _stable(mode: ModeStability) -> dict[str, object]:
         "judge's share of the variance": percent(mode.judge_share),
         "  its interval": percent(mode.judge_share_interval),
         "scatter of the mean": mode.mean_error,
+        **({} if limit is None else {f"samples on both sides of {limit:g}": crossing}),
     }

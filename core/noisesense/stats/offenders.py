@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from typing import NamedTuple
 from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
+from noisesense.stats.interval import Interval
+from noisesense.stats.resampling import NORMAL
 
 
 class Offence(NamedTuple):
@@ -43,7 +46,7 @@ class Offender(Record):
         offences: the incorrect claims it entails for certain, in the order of the results.
     """
 
-    _derived = ("claims", "alone", "rate")
+    _derived = ("claims", "alone", "rate", "interval")
 
     document: str
     text: str
@@ -66,6 +69,11 @@ class Offender(Record):
     def rate(self) -> float:
         """``samples / retrieved``."""
         return self.samples / self.retrieved
+
+    @property
+    def interval(self) -> Interval:
+        """Of the rate, 95%, by Wilson."""
+        return wilson_interval(self.samples, self.retrieved)
 
 
 def offenders(results: Iterable[Result]) -> tuple[Offender, ...]:
@@ -99,6 +107,20 @@ def culprit(ranking: Sequence[Offender]) -> Offender | None:
         return None
     told = [(each.claims, each.alone) for each in others[:1]]
     return None if (first.claims, first.alone) in told else first
+
+
+def wilson_interval(hits: int, count: int) -> Interval:
+    """The 95% interval of a share, ``hits / count``, of independent cases; at least one.
+
+    All ``p`` with ``(hits/count − p)² ≤ z² p (1 − p) / count``.
+
+    Source: Wilson (1927), Probable inference, JASA 22.
+    """
+    square = NORMAL.inv_cdf(0.975) ** 2
+    middle = (hits + square / 2) / (count + square)
+    reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
+    low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
+    return Interval(low, high, 0.95, "wilson", count)
 
 
 def _add(found: dict[str, Offender], sample: str, score: Score) -> None:

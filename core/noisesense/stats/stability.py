@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Mode
-from noisesense.scoring.outcomes import BothModes, Record
+from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
 from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair
@@ -24,10 +24,12 @@ class SampleStability(NamedTuple):
     Attributes:
         id: its name in the first repeat.
         values: in each repeat.
+        crosses: is it above the limit in some repeats and not in others?
     """
 
     id: str
     values: tuple[float, ...]
+    crosses: bool
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class ModeStability(Record):
             ``within / K``, 0 at least. None where nothing varies.
         judge_share_interval: of it, over samples; None where it cannot be said.
         mean_error: ``√(within / samples)``: how far the judge alone scatters the mean of a run.
-        changed: the samples with several values, those that scatter most first.
+        changed: the samples with several values, those that cross the limit and scatter most
+            first.
     """
 
     mode: Mode
@@ -78,6 +81,7 @@ class Stability(Record, BothModes[ModeStability]):
 def stability(
     runs: Iterable[Iterable[Result]],
     *,
+    limit: float | None = None,
     pair_by: PairedBy | None = None,
 ) -> Stability:
     """How far a judge agrees with itself: variance within and between samples.
@@ -85,15 +89,18 @@ def stability(
     Args:
         runs: two or more judgings of the same samples, each asked anew: a store would give the
             first one's answers again.
+        limit: a sample's value above it counts as noisy; which samples change sides?
         pair_by: as in `noisesense.compare`.
 
     Raises:
-        InputError: fewer than two runs, or an empty one.
+        InputError: fewer than two runs, an empty one, or a limit out of range.
         PairingError: too few samples are in all of them.
 
     Source: the variance components of a one-way random effects model, e.g. Searle, Casella and
     McCulloch (1992), Variance Components, section 3.6.
     """
+    if limit is not None:
+        check_limit(limit)
     judgings = [[*map(result_in, run)] for run in runs]
     if len(judgings) < 2:
         raise InputError("two runs or more", str(len(judgings)), where="runs")
@@ -107,12 +114,14 @@ def stability(
     return Stability(
         repeats=len(judgings),
         samples=len(samples),
-        relevant=_mode("relevant", samples, len(judgings)),
-        irrelevant=_mode("irrelevant", samples, len(judgings)),
+        relevant=_mode("relevant", samples, len(judgings), limit),
+        irrelevant=_mode("irrelevant", samples, len(judgings), limit),
     )
 
 
-def _mode(mode: Mode, samples: Sequence[Sequence[Result]], repeats: int) -> ModeStability | None:
+def _mode(
+    mode: Mode, samples: Sequence[Sequence[Result]], repeats: int, limit: float | None
+) -> ModeStability | None:
     scores = [result.score for results in samples for result in results if result.score]
     if scores and all(score.counts(mode) is None for score in scores):
         return None  # the definition has no such mode
@@ -121,7 +130,8 @@ def _mode(mode: Mode, samples: Sequence[Sequence[Result]], repeats: int) -> Mode
         values = [each.score.value(mode) for each in results if each.score]
         known = tuple(value for value in values if value is not None)
         if len(known) == repeats:
-            found.append(SampleStability(results[0].id, known))
+            sides = () if limit is None else {value > limit for value in known}
+            found.append(SampleStability(results[0].id, known, len(sides) > 1))
     units = Counter[Unit]()
     for each in found:
         mean = fmean(each.values)
@@ -129,7 +139,7 @@ def _mode(mode: Mode, samples: Sequence[Sequence[Result]], repeats: int) -> Mode
     sums, share = total(units) if units else [0.0] * 4, _share(repeats)
     changed = [each for each in found if len({*each.values}) > 1]
     # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
-    changed.sort(key=lambda each: (-round(_variance(each.values), 12), each.id))
+    changed.sort(key=lambda each: (not each.crosses, -round(_variance(each.values), 12), each.id))
     return ModeStability(
         mode=mode,
         samples=len(found),

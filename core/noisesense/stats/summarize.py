@@ -132,21 +132,25 @@ class Tally:
                 hint="read the results with definition=… to score all of them alike",
             )
 
-    def __add__(self, other: Tally) -> Tally:
-        """A new tally of all that both have counted.
+    def merge(self, other: Tally) -> None:
+        """Count all that the other has counted.
 
         Raises:
-            InputError: they are of two definitions.
+            InputError: it is of another definition; nothing was counted.
         """
+        if other.definition is not None:
+            self._settle(other.definition, "merge")
+        self._sums.update(other._sums)
+        self._samples.update(other._samples)
+        self._pay(other._cost)
+
+    def __add__(self, other: Tally) -> Tally:
+        """A new tally of all that both have counted. Raises as `merge`."""
         if not isinstance(other, Tally):
             return NotImplemented
         both = Tally()
-        for each in (self, other):
-            if each.definition is not None:
-                both._settle(each.definition, "Tally + Tally")
-            both._sums.update(each._sums)
-            both._samples.update(each._samples)
-            both._pay(each._cost)
+        both.merge(self)
+        both.merge(other)
         return both
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
