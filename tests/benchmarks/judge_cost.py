@@ -137,7 +137,6 @@ async def measure(
             seconds.append(time.perf_counter() - start)
             assert found == true, f"{whose}, {case}: {found[0]} and not {true[0]}"
         figures = _http(url, "/figures")
-        figures.pop("concurrency")
         rows.append(Row(case, api, whose, **figures, seconds=statistics.median(seconds[-3:])))
         print(".", end="", file=sys.stderr, flush=True)
     return rows

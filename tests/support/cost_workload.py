@@ -8,8 +8,7 @@ there is more than one. ragas' form asks for a reason with each verdict; it gets
 from __future__ import annotations
 
 from noisesense import Sample, Verdicts
-from support.mind import Mind, data_of
-from support.ragas_mind import RagasMind
+from support.ragas_mind import EitherMind
 
 __all__ = ["CHUNKS", "RUN_CHUNKS", "RUN_SAMPLES", "make_mind", "pair", "run_pairs"]
 
@@ -61,19 +60,6 @@ def run_pairs() -> list[tuple[Sample, Verdicts]]:
     ]
 
 
-class _Both:
-    def __init__(self) -> None:
-        pairs = [pair(chunks, wrong=wrong) for chunks in CHUNKS for wrong in (True, False)]
-        pairs += run_pairs()
-        self._ours, self._ragas = Mind(pairs), RagasMind(pairs, reason=REASON)
-
-    def answer(self, prompt: str) -> str:
-        try:
-            data = data_of(prompt)
-        except AssertionError:
-            return self._ragas.answer(prompt)
-        return self._ours.answer(prompt) if data else ""
-
-
-def make_mind() -> _Both:
-    return _Both()
+def make_mind() -> EitherMind:
+    pairs = [pair(chunks, wrong=wrong) for chunks in CHUNKS for wrong in (True, False)]
+    return EitherMind([*pairs, *run_pairs()], reason=REASON)

@@ -9,7 +9,7 @@ from typing import Any
 from noisesense import Sample
 from support.mind import data_of, reply_of
 
-__all__ = ["CALLS", "SAMPLE", "DrawingMind", "make_mind"]
+__all__ = ["CALLS", "SAMPLE", "DrawingMind"]
 
 CLAIMS = 12
 CALLS = 3 + 2
@@ -47,8 +47,3 @@ class DrawingMind:
     def _draw(self, premise: str, claim: str) -> bool:
         known = premise == SAMPLE.reference and claim == "Said 0."
         return not known and self._random.random() < 0.5
-
-
-def make_mind() -> DrawingMind:
-    """For ``python -m support.server``."""
-    return DrawingMind()

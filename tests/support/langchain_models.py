@@ -6,7 +6,6 @@ import asyncio
 import itertools
 from collections.abc import Coroutine
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -16,8 +15,6 @@ from support.server import ScriptedServer
 T = TypeVar("T")
 
 _made: list[ChatOpenAI] = []
-_numbers: WeakKeyDictionary[ScriptedServer, int] = WeakKeyDictionary()
-_next = itertools.count()
 _counter = itertools.count()
 
 

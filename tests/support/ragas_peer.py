@@ -1,4 +1,4 @@
-"""ragas' own NoiseSensitivity of its collections, driven through its API with given verdicts.
+"""ragas' own NoiseSensitivity, driven through both of its APIs with given verdicts.
 
 Only the language model is scripted (`RagasMind`); decomposing, asking and computing is ragas'.
 """
@@ -8,23 +8,20 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from noisesense.errors import InputError
-from noisesense.scoring.definitions import Mode
-from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
-from support.ragas_mind import RagasMind, why_not_comparable
+from noisesense import Mode, Sample
+from support.ragas_mind import Pairs, RagasMind
 
 # Scripted runs are no use of ragas: they shall neither be counted nor touch the network.
 os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
 
-from ragas.llms.base import InstructorBaseRagasLLM
+import ragas
+from langchain_core.outputs import Generation, LLMResult
+from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM
 from ragas.metrics.collections import NoiseSensitivity
-
-Pairs = Iterable[tuple[Sample, Verdicts]]
 
 
 class Mind(Protocol):
@@ -42,13 +39,9 @@ def collections_scores(pairs: Pairs, mode: Mode, *, mind: Mind | None = None) ->
         pairs: the samples with the verdicts that ragas' model gives.
         mode: which of the two figures.
         mind: answers in place of a truthful `RagasMind`; the verdicts are then not used.
-
-    Raises:
-        InputError: verdicts on which ragas cannot be compared (`why_not_comparable`), or texts
-            that `RagasMind` cannot tell apart.
     """
     pairs = list(pairs)
-    metric = NoiseSensitivity(llm=_StructuredLlm(mind or truthful(pairs)), mode=mode)
+    metric = NoiseSensitivity(llm=_StructuredLlm(mind or RagasMind(pairs)), mode=mode)
 
     async def score_all() -> Sequence[Any]:
         rows = [ragas_row(sample) for sample, _ in pairs]
@@ -58,12 +51,21 @@ def collections_scores(pairs: Pairs, mode: Mode, *, mind: Mind | None = None) ->
         return [float(result.value) for result in asyncio.run(score_all())]
 
 
-def truthful(pairs: Pairs) -> RagasMind:
-    for k, (sample, verdicts) in enumerate(pairs):
-        problem = why_not_comparable(verdicts.beside(sample))
-        if problem:
-            raise InputError("verdicts that ragas can be given", problem, where=f"pair {k}")
-    return RagasMind(pairs)
+def legacy_scores(pairs: Pairs, mode: Mode, *, mind: Mind | None = None) -> list[float]:
+    """The column ``noise_sensitivity(mode=…)`` of one ragas ``evaluate()`` over all samples.
+
+    NaN where ragas gives NaN or fails (it logs why). The arguments are those of
+    `collections_scores`.
+    """
+    pairs = list(pairs)
+    llm = _TextLlm(mind or RagasMind(pairs))
+    with unwarned():
+        result = ragas.evaluate(
+            ragas.EvaluationDataset.from_list([ragas_row(sample) for sample, _ in pairs]),
+            metrics=[ragas.metrics.NoiseSensitivity(mode=mode, llm=llm)],
+            show_progress=False,
+        )
+    return [float(value) for value in result[f"noise_sensitivity(mode={mode})"]]
 
 
 def ragas_row(sample: Sample) -> dict[str, Any]:
@@ -83,6 +85,22 @@ class _StructuredLlm(InstructorBaseRagasLLM):
 
     async def agenerate(self, prompt: str, response_model: type[Any]) -> Any:
         return self.generate(prompt, response_model)
+
+
+class _TextLlm(BaseRagasLLM):
+    def __init__(self, mind: Mind) -> None:
+        super().__init__()
+        self._mind = mind
+
+    def generate_text(self, prompt: Any, *args: Any, **kwargs: Any) -> LLMResult:
+        text = self._mind.answer(prompt.to_string())
+        return LLMResult(generations=[[Generation(text=text)]])
+
+    async def agenerate_text(self, prompt: Any, *args: Any, **kwargs: Any) -> LLMResult:
+        return self.generate_text(prompt)
+
+    def is_finished(self, response: LLMResult) -> bool:
+        return True
 
 
 @contextmanager

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "cookie"})
 
@@ -60,14 +59,6 @@ class RequestLog:
         return [request.prompt for request in self.requests]
 
     @property
-    def prompt_chars(self) -> int:
-        return sum(len(request.prompt) for request in self.requests)
-
-    @property
-    def completion_chars(self) -> int:
-        return sum(len(request.completion) for request in self.requests)
-
-    @property
     def rounds(self) -> int:
         return longest_chain(_spans(self.requests))
 
@@ -76,11 +67,12 @@ class RequestLog:
         return most_at_once(_spans(self.requests))
 
     def figures(self) -> dict[str, int]:
-        names = ("calls", "rounds", "concurrency", "prompt_chars", "completion_chars")
-        return {name: getattr(self, name) for name in names}
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        return [asdict(request) for request in self.requests]
+        return {
+            "calls": self.calls,
+            "rounds": self.rounds,
+            "prompt_chars": sum(len(request.prompt) for request in self.requests),
+            "completion_chars": sum(len(request.completion) for request in self.requests),
+        }
 
 
 def _spans(requests: Sequence[Request]) -> list[tuple[float, float]]:

@@ -10,7 +10,7 @@
 ``mind`` is any object with ``answer(prompt: str) -> str``; the prompt is the contents of all
 messages, joined by newlines. See `support.misbehavior` for scripts and `support.request_log`
 for what is recorded. ``python -m support.server package.module:make_mind`` serves in a process
-of its own; ``GET /log`` and ``GET /figures`` then tell what it saw, ``POST /clear`` forgets it.
+of its own; ``GET /figures`` then tells what it saw, ``POST /clear`` forgets it.
 """
 
 from __future__ import annotations
@@ -64,11 +64,10 @@ class ScriptedServer:
         script: Script | None = None,
         forms: Collection[str] = FORMS,
         api_key: str | None = None,
-        port: int = 0,
         together: Mapping[str, int] | None = None,
     ) -> None:
         self.mind, self.latency, self.script = mind, latency, script
-        self.forms, self.api_key, self.port = forms, api_key, port
+        self.forms, self.api_key = forms, api_key
         self.together = together or {}
         self.log = RequestLog()
         self.mind_errors: list[Exception] = []
@@ -97,7 +96,7 @@ class ScriptedServer:
     async def _serve(self, started: threading.Event) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         server = await asyncio.start_server(
-            self._connected, "127.0.0.1", self.port, limit=MAX_BODY, backlog=MAX_CONNECTIONS
+            self._connected, "127.0.0.1", 0, limit=MAX_BODY, backlog=MAX_CONNECTIONS
         )
         self.port = server.sockets[0].getsockname()[1]
         started.set()
@@ -147,13 +146,8 @@ class ScriptedServer:
         path = path.partition("?")[0]
         if (method, path) == ("POST", "/v1/chat/completions"):
             return await self._chat(json.loads(body), headers, reader, writer)
-        if (method, path) == ("GET", "/v1/models"):
-            model = {"id": "scripted", "object": "model", "created": 0, "owned_by": "tests"}
-            await _reply(writer, 200, json.dumps({"object": "list", "data": [model]}))
-        elif (method, path) == ("GET", "/figures"):
+        if (method, path) == ("GET", "/figures"):
             await _reply(writer, 200, json.dumps(self.log.figures()))
-        elif (method, path) == ("GET", "/log"):
-            await _reply(writer, 200, json.dumps(self.log.to_dicts()))
         elif (method, path) == ("POST", "/clear"):
             self.log.clear()
             await _reply(writer, 200, "{}")
@@ -265,11 +259,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Serve a scripted mind until stopped.")
     parser.add_argument("mind", help="package.module:function that makes the mind")
     parser.add_argument("--latency", type=float, default=0.0)
-    parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
     module, _, function = options.mind.partition(":")
     mind = getattr(import_module(module), function)()
-    with ScriptedServer(mind, latency=options.latency, port=options.port) as server:
+    with ScriptedServer(mind, latency=options.latency) as server:
         print(server.base_url, flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ __all__ = [
     "Draw",
     "Population",
     "misjudged",
-    "ragchecker_like",
     "result_of",
     "score_of",
 ]
@@ -82,58 +82,19 @@ def result_of(name: object, draw: Draw, cluster: object = None) -> Result:
     return Result(str(name), score_of(draw), cluster=None if cluster is None else str(cluster))
 
 
-def ragchecker_like(rng: random.Random, *, chunks: int = 15) -> Verdicts:
-    """One table such as RAGChecker makes: long references and sources that repeat each other.
+def misjudged(rng: random.Random, truth: Verdicts, rates: tuple[float, float]) -> Verdicts:
+    """What a judge says that turns "no" into "yes" and "yes" into "no" at these rates."""
 
-    A chunk is about the question with probability 0.3 and then entails each of the 10 to 24
-    reference claims with probability 0.3. Each of 4 to 12 response claims is wrong with
-    probability 0.65; it stands in chunks about the question (0.55), there in every second one,
-    or in others (0.14), there in every fifth, or nowhere. That gives a mean noise sensitivity of
-    about 0.34 in the relevant mode.
-    """
-    about = [rng.random() < 0.3 for _ in range(chunks)]
-    correct = [rng.random() >= 0.65 for _ in range(rng.randint(4, 12))]
-    rows: list[list[bool]] = []
-    for _ in correct:
-        place = rng.random()
-        rows.append(
-            [
-                rng.random() < (0.5 if j else 0.0)
-                if place < 0.55
-                else place < 0.69 and not j and rng.random() < 0.2
-                for j in about
-            ]
-        )
-    reference = [[j and rng.random() < 0.3 for j in about] for _ in range(rng.randint(10, 24))]
-    return Verdicts.from_matrices(correct, rows, reference)
-
-
-def misjudged(
-    rng: random.Random,
-    truth: Verdicts,
-    rates: tuple[float, float],
-    correlation: float = 0.0,
-    within: str = "claim",
-) -> Verdicts:
-    """What a judge says that turns "no" into "yes" and "yes" into "no" at these rates.
-
-    With probability ``correlation`` the cells of a claim (or a chunk) are drawn by one number.
-    """
-    shared: dict[object, float | None] = {}
-
-    def said(cell: bool | None, claim: object, chunk: object) -> bool | None:
-        group = claim if within == "claim" else chunk
-        if group not in shared:
-            shared[group] = rng.random() if rng.random() < correlation else None
-        drawn = shared[group]
-        wrong = (rng.random() if drawn is None else drawn) < rates[1 if cell else 0]
-        return cell if cell is None else cell != wrong
+    def said(cells: Sequence[bool | None]) -> list[bool | None]:
+        drawn = [rng.random() for _ in cells]
+        wrong = [at < rates[bool(cell)] for cell, at in zip(cells, drawn, strict=True)]
+        return [
+            cell if cell is None else cell != flip for cell, flip in zip(cells, wrong, strict=True)
+        ]
 
     table = truth.to_matrices()
-    responses = len(table["reference_to_response"])
-    correct = [said(c, i, ("correct", i)) for i, c in enumerate(table["reference_to_response"])]
-    rows = [
-        [said(cell, i, j) for j, cell in enumerate(row)]
-        for i, row in enumerate(table["chunks_to_response"] + (table["chunks_to_reference"] or []))
-    ]
-    return Verdicts.from_matrices(correct, rows[:responses], rows[responses:])
+    return Verdicts.from_matrices(
+        said(table["reference_to_response"]),
+        [said(row) for row in table["chunks_to_response"]],
+        [said(row) for row in table["chunks_to_reference"] or []],
+    )
