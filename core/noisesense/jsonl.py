@@ -12,41 +12,51 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from noisesense.errors import InputError, RecordingError, describe, located
+from noisesense.errors import InputError, RecordingError, describe
+
+T = TypeVar("T")
 
 
 def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -> Path:
     """The path, if a file can have it. Raises ``kind``."""
     try:
         checked = Path(path)
-    except TypeError:
-        raise kind("a path", describe(path), where="path") from None
-    try:
-        checked.lstat()
-    except (OSError, ValueError) as error:  # ValueError: a NUL, or half of a surrogate pair
-        if isinstance(error, ValueError) or error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-            reason = getattr(error, "strerror", None) or str(error)
-            raise kind("a path", describe(str(checked)), where="path", hint=reason) from None
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            checked.lstat()
+    except (TypeError, OSError, ValueError) as error:  # also too long, a NUL, half a surrogate
+        hint = getattr(error, "strerror", None) or str(error)
+        got = describe(str(path) if isinstance(path, Path) else path)
+        raise kind("a path", got, where="path", hint=hint) from None
     return checked
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file that hold something, counted from 1. Raises `RecordingError`."""
+def read_lines(path: str | os.PathLike[str], read: Callable[[str], T]) -> Iterator[tuple[int, T]]:
+    """What is read from the lines of a UTF-8 file that hold something, counted from 1.
+
+    Raises:
+        RecordingError: names the file and the line: it cannot be opened, is not UTF-8, or ``read``
+            raised an `InputError`.
+    """
+    path = as_path(path, RecordingError)
     with _usable(path, "a readable file", RecordingError), path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-            except UnicodeDecodeError as error:
-                raise RecordingError(
-                    "UTF-8 text",
-                    f"the byte {raw[error.start]:#04x} at position {error.start}",
-                    where=f"{path}, line {number}",
-                    hint="save the file as UTF-8",
-                ) from None
-            if text:
-                yield number, text
+                if text := _decoded(raw, first=number == 1):
+                    yield number, read(text)
+            except InputError as error:
+                where = error.within(f"{path}, line {number}").where
+                expected, got, hint = error.expected, error.got, error.hint
+                raise RecordingError(expected, got, where=where, hint=hint) from None
+
+
+def _decoded(raw: bytes, *, first: bool) -> str:
+    try:
+        return raw.decode("utf-8-sig" if first else "utf-8").strip()
+    except UnicodeDecodeError as error:
+        got = f"the byte {raw[error.start]:#04x} at position {error.start}"
+        raise InputError("UTF-8 text", got, hint="save the file as UTF-8") from None
 
 
 @contextmanager
@@ -69,13 +79,6 @@ def parse_line(text: str) -> Any:
         raise InputError("one JSON object a line", got, hint=hint) from None
     except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits
         raise InputError("one JSON object a line", str(error)) from None
-
-
-def json_lines(path: Path) -> Iterator[Any]:
-    """What the lines of a file hold. Raises `RecordingError`, or `InputError` with the line."""
-    for number, text in numbered_lines(path):
-        with located(f"{path}, line {number}"):
-            yield parse_line(text)
 
 
 def to_json(data: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
 
 import pytest
 
@@ -25,19 +24,12 @@ from noisesense import (
 from noisesense.errors import describe
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (InputError("a", "b"), "expected a, got b"),
-        (InputError("a", "b", where="c"), "c: expected a, got b"),
-        (InputError("a", "b", hint="d"), "expected a, got b. Hint: d"),
-        (InputError("a", "b", where="c", hint="d"), "c: expected a, got b. Hint: d"),
-        (InputError("a", "b", where="c").within("x"), "x, c: expected a, got b"),
-        (RecordingError("a", "b").within("x"), "x: expected a, got b"),
-    ],
-)
-def test_the_template(error: InputError, message: str) -> None:
-    assert str(error) == message
+def test_the_template() -> None:
+    assert str(InputError("a", "b")) == "expected a, got b"
+    assert str(InputError("a", "b", where="c", hint="d")) == "c: expected a, got b. Hint: d"
+    assert str(InputError("a", "b", where="c").within("x")) == "x, c: expected a, got b"
+    assert str(RecordingError("a", "b").within("x")) == "x: expected a, got b"
+    assert str(JudgeError("a").within("x")) == "x: a"
 
 
 @pytest.mark.parametrize(
@@ -64,35 +56,28 @@ def test_errors_cross_processes(error: NoiseSenseError, also: type[Exception]) -
 def test_a_value_is_shown_in_one_short_line() -> None:
     assert describe("a\nb") == "'a\\nb'"
     assert describe(["x" * 100]) == "['" + "x" * 77 + "…"
-    assert len(describe("y" * 10_000)) == 80
     assert describe("z" * 78) == repr("z" * 78)
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
+def test_messages_word_for_word() -> None:
+    claim = {"text": "a", "entailed_by": [0, "1"]}
+    for data, message in (
         (
-            {"response_claims": [{"text": "a", "entailed_by": 0}]},
+            {"response_claims": [claim]},
             "response claim 0: expected the field 'correct', got only 'text', 'entailed_by'. "
             "Hint: write null where it is undetermined",
         ),
         ({}, "Verdicts: expected the field 'response_claims', got no fields"),
         (
-            {"response_claims": [{"text": "a", "correct": True, "entailed_by": [0, "1"]}]},
+            {"response_claims": [{**claim, "correct": True}]},
             "response claim 0, entailed_by[1]: expected a whole number, got '1'",
         ),
-    ],
-)
-def test_messages_word_for_word(data: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        Verdicts.model_validate(data)
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize("text", ["", "{", '{"response_claims": [}', "nul"])
-def test_broken_json_is_named_with_its_place(text: str) -> None:
+    ):
+        with pytest.raises(InputError) as caught:
+            Verdicts.model_validate(data)
+        assert str(caught.value) == message
     with pytest.raises(InputError, match=r"^Verdicts: expected valid JSON, got .* at line 1 col"):
-        Verdicts.model_validate_json(text)
+        Verdicts.model_validate_json('{"response_claims": [}')
 
 
 def test_data_is_frozen_and_hashable() -> None:

@@ -74,11 +74,14 @@ def test_a_category_is_given_iff_no_other_is_possible(table: Matrices) -> None:
     every = completions(table)
     for i, claim in enumerate(result.claims):
         possible = {category_by_words(completion, i) for completion in every}
-        assert claim.category == (possible.pop() if len(possible) == 1 else "undetermined")
-    assert sum(result.partition) == len(result.claims)
-    assert result.partition.undetermined == sum(
-        claim.category == "undetermined" for claim in result.claims
-    )
+        assert claim.category == (next(iter(possible)) if len(possible) == 1 else "undetermined")
+        # Incorrect and from a chunk, whatever its relevance.
+        sourced = {category in ("relevant", "irrelevant") for category in possible}
+        assert claim.from_a_chunk is (sourced.pop() if len(sourced) == 1 else None)
+    kinds = [claim.category for claim in result.claims]
+    assert result.partition == tuple(map(kinds.count, result.partition._fields))
+    found = [claim.from_a_chunk for claim in result.claims]
+    assert result.from_chunks == (found.count(True), len(found) - found.count(None), len(found))
 
 
 @pytest.mark.parametrize(
@@ -104,11 +107,8 @@ def test_gate(
     assert gate(bounds, 0.2, interval=interval) == outcome
 
 
-def test_the_ends_of_the_scale_are_limits() -> None:
+def test_limits_are_numbers_from_0_to_1() -> None:
     assert gate((1.0, 1.0), 1) == gate((0.0, 0.0), 0) == "pass"
-
-
-@pytest.mark.parametrize("limit", [-0.1, 1.1, float("nan"), True, "0.2", None])
-def test_a_limit_that_is_none(limit: Any) -> None:
-    with pytest.raises(InputError, match="limit: expected a number from 0 to 1"):
-        gate((0.0, 0.1), limit)
+    for limit in (-0.1, 1.1, float("nan"), True, "0.2", None):
+        with pytest.raises(InputError, match="limit: expected a number from 0 to 1"):
+            gate((0.0, 0.1), limit)  # type: ignore[arg-type]

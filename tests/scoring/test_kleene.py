@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from noisesense import Verdicts, score
@@ -43,25 +45,16 @@ ONE_CHUNK = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("chunk_relevant", "entails", "correct", "relevant", "irrelevant", "category"), ONE_CHUNK
-)
-def test_one_claim_and_one_chunk(
-    chunk_relevant: bool | None,
-    entails: bool | None,
-    correct: bool | None,
-    relevant: bool | None,
-    irrelevant: bool | None,
-    category: str,
-) -> None:
+@pytest.mark.parametrize("case", ONE_CHUNK)
+def test_one_claim_and_one_chunk(case: tuple[Any, ...]) -> None:
+    chunk_relevant, entails, correct, *expected = case
     # Without reference claims the label alone says whether the chunk is relevant.
     labelled = Verdicts.from_matrices([correct], [[entails]], None, [chunk_relevant])
     # With one reference claim the chunk is relevant iff it entails that claim.
     derived = Verdicts.from_matrices([correct], [[entails]], [[chunk_relevant]])
     for verdicts in (labelled, derived):
         (claim,) = score(verdicts).claims
-        assert (claim.relevant, claim.irrelevant) == (relevant, irrelevant)
-        assert claim.category == category
+        assert [claim.relevant, claim.irrelevant, claim.category] == expected
 
 
 # One wrong claim and two chunks: first relevant or not, second relevant or not; who entails it.
@@ -85,20 +78,12 @@ TWO_CHUNKS = [
 ]
 
 
-@pytest.mark.parametrize(("relevance", "entails", "ragas", "paper", "promptfoo"), TWO_CHUNKS)
-def test_irrelevant_modes_with_two_chunks(
-    relevance: tuple[bool | None, ...],
-    entails: tuple[bool | None, ...],
-    ragas: bool | None,
-    paper: bool | None,
-    promptfoo: bool | None,
-) -> None:
-    verdicts = Verdicts.from_matrices([False], [list(entails)], None, list(relevance))
-    found = [
-        score(verdicts, definition=name).claims[0].irrelevant
-        for name in ("ragas", "paper", "promptfoo")
-    ]
-    assert found == [ragas, paper, promptfoo]
+@pytest.mark.parametrize("case", TWO_CHUNKS)
+def test_irrelevant_modes_with_two_chunks(case: tuple[Any, ...]) -> None:
+    relevance, entails, *expected = case
+    verdicts = Verdicts.from_matrices([False], [entails], None, relevance)
+    for name, counted in zip(("ragas", "paper", "promptfoo"), expected, strict=True):
+        assert score(verdicts, definition=name).claims[0].irrelevant is counted  # type: ignore[arg-type]
 
 
 def test_a_chunk_is_relevant_as_soon_as_one_reference_claim_says_so() -> None:

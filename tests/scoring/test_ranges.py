@@ -6,30 +6,21 @@ from dataclasses import dataclass
 
 import pytest
 
-from noisesense import InputError, Range, Verdicts, score
+from noisesense import Range
 from noisesense.scoring.outcomes import BothModes, Record, as_data, extent
 
 OPEN, SHUT = Range(0.25, 0.5), Range(0.5, 0.5)
 
 
-def test_a_value_is_where_the_ends_meet() -> None:
-    assert (OPEN.value, SHUT.value) == (None, 0.5)
-
-
 def test_arithmetic_covers_every_completion() -> None:
     # 0.25 to 0.5 less 0.1 to 0.3: at least 0.25 - 0.3, at most 0.5 - 0.1.
     assert OPEN.minus(Range(0.1, 0.3)) == pytest.approx((-0.05, 0.4))
-    assert OPEN.over(2) == (0.125, 0.25)
     # From -0.5 to 0.25 the absolute value is 0 to 0.5; from -0.5 to -0.25 it is 0.25 to 0.5.
     assert Range(-0.5, 0.25).absolute == (0.0, 0.5)
     assert Range(-0.5, -0.25).absolute == (0.25, 0.5)
     assert Range(-0.25, 0.5).absolute == (0.0, 0.5)
     assert OPEN.absolute == OPEN
-
-
-def test_as_text() -> None:
-    assert (extent(OPEN), extent(SHUT)) == ("0.250 to 0.500", "0.500")
-    assert extent(OPEN, "+.1f") == "+0.2 to +0.5"
+    assert (extent(OPEN), extent(SHUT, "+.1f")) == ("0.250 to 0.500", "+0.5")
 
 
 @dataclass(frozen=True)
@@ -51,9 +42,3 @@ def test_both_modes_and_their_json() -> None:
         },
     }
     assert as_data({"a": (both,)}) == {"a": (both.to_dict(),)}
-
-
-def test_a_mode_that_is_none() -> None:
-    found = score(Verdicts.from_matrices([True], [[True]], [[True]]))
-    with pytest.raises(InputError, match="expected 'relevant' or 'irrelevant', got 'both'"):
-        found.counts("both")  # type: ignore[arg-type]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from noisesense import Verdicts, score
+from noisesense.scoring.definitions import DEFINITIONS
 
 T, F, U = True, False, None
 TWO_CHUNKS = Verdicts.from_matrices(
@@ -71,13 +70,11 @@ def test_what_each_definition_counts() -> None:
         "0.75 (lower is better): 3 of 4 response claims are not supported by the reference. "
         + " ".join(CLAIMS[:3])
     )
-    assert told(TWO_CHUNKS, "irrelevant", definition="promptfoo") == (
-        "0.25 (lower is better): 1 of 4 response claims is not supported by the reference, with "
-        f"an irrelevant chunk as its source. {CLAIMS[1]}"
+    assert "with an irrelevant chunk as its source" in told(
+        TWO_CHUNKS, "irrelevant", definition="promptfoo"
     )
-    assert told(Verdicts.from_matrices([T] * 2, [[F]] * 2, [[T]]), "irrelevant") == (
-        "0 (lower is better): 0 of 2 response claims are not supported by the reference but "
-        "entailed by irrelevant chunks only."
+    assert DEFINITIONS["promptfoo"].formula == (
+        "relevant: incorrect; irrelevant: incorrect, with an irrelevant chunk as its source"
     )
 
 
@@ -89,11 +86,9 @@ def test_what_is_undefined() -> None:
 
 
 def test_what_is_open() -> None:
-    assert told(Verdicts.from_matrices([U], [[T]], [[T]])) == (
-        "undetermined: it lies between 0 and 1 (lower is better). For certain, 0 of 1 response "
-        f"claim is {FROM_RELEVANT}. The judge left open whether 1 claim counts. Claim 0 is "
-        "undetermined: there is no verdict on whether the reference entails it."
-    )
+    one = told(Verdicts.from_matrices([U], [[T]], [[T]]))
+    assert f"For certain, 0 of 1 response claim is {FROM_RELEVANT}. " in one
+    assert "The judge left open whether 1 claim counts. Claim 0 is undetermined" in one
     between = "it lies between 0.25 and 1"
     counted = "(lower is better) with what is undetermined counted as"
     assert told(OPEN) == f"undetermined: {between} (lower is better). {SURELY}"
@@ -101,18 +96,12 @@ def test_what_is_open() -> None:
     assert told(OPEN, undetermined="high") == f"1 {counted} noise; {between}. {SURELY}"
 
 
-@pytest.mark.parametrize(("claims", "more"), [(5, ""), (6, " And 1 more."), (8, " And 3 more.")])
-def test_five_claims_are_listed(claims: int, more: str) -> None:
-    verdicts = Verdicts.from_matrices([False] * claims, [[True]] * claims, [[True]])
-    reason = score(verdicts).reason("relevant")
-    assert reason.endswith(f"Claim 4 {WRONG} and comes from relevant chunk 0.{more}")
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("x" * 120, "x" * 120), ("x" * 121, "x" * 119 + "…"), ("word\n  again", "word again")],
-)
-def test_a_claim_is_shown_in_one_line_of_120_characters(text: str, shown: str) -> None:
-    verdicts = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=[text])
-    (claim,) = score(verdicts).claims
-    assert claim.sentence == f'Claim 0 "{shown}" is supported by the reference.'
+def test_five_claims_are_listed_each_in_one_line_of_120_characters() -> None:
+    for claims, more in ((5, ""), (6, " And 1 more."), (8, " And 3 more.")):
+        verdicts = Verdicts.from_matrices([F] * claims, [[T]] * claims, [[T]])
+        reason = score(verdicts).reason("relevant")
+        assert reason.endswith(f"Claim 4 {WRONG} and comes from relevant chunk 0.{more}")
+    texts = ["x" * 120, "x" * 121, "word\n  again"]
+    long = Verdicts.from_matrices([T] * 3, [[T]] * 3, [[T]], response_claims=texts)
+    shown = [claim.sentence.split('"')[1] for claim in score(long).claims]
+    assert shown == ["x" * 120, "x" * 119 + "…", "word again"]

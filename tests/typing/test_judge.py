@@ -40,32 +40,23 @@ class Refusing:
 
 def test_a_judge(tmp_path: Path) -> None:
     llm: StructuredLLM = Refusing()
+    sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=["It may be."])
     with VerdictStore(tmp_path / "verdicts.db") as store:
         judge = LLMJudge(
             llm,
             plan="full",
             store=store,
-            max_concurrency=4,
-            votes=3,
             prompts=Prompts(version="mine"),
-            check="each",
-            max_reasks=0,
             budget=Budget(claims=20),
         )
         protocols: tuple[Judge, DetailedJudge] = (judge, judge)
         assert isinstance(protocols[1], DetailedJudge)
         assert_type(judge.usage, Usage)
         with pytest.raises(ReplyError):
-            assert_type(asyncio.run(judge.judge_detailed(_sample())), Judgement)
+            assert_type(asyncio.run(judge.judge_detailed(sample)), Judgement)
         with pytest.raises(ReplyError):
-            assert_type(asyncio.run(judge.judge(_sample())), Verdicts)
+            assert_type(asyncio.run(judge.judge(sample)), Verdicts)
         assert_type(store.stats(), list[StoredCalls])
         assert_type(store.prune(older_than=timedelta(days=1)), int)
     with pytest.raises(ValueError, match="plan"):
         LLMJudge(llm, plan="eager")  # type: ignore[arg-type]
-
-
-def _sample() -> Sample:
-    return Sample.model_validate(
-        {"response": "It is.", "reference": "It is not.", "retrieved_contexts": ["It may be."]}
-    )

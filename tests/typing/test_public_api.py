@@ -15,7 +15,6 @@ import pytest
 from typing_extensions import assert_type
 
 from noisesense import (
-    Cell,
     Chunk,
     ClaimOutcome,
     Counts,
@@ -50,9 +49,7 @@ def test_verdicts() -> None:
     assert_type(verdicts.reference_claims, tuple[ReferenceClaim, ...])
     assert_type(verdicts.chunks, tuple[Chunk, ...] | None)
     assert_type(verdicts.response_claims[0].correct, bool | None)
-    assert_type(verdicts.response_claims[0].entailed_by, tuple[int, ...])
     assert_type(verdicts.to_matrices(), Matrices)
-    assert_type(verdicts.to_matrices()["reference_to_response"], list[Cell])
     assert_type(Verdicts.from_matrices(**verdicts.to_matrices()), Verdicts)
     assert_type(Verdicts.model_validate({"response_claims": []}), Verdicts)
     assert_type(Verdicts.model_validate_json('{"response_claims": []}'), Verdicts)
@@ -79,18 +76,13 @@ def test_scores() -> None:
     result = score(Verdicts.from_matrices([False], [[True]], [[True]]), definition="paper")
     assert_type(result, Score)
     assert_type(result.relevant, float | None)
-    assert_type(result.irrelevant, float | None)
     assert_type(result.value("relevant"), float | None)
     assert_type(result.bounds("irrelevant"), Range | None)
     assert_type(result.counts("relevant"), Counts | None)
     assert_type(result.partition, Partition)
-    assert_type(result.partition.hallucination, int)
-    assert_type(result.partition.share("correct"), float | None)
     assert_type(result.claims, tuple[ClaimOutcome, ...])
-    assert_type(result.claims[0].sentence, str)
     assert_type(result.chunk_relevance, tuple[bool | None, ...])
     assert_type(result.definition, DefinitionName)
-    assert_type(result.reason("relevant"), str)
     assert_type(result.to_dict(), dict[str, Any])
     assert_type(json_schema("sample"), dict[str, Any])
 
@@ -100,17 +92,11 @@ def test_misspelt_arguments_are_errors() -> None:
     with pytest.raises(InputError):
         score(verdicts, definition="ragsa")  # type: ignore[arg-type]
     with pytest.raises(InputError):
-        score(verdicts, empty="nan")  # type: ignore[arg-type]
-    with pytest.raises(InputError):
         score(verdicts).value("both")  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        score(verdicts, "paper")  # type: ignore[call-arg]
     with pytest.raises(InputError):
         score({"response_claims": []})  # type: ignore[arg-type]
     with pytest.raises(InputError):
         ResponseClaim(text="a", correct="no", entailed_by=())  # type: ignore[arg-type]
-    with pytest.raises(InputError):
-        ResponseClaim(text="a", entailed_by=())  # type: ignore[call-arg]
 
 
 class _Own:
@@ -131,19 +117,10 @@ def test_judges(tmp_path: Path) -> None:
         assert_type(judgement, Judgement)
         assert_type(judgement.usage, Usage)
         assert_type(judgement.verdicts, Verdicts)
-    lines = read_recording(str(path))
-    assert_type(lines, Iterator[Recorded])
-    assert_type(next(lines).sample, Sample)
+    assert_type(read_recording(str(path)), Iterator[Recorded])
     assert_type(RecordedJudge(path).lookup(sample), Verdicts)
-    assert_type(sample.key, str)
 
 
-def test_what_is_no_judge() -> None:
-    class Sync:
-        def judge(self, sample: Sample) -> Verdicts:
-            return Verdicts(response_claims=())
-
-    judge: Judge = Sync()  # type: ignore[assignment]
-    assert judge
+def test_what_is_no_model() -> None:
     llm: StructuredLLM = object()  # type: ignore[assignment]
     assert llm

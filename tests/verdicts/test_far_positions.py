@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,43 +15,34 @@ from noisesense.verdicts.form import MOST_UNLISTED
 FAR = [MOST_UNLISTED, 10**12, 10**5000]
 
 
-def _naming(position: int, claims: str, field: str) -> dict[str, Any]:
+def _naming(position: int, claims: str = "response_claims", field: str = "entailed_by") -> Any:
+    claim: dict[str, Any] = {"text": "a", "correct": False, "entailed_by": []}
     verdicts: dict[str, Any] = {
-        "response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}],
+        "response_claims": [{**claim, "entailed_by": [0]}],
         "reference_claims": [{"text": "b", "entailed_by": [0]}],
     }
-    verdicts[claims][0][field] = [position]
-    if field == "undetermined":
-        verdicts[claims][0]["entailed_by"] = []
+    verdicts[claims][0] |= {"entailed_by": [], field: [position]}
     return verdicts
 
 
-@pytest.mark.parametrize("field", ["entailed_by", "undetermined"])
-@pytest.mark.parametrize("claims", ["response_claims", "reference_claims"])
 @pytest.mark.parametrize("position", FAR, ids=["next", "huge", "endless"])
-def test_a_far_position_is_an_error_that_names_its_place(
-    position: int, claims: str, field: str
-) -> None:
-    place = claims.removesuffix("s").replace("_", " ")
-    with pytest.raises(InputError) as caught:
-        Verdicts.model_validate(_naming(position, claims, field))
-    assert str(caught.value) == (
-        f"{place} 0, {field}: expected chunk positions below 100000, "
-        f"got chunk {describe(position)}. Hint: list the chunks if there are more; counted from 0"
-    )
+def test_a_far_position_is_an_error_that_names_its_place(position: int) -> None:
+    for claims, field in product(
+        ("response_claims", "reference_claims"), ("entailed_by", "undetermined")
+    ):
+        place = claims.removesuffix("s").replace("_", " ")
+        with pytest.raises(InputError) as caught:
+            Verdicts.model_validate(_naming(position, claims, field))
+        expected = f"{place} 0, {field}: expected chunk positions below 100000, got chunk "
+        assert str(caught.value).startswith(expected + describe(position))
 
 
-def test_the_last_position_below_the_limit_is_read() -> None:
-    data = _naming(MOST_UNLISTED - 1, "response_claims", "entailed_by")
+def test_the_last_position_below_the_limit_is_read_and_listed_chunks_have_none() -> None:
     # Chunk 0 is relevant, the last one is not: an incorrect claim from an irrelevant chunk.
-    found = score(Verdicts.model_validate(data))
+    found = score(Verdicts.model_validate(_naming(MOST_UNLISTED - 1)))
     assert (found.relevant, found.irrelevant) == (0.0, 1.0)
     assert len(found.chunk_relevance) == MOST_UNLISTED
-
-
-def test_listed_chunks_have_no_such_limit() -> None:
-    data = _naming(MOST_UNLISTED, "response_claims", "entailed_by")
-    data["chunks"] = [""] * (MOST_UNLISTED + 1)
+    data = {**_naming(MOST_UNLISTED), "chunks": [""] * (MOST_UNLISTED + 1)}
     assert score(Verdicts.model_validate(data)).irrelevant == 1.0
 
 

@@ -134,16 +134,14 @@ def test_a_bad_line_anywhere_leaves_it_to_the_models() -> None:
         assert light_lookup(good_line() + b"\n" + bad, GOOD_SAMPLE) is None
 
 
-def test_the_askers_labels_win() -> None:
+def test_the_askers_labels_win_and_without_chunks_there_are_as_many_as_are_named() -> None:
     first, second = GOOD_SAMPLE["retrieved_contexts"]
     labelled = {**GOOD_SAMPLE, "retrieved_contexts": [{"text": first, "relevant": False}, second]}
     found = light_lookup(good_line(), labelled)
-
     assert [chunk.relevant for chunk in found.chunks or ()] == [False, None]
-
-
-def test_without_chunks_there_are_as_many_as_are_named() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": [1], "undetermined": [4]}
-    found = light_verdicts({**GOOD_VERDICTS, "response_claims": [claim]})
-
-    assert (found.chunks, found.chunk_count) == (None, 5)
+    alone = light_verdicts({**GOOD_VERDICTS, "response_claims": [claim]})
+    assert (alone.chunks, alone.chunk_count) == (None, 5)
+    # Lists that do not ascend are left to the models, which order them.
+    for changed in ({"entailed_by": [1, 0]}, {"undetermined": [4, 3]}, {"undetermined": [1]}):
+        assert light_verdicts({"response_claims": [{**claim, **changed}]}) is None

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from noisesense.ablation import VARIANTS, Ablation, Answer, ablate, ablation, plan
 from noisesense.errors import InputError
-from noisesense.jsonl import json_lines, to_json, write_whole
+from noisesense.jsonl import parse_line, read_lines, to_json, write_whole
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.output import cut, say, show_json, show_table, shown, tell
@@ -81,10 +81,8 @@ class Report(Command):
     def run(self) -> int:
         judged, reading = self.judged, options.Reading()
         options.check_report(judged.report)
-        rows, judge = (
-            list(json_lines(self.answered)),
-            judged.asking.make_judge(judged.judge, **judged.asking.of_model),
-        )
+        rows = [row for _, row in read_lines(self.answered, parse_line)]
+        judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
         judged.show(ablation(reading.results(self.results), rows, judge), self.results)
         return reading.status
 
@@ -99,7 +97,6 @@ class Run(Command):
     results: Path = options.RESULTS
     answer: str = option("Your system.", "MODULE:FUNCTION", required=True)
     answers: Path | None = option("Keep answers, and go on from them.", "FILE")
-    deterministic: bool = option("The same chunks always give the same response.")
     asked: Variants
     judged: Judged
 
@@ -107,7 +104,7 @@ class Run(Command):
         judged, reading, system = self.judged, options.Reading(), _function(self.answer)
         options.check_report(judged.report)
         how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
-        how |= {"answers": self.answers, "deterministic": self.deterministic, "on_answer": _told}
+        how |= {"answers": self.answers, "on_answer": _told}
         judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
         try:
             found = asyncio.run(ablate(reading.results(self.results), system, judge, **how))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from noisesense.ablation.planning import CLAIMS, VARIANTS, Case, Row, cases_of, matched, plan
 from noisesense.errors import InputError, JudgeError, check_whole, describe
-from noisesense.jsonl import as_path, numbered_lines
+from noisesense.jsonl import as_path, read_lines
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
 from noisesense.scoring.outcomes import Range, Record, extent
@@ -58,10 +58,8 @@ class Ablation(Record):
         without: the share said again without the chunks they come from.
         effect: ``again - without``, paired by claim; from -1 to 1. None without the control.
         noise: by variant, ``""`` for the results themselves: the mean noise of a response.
-        perfect_reranker: from the results to ``relevant-only``, paired by sample. Where all
-            chunks are relevant nothing changes; samples with none are left out.
-        growth: how much noise ``step`` distractors more add, from none to the most.
-        step: the smallest number of distractors.
+        changes: from the results to each other variant of `noise`, paired by sample. Where all
+            chunks are relevant ``relevant-only`` changes nothing; samples with none are left out.
         causes: the documents, those that cause most first.
         left_out: what could not be used, by reason, with how often.
     """
@@ -71,9 +69,7 @@ class Ablation(Record):
     without: Estimate | None
     effect: Estimate | None
     noise: dict[str, Estimate]
-    perfect_reranker: Change | None
-    growth: Estimate | None
-    step: int | None
+    changes: dict[str, Change]
     causes: tuple[Cause, ...]
     left_out: dict[str, int]
 
@@ -89,10 +85,10 @@ def _mean(cases: Iterable[Case], variant: str) -> Estimate | None:
     return estimate((case.unit, each) for case in cases for each in case.found[variant])
 
 
-def _change(cases: Iterable[Case], before: str, after: str, steps: float = 1.0) -> Change | None:
-    """From one variant to another, over what has both; ``change`` is that of one step."""
+def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
+    """From one variant to another, over what has both."""
     pairs = [(c.unit, both) for c in cases for both in c.both(before, after)]
-    change = estimate(((unit, now.minus(was).over(steps)) for unit, (was, now) in pairs), -1)
+    change = estimate(((unit, now.minus(was)) for unit, (was, now) in pairs), -1)
     was, now = (estimate((unit, both[end]) for unit, both in pairs) for end in (0, 1))
     return Change(was, now, change) if was and now and change else None
 
@@ -105,18 +101,15 @@ def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
                 case.found["relevant-only"] = case.found[""]  # the very same chunks
     effect = _change(cases, "without", "again")
     counts = sorted(int(each[5:]) for each in answered if each.startswith("plus-"))
-    names = ["", "relevant-only", *(f"plus-{count}" for count in counts)]
-    growth = _change(cases, "", names[-1], counts[-1] / counts[0]) if counts else None
+    others = ["relevant-only", *(f"plus-{count}" for count in counts)]
     return Ablation(
         claims=sum(len(case.noisy) for case in cases),
         # Of the claims that have both answers, if some have.
         again=effect.after if effect else _mean(cases, "again"),
         without=effect.before if effect else _mean(cases, "without"),
         effect=effect and effect.change,
-        noise={name: found for name in names if (found := _mean(cases, name))},
-        perfect_reranker=_change(cases, "", "relevant-only"),
-        growth=growth and growth.change,
-        step=counts[0] if counts else None,
+        noise={name: mean for name in ["", *others] if (mean := _mean(cases, name))},
+        changes={name: change for name in others if (change := _change(cases, "", name))},
         causes=_causes(cases),
         left_out=dict(left_out),
     )
@@ -165,17 +158,13 @@ def _sentences(found: Ablation) -> Iterator[str]:
         how = "without the chunks they came from" if without else "with the same chunks"
         yield f"Of {said.size} {of}, {_number(said)} were said again {how}."
         yield "This is no effect: what goes by chance is known only from both, again and without."
-    if found.perfect_reranker:
-        before, after, change = found.perfect_reranker
+    for name, (before, after, change) in found.changes.items():
+        alone = name == "relevant-only"
+        chunks = "relevant chunks alone" if alone else f"{name[5:]} distractors more"
         way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
         yield (
-            f"With relevant chunks alone, noise sensitivity {way} from {_between(before, '.2f')} "
+            f"With {chunks}, noise sensitivity {way} from {_between(before, '.2f')} "
             f"to {_between(after, '.2f')} (difference {_span(change, '+.2f')})."
-        )
-    if found.growth:
-        yield (
-            f"Each {found.step} distractors more add {_between(found.growth, '.2f')} "
-            f"({_span(found.growth, '.2f')}) to noise sensitivity."
         )
     yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())
 
@@ -251,7 +240,6 @@ async def ablate(
     *,
     variants: Sequence[str] = VARIANTS,
     seed: int = 0,
-    deterministic: bool = False,
     max_concurrency: int = 4,
     answers: str | os.PathLike[str] | None = None,
     on_answer: Callable[[int, int], object] = lambda done, of: None,
@@ -265,8 +253,6 @@ async def ablate(
         judge: as `ablation` takes it; with a store, its calls are not paid for twice.
         variants: as `plan` takes them.
         seed: likewise.
-        deterministic: the same question and chunks always give the same response: ``again`` is
-            not asked, and says 100%.
         max_concurrency: answers at once.
         answers: a JSON lines file that keeps each answer as soon as it is there. The same command
             then asks only for those that are missing.
@@ -289,10 +275,8 @@ async def ablate(
 
     async def worker() -> None:
         for row in queue:
-            response: Any = cases[row.id].sample.response
-            if not (deterministic and row.variant == "again"):
-                texts = [chunk.text for chunk in row.retrieved_contexts]
-                response = await asyncio.to_thread(answer, row.user_input, texts)
+            texts = [chunk.text for chunk in row.retrieved_contexts]
+            response: Any = await asyncio.to_thread(answer, row.user_input, texts)
             if inspect.isawaitable(response):
                 response = await response
             if not isinstance(response, str):
@@ -309,7 +293,7 @@ async def ablate(
 def _kept(path: Path) -> dict[str, Row]:
     """The answers in the file by place. A line that a killed run cut off is not one."""
     rows: dict[str, Row] = {}
-    for number, text in numbered_lines(path) if path.exists() else ():
+    for number, text in read_lines(path, str) if path.exists() else ():
         if not text.startswith("{"):
             raise InputError("answers", describe(text), where=f"{path}, line {number}")
         with suppress(InputError):

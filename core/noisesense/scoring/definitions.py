@@ -36,7 +36,6 @@ Mode = Literal["relevant", "irrelevant"]
 DefinitionName = Literal["ragas", "paper", "promptfoo", "validmind"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-_NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
 
 
 class Facts(NamedTuple):
@@ -121,8 +120,7 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 def check_definition(name: str) -> Definition:
     """The definition of that name. Raises `InputError`."""
-    known: DefinitionName = check_choice(name, _NAMES, "definition")
-    return DEFINITIONS[known]
+    return DEFINITIONS[check_choice(name, tuple(DEFINITIONS), "definition")]
 
 
 def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
@@ -160,13 +158,8 @@ CORRECT: Known = (False, None, None, None)
 """A correct claim cannot count, however its cells fall."""
 
 
-class Relevance(NamedTuple):
-    """Two sets of chunk positions; a chunk in neither is irrelevant."""
-
-    yes: set[int]
-    """Relevant."""
-    perhaps: set[int]
-    """Relevant or undetermined."""
+Relevance = tuple[set[int], set[int]]
+"""The positions of the relevant chunks, and of those that are relevant or undetermined."""
 
 
 def relevance(verdicts: VerdictsForm) -> Relevance:
@@ -185,7 +178,7 @@ def relevance(verdicts: VerdictsForm) -> Relevance:
         unlabeled = {j for j, label in enumerate(labels) if label is None}
         yes = yes & unlabeled | {j for j, label in enumerate(labels) if label}
         unknown &= unlabeled
-    return Relevance(yes, yes | unknown if unknown else yes)
+    return yes, yes | unknown if unknown else yes
 
 
 def claim_facts(claim: ResponseClaimForm, relevant: Relevance) -> Known:

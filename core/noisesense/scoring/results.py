@@ -15,15 +15,15 @@ from typing import Annotated, Any
 from pydantic import Field, StrictInt, StrictStr
 from typing_extensions import TypedDict, Unpack
 
-from noisesense.errors import InputError, RecordingError, describe
-from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
+from noisesense.errors import InputError, describe
+from noisesense.jsonl import as_path, parse_line, read_lines, to_json, write_whole
 from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import MODES, DefinitionName
 from noisesense.scoring.outcomes import as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
 from noisesense.verdicts.form import VerdictsForm
-from noisesense.verdicts.recording import line_error, recording_fields
-from noisesense.verdicts.sample import Model, Sample
+from noisesense.verdicts.recording import recording_fields
+from noisesense.verdicts.sample import Line, Sample
 from noisesense.verdicts.verdicts import Verdicts, as_model
 
 
@@ -41,7 +41,7 @@ class Choices(TypedDict, total=False):
     undetermined: Undetermined | None
 
 
-class ResultLine(Model):
+class ResultLine(Line):
     """One line of a results file. The numbers are for other readers; see the module."""
 
     id: StrictStr | None = None
@@ -163,12 +163,7 @@ class Result:
                 fit the sample.
             UndefinedScoreError: no response claims and ``empty="error"``.
         """
-        try:
-            line = ResultLine.model_validate_json(text)
-        except InputError:
-            # The slow way reads what only Python calls JSON, and says better what is wrong.
-            line = ResultLine.model_validate(parse_line(text))
-        return line.result(**choices)
+        return ResultLine.model_validate(parse_line(text)).result(**choices)
 
 
 def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> Iterator[Result]:
@@ -182,11 +177,8 @@ def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> It
         RecordingError: names the file and the line. `noisesense_adapters.datasets.results_of`
             reads on behind a broken line.
     """
-    for number, text in numbered_lines(as_path(path, RecordingError)):
-        try:
-            yield Result.from_json(text, **choices)
-        except InputError as error:
-            raise line_error(error, f"{path}, line {number}", ResultLine) from None
+    for _, result in read_lines(path, lambda text: Result.from_json(text, **choices)):
+        yield result
 
 
 def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> None:

@@ -1,4 +1,4 @@
-"""What `score` reads: the light form of verdicts, and what both forms share.
+"""The light form of verdicts, which `score` reads as it does the models; what both forms share.
 
 The light form has the fields of the model `noisesense.Verdicts`, without pydantic. msgspec reads
 it where there are many verdicts or where pydantic would take too long: what is plainly valid.
@@ -153,18 +153,11 @@ else:
 
 
 class LightClaim(Struct, forbid_unknown_fields=True, gc=False):
-    """As `noisesense.ReferenceClaim`."""
+    """As `noisesense.ReferenceClaim`. Both lists ascend: whoever makes one sees to it."""
 
     text: str
     entailed_by: Positions
     undetermined: Positions = ()
-
-    def put_in_order(self) -> None:
-        """Let both lists ascend."""
-        named = self.entailed_by + self.undetermined
-        _check(len({*named}) == len(named))
-        self.entailed_by = tuple(sorted(self.entailed_by))
-        self.undetermined = tuple(sorted(self.undetermined))
 
 
 class LightResponseClaim(LightClaim, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -184,8 +177,9 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
         """Take the sample's chunks, if there is one. The models merge chunks that differ."""
         # Here, not where a claim is made: a call a claim is what reading many lines would cost.
         for claim in (*self.response_claims, *self.reference_claims):
-            if claim.undetermined or len(claim.entailed_by) > 1:
-                claim.put_in_order()
+            sure, open_ = claim.entailed_by, claim.undetermined
+            if open_ or len(sure) > 1:
+                _check(sorted({*sure}) == [*sure] and sorted({*open_} - {*sure}) == [*open_])
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
         _check(own is None or own == self.chunks)

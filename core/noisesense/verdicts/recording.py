@@ -15,12 +15,12 @@ from noisesense.errors import (
     check_choice,
     describe,
 )
-from noisesense.jsonl import as_path, numbered_lines, parse_line, to_json, write_whole
-from noisesense.verdicts.sample import Model, Sample
+from noisesense.jsonl import as_path, parse_line, read_lines, to_json, write_whole
+from noisesense.verdicts.sample import Line, Sample
 from noisesense.verdicts.verdicts import Verdicts
 
 
-class RecordingLine(Model):
+class RecordingLine(Line):
     """One line of a recording: a sample and the verdicts on it."""
 
     sample: Sample
@@ -69,34 +69,25 @@ class RecordedJudge:
 
     def lookup(self, sample: Sample) -> Verdicts:
         """As `judge`, without an event loop."""
-        recorded = self._by_key.get(sample.key)
-        if recorded is None:
-            raise self._miss(sample)
-        return recorded.verdicts.beside(sample)
+        if recorded := self._by_key.get(sample.key):
+            return recorded.verdicts.beside(sample)
+        expected = f"a recording of the sample {describe(sample.user_input or sample.response)}"
+        got = f"none among {len(self)} recorded" if self._by_key else "an empty recording"
+        where, hint = str(self.path), self._nearest(sample)
+        raise SampleNotRecordedError(expected, got, where=where, hint=hint)
 
-    def _miss(self, sample: Sample) -> SampleNotRecordedError:
-        differing = {
-            each.line: _differences(sample, each.sample) for each in self._by_key.values()
-        }
-        line = min(differing, key=lambda line: len(differing[line]), default=0)
-        fields = differing.get(line, _FIELDS)
-        hint = f"line {line} differs only in {' and '.join(fields)}"
-        if fields == _FIELDS:
-            hint = "samples are found by their exact texts; record this one"
-        return SampleNotRecordedError(
-            f"a recording of the sample {describe(sample.user_input or sample.response)}",
-            f"none among {len(self)} recorded" if self._by_key else "an empty recording",
-            where=str(self.path),
-            hint=hint,
-        )
-
-
-_FIELDS = [*Sample.model_fields]
-
-
-def _differences(left: Sample, right: Sample) -> list[str]:
-    texts = zip(_FIELDS, left.texts, right.texts, strict=True)
-    return [name for name, one, other in texts if one != other]
+    def _nearest(self, sample: Sample) -> str:
+        """A hint: the recorded sample that has most of its texts."""
+        fields = [*Sample.model_fields]
+        differing, line = fields, 0
+        for each in self._by_key.values():
+            texts = zip(fields, sample.texts, each.sample.texts, strict=True)
+            differs = [name for name, wanted, recorded in texts if wanted != recorded]
+            if len(differs) < len(differing):
+                differing, line = differs, each.line
+        if not line:
+            return "samples are found by their exact texts; record this one"
+        return f"line {line} differs only in {' and '.join(differing)}"
 
 
 def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
@@ -107,28 +98,18 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
             missing or wrong, or a sample that an earlier line already has.
     """
     lines: dict[str, int] = {}
-    for number, text in numbered_lines(as_path(path, RecordingError)):
-        where = f"{path}, line {number}"
-        try:
-            line = RecordingLine.model_validate(parse_line(text))
-            verdicts = line.verdicts.beside(line.sample)
-        except InputError as error:
-            raise line_error(error, where, RecordingLine) from None
-        first = lines.setdefault(line.sample.key, number)
+    for number, (sample, verdicts) in read_lines(path, _recorded):
+        first = lines.setdefault(sample.key, number)
         if first != number:
-            raise RecordingError(
-                "each sample once",
-                f"the sample of line {first} again",
-                where=where,
-                hint=f"remove line {first} or line {number}",
-            )
-        yield Recorded(number, line.sample, verdicts)
+            got, hint = f"the sample of line {first} again", f"remove line {first} or {number}"
+            where = f"{path}, line {number}"
+            raise RecordingError("each sample once", got, where=where, hint=hint)
+        yield Recorded(number, sample, verdicts)
 
 
-def line_error(error: InputError, where: str, line: type[Model]) -> RecordingError:
-    """An error in a line, with the line's place. Of the line itself ``line 3`` says enough."""
-    inner = "" if error.where in ("", line.__name__) else f", {error.where}"
-    return RecordingError(error.expected, error.got, where=where + inner, hint=error.hint)
+def _recorded(text: str) -> tuple[Sample, Verdicts]:
+    line = RecordingLine.model_validate(parse_line(text))
+    return line.sample, line.verdicts.beside(line.sample)
 
 
 def write_recording(
@@ -155,12 +136,9 @@ def _lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]
             written[sample.key] = verdicts
             yield to_json(recording_fields(sample, verdicts))
         elif written[sample.key] != verdicts:
-            raise InputError(
-                "one set of verdicts for each sample",
-                "other verdicts on a sample already written",
-                where=f"pair {number}",
-                hint=f"the sample is {describe(sample.user_input or sample.response)}",
-            )
+            expected, got = "one set of verdicts for each sample", "others on one already written"
+            hint = f"the sample is {describe(sample.user_input or sample.response)}"
+            raise InputError(expected, got, where=f"pair {number}", hint=hint)
 
 
 def recording_fields(sample: Sample | None, verdicts: Verdicts | None) -> dict[str, Any]:

@@ -73,6 +73,10 @@ class Model(BaseModel):
             return super().model_validate_json(json_data, **kwargs)
 
 
+class Line(Model):
+    """A line of a file: the place of the line, which whoever reads it adds, says enough."""
+
+
 @contextmanager
 def _our_errors(model: type[BaseModel]) -> Generator[None, None, None]:
     try:
@@ -92,16 +96,14 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
         where, expected = _place(loc[:-1]), f"the field {loc[-1]!r}"
         got, hint = f"only {keys}" if keys else "no fields", _IF_MISSING.get(loc[-1], "")
     elif kind == "extra_forbidden":
-        where, got, hint = (
-            _place(loc[:-1]),
-            f"the field {loc[-1]!r}",
-            f"remove or rename {loc[-1]!r}",
-        )
+        where, got = _place(loc[:-1]), f"the field {loc[-1]!r}"
+        hint = f"remove or rename {loc[-1]!r}"
     elif kind == "model_type" and where.startswith("chunk"):
         expected = "a text or an object"
     elif kind == "json_invalid":
         got = str(cause)
-    return InputError(expected, got, where=where or model.__name__, hint=hint)
+    name = "" if issubclass(model, Line) else model.__name__
+    return InputError(expected, got, where=where or name, hint=hint)
 
 
 def _place(loc: tuple[int | str, ...]) -> str:

@@ -16,17 +16,14 @@ from pydantic import (
 )
 
 from noisesense.errors import InputError, describe
-from noisesense.verdicts.form import (
-    MOST_UNLISTED,
-    Cell,
-    VerdictsBase,
-    VerdictsForm,
-)
+from noisesense.verdicts.form import MOST_UNLISTED, Cell, VerdictsBase, VerdictsForm
 from noisesense.verdicts.sample import PLACES, Chunk, ChunkLike, Model, Sample
 
 
-def _table(table: Any, name: str) -> list[list[Cell]]:
-    return [_cells(row, f"{name}, row {i}") for i, row in enumerate(_listed(table, name))]
+def _table(table: Any, name: str) -> dict[str, list[Cell]]:
+    """The rows by their places."""
+    places = {f"{name}, row {i}": row for i, row in enumerate(_listed(table, name))}
+    return {place: _cells(row, place) for place, row in places.items()}
 
 
 def _cells(row: Any, name: str) -> list[Cell]:
@@ -118,23 +115,23 @@ def _merged(j: int, own: Chunk, context: Chunk) -> Chunk:
     return Chunk(text=context.text, relevant=label, id=context.id or own.id)
 
 
-def _positions(row: Sequence[Cell]) -> dict[str, tuple[int, ...]]:
-    """The cells of a claim's row as two fields of the claim."""
-    return {
-        "entailed_by": tuple(j for j, cell in enumerate(row) if cell),
-        "undetermined": tuple(j for j, cell in enumerate(row) if cell is None),
-    }
+def _claims(
+    texts: Sequence[str] | None, rows: dict[str, list[Cell]], name: str
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "text": text,
+            "entailed_by": tuple(j for j, cell in enumerate(row) if cell),
+            "undetermined": tuple(j for j, cell in enumerate(row) if cell is None),
+        }
+        for text, row in zip(_texts(texts, len(rows), name), rows.values(), strict=True)
+    ]
 
 
-def _claims(texts: Sequence[str] | None, rows: list[list[Cell]], name: str) -> list[Any]:
-    named = zip(_texts(texts, rows, name), rows, strict=True)
-    return [{"text": text, **_positions(row)} for text, row in named]
-
-
-def _texts(texts: Sequence[str] | None, items: Sequence[Any], name: str) -> Sequence[str]:
+def _texts(texts: Sequence[str] | None, count: int, name: str) -> Sequence[str]:
     if texts is None:
-        return [""] * len(items)
-    _check_size(texts, len(items), "texts", name)
+        return [""] * count
+    _check_size(texts, count, "texts", name)
     return texts
 
 
@@ -232,35 +229,26 @@ class Verdicts(Model, VerdictsBase):
         """
         correct = _cells(reference_to_response, "reference_to_response")
         response = _table(chunks_to_response, "chunks_to_response")
-        reference = _table(
-            () if chunks_to_reference is None else chunks_to_reference, "chunks_to_reference"
-        )
-        labels = None if relevant is None else _cells(relevant, "relevant")
+        given = () if chunks_to_reference is None else chunks_to_reference
+        reference = _table(given, "chunks_to_reference")
+        labels = {} if relevant is None else {"relevant": _cells(relevant, "relevant")}
         of = "cells, one for each row of chunks_to_response"
         _check_size(correct, len(response), of, "reference_to_response")
-        rows = {} if labels is None else {"relevant": labels}
-        tables = {"chunks_to_response": response, "chunks_to_reference": reference}
-        for name, table in tables.items():
-            rows |= {f"{name}, row {i}": row for i, row in enumerate(table)}
+        rows = {**labels, **response, **reference}
         source, first = next(iter(rows.items()), ("", list[Cell]()))
-        of, hint = (
-            f"cells, one for each chunk as in {source}",
-            "rows are claims, columns are chunks",
-        )
+        of, hint = f"cells, one for each chunk as in {source}", "rows are claims, columns chunks"
         for where, row in rows.items():
             _check_size(row, len(first), of, where, hint)
         claims = _claims(response_claims, response, "response_claims")
-        texts = _texts(chunks, first, "chunks")
+        texts = _texts(chunks, len(first), "chunks")
+        labeled = zip(texts, labels.get("relevant") or [None] * len(first), strict=True)
         return cls.model_validate(
             {
                 "response_claims": [
                     {**claim, "correct": cell} for claim, cell in zip(claims, correct, strict=True)
                 ],
                 "reference_claims": _claims(reference_claims, reference, "reference_claims"),
-                "chunks": [
-                    {"text": text, "relevant": label}
-                    for text, label in zip(texts, labels or [None] * len(first), strict=True)
-                ],
+                "chunks": [{"text": text, "relevant": label} for text, label in labeled],
             }
         )
 
