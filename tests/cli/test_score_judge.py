@@ -16,7 +16,7 @@ import pytest
 
 from noisesense import read_results
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import results_of
 from support.command import environment, run
 from support.command_here import Done, run_here
 from support.datasets import write_jsonl

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisesense import InputError
-from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Column, Row
 from noisesense_adapters.datasets.score import score_dataset
 from support.command_here import run_here

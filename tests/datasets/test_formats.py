@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from noisesense import Sample, Verdicts, score
+from noisesense import Sample, score
 from noisesense.errors import InputError
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.datasets.files import count_rows
-from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from support.datasets import WRITERS, rows, write_jsonl
 from support.tables import random_pairs
@@ -123,19 +122,12 @@ def test_chunks_in_the_forms_of_frameworks(tmp_path: Path) -> None:
     assert read == [expected for _, expected in CHUNKS]
 
 
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda lines: {"testRunData": {"testCases": lines}},
-        lambda lines: {"results": {"results": lines}},
-        lambda lines: {"data": lines},
-        lambda lines: [lines],
-    ],
-)
-def test_documents_that_wrap_their_rows(wrap: Any, tmp_path: Path) -> None:
-    path = tmp_path / "d.json"
-    path.write_text(json.dumps(wrap(rows(PAIRS))), encoding="utf-8")
-    assert len(list(read_rows(path))) == len(PAIRS)
+def test_documents_that_wrap_their_rows(tmp_path: Path) -> None:
+    path, lines = tmp_path / "d.json", rows(PAIRS)
+    nested = {"testRunData": {"testCases": lines}}
+    for document in (nested, {"results": {"results": lines}}, {"data": lines}, [lines]):
+        path.write_text(json.dumps(document), encoding="utf-8")
+        assert len(list(read_rows(path))) == len(PAIRS)
 
 
 def test_broken_verdicts_do_no_harm_to_who_does_not_want_them(tmp_path: Path) -> None:
@@ -146,8 +138,6 @@ def test_broken_verdicts_do_no_harm_to_who_does_not_want_them(tmp_path: Path) ->
 
 
 def test_a_byte_order_mark_begins_a_file_or_one_that_was_appended(tmp_path: Path) -> None:
-    verdicts: Verdicts = PAIRS[0][1]
-    path = write_jsonl(tmp_path / "d.jsonl", rows([(PAIRS[0][0], verdicts)]))
-    line = b"\xef\xbb\xbf" + path.read_bytes()
-    path.write_bytes(line + line)
+    path = write_jsonl(tmp_path / "d.jsonl", rows(PAIRS[:1]))
+    path.write_bytes((b"\xef\xbb\xbf" + path.read_bytes()) * 2)
     assert [type(row) for row in read_rows(path)] == [Row, Row]

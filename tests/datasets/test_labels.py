@@ -11,7 +11,7 @@ import pytest
 from noisesense import InputError, JudgeError, LLMJudge, Result, Usage, Verdicts, score
 from noisesense.judging.protocol import Entailment, EntailmentJudge
 from noisesense_adapters.datasets.labels import import_labels, judge_labels
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import results_of
 from support.datasets import write_jsonl
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM

@@ -18,7 +18,7 @@ from noisesense import (
     StoreError,
     read_results,
 )
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import results_file, score_dataset
 from support.command import ROOTS, environment
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
@@ -44,9 +44,7 @@ def test_a_run_that_ends_in_the_middle_leaves_what_was_there(tmp_path: Path) -> 
 
 def test_results_come_in_order_however_slow_a_row_is(tmp_path: Path) -> None:
     """And no more are kept in memory than the row may hold up."""
-    count = 400
-    pairs = PAIRS * (count // len(PAIRS) + 1)
-    data, out = texts(tmp_path, pairs[:count]), tmp_path / "out.jsonl"
+    pairs = (PAIRS * 14)[:400]
 
     class Slow(Scripted):
         async def judge_detailed(self, sample: Sample) -> Judgement:
@@ -54,15 +52,15 @@ def test_results_come_in_order_however_slow_a_row_is(tmp_path: Path) -> None:
             judgement = await super().judge_detailed(sample)
             while first and len(self.asked) < 2 * 64:
                 await asyncio.sleep(0)
-            for _ in range(1000 if first else 0):
-                await asyncio.sleep(0)
             if first:
+                for _ in range(1000):
+                    await asyncio.sleep(0)
                 self.ahead = len(self.asked)
             return judgement
 
-    judge = Slow()
+    data, out, judge = texts(tmp_path, pairs), tmp_path / "out.jsonl", Slow()
     score_dataset(data, judge=judge, out=out, concurrency=2)
-    assert scores(out) == expected(pairs[:count])
+    assert scores(out) == expected(pairs)
     assert judge.ahead <= 2 * 64 + 3
 
 

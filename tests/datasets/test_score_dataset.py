@@ -24,7 +24,7 @@ from noisesense import (
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.scoring import Undetermined
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import score_dataset
 from support.datasets import rows, write_jsonl
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts

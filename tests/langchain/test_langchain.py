@@ -13,28 +13,17 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Choice, Usage, WordLLM
 from noisesense_adapters.langchain import LangChainLLM, judge
 from noisesense_adapters.toolbox import running
 from support.langchain_models import chat_openai, run
+from support.says import Answer, Says
 from support.server import ScriptedServer
 
 YES = '{"text": "yes"}'
-
-
-class Answer(BaseModel):
-    text: str
-
-
-class Says:
-    def __init__(self, text: str = YES) -> None:
-        self.text = text
-
-    def answer(self, prompt: str) -> str:
-        return self.text
 
 
 class OwnModel(BaseChatModel):

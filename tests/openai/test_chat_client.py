@@ -21,26 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from noisesense.errors import JudgeError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import MOST_BYTES, ChatClient
 from support import misbehavior as bad
+from support.says import Answer, Says
 from support.server import ScriptedServer
 
 CERTIFICATE = Path(__file__).with_name("loopback.pem")  # its own authority, for 127.0.0.1 only
 COMPLETION = {"choices": [{"message": {"content": '{"text": "yes"}'}}]}
-
-
-class Answer(BaseModel):
-    text: str
-
-
-class Yes:
-    def answer(self, prompt: str) -> str:
-        return '{"text": "yes"}'
 
 
 def ask(base_url: str, **settings: Any) -> tuple[Answer, Usage]:
@@ -203,14 +194,14 @@ def test_a_key_that_no_header_can_hold_is_not_shown() -> None:
 def test_a_request_that_is_given_up_holds_no_process_back() -> None:
     script = """
 import asyncio, sys
-from noisesense_adapters.openai.client import MOST_BYTES, ChatClient
+from noisesense_adapters.openai.client import ChatClient
 client = ChatClient(api_key="k", base_url=sys.argv[1], timeout=60, max_retries=0)
 try:
     asyncio.run(asyncio.wait_for(client.create(messages=[]), 0.2))
 except (TimeoutError, asyncio.TimeoutError):
     print("given up")
 """
-    with ScriptedServer(Yes(), script=bad.always(bad.HANG)) as server:
+    with ScriptedServer(Says(), script=bad.always(bad.HANG)) as server:
         command = [sys.executable, "-c", script, server.base_url]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (0, "given up\n", "")

@@ -12,28 +12,16 @@ from typing import Any
 
 import openai
 import pytest
-from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Choice, Usage, WordLLM
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
 from support import misbehavior as bad
+from support.says import Answer, Says
 from support.server import ScriptedServer
 
 WORDS = ("yes", "no")
-
-
-class Answer(BaseModel):
-    text: str
-
-
-class Says:
-    def __init__(self, text: str = '{"text": "yes"}') -> None:
-        self.text = text
-
-    def answer(self, prompt: str) -> str:
-        return self.text
 
 
 def _llm(server: ScriptedServer, **settings: Any) -> OpenAILLM:

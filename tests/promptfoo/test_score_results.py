@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from noisesense import Result, write_recording
-from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import Row
 from support.promptfoo_cli import Run
 from support.promptfoo_suite import DOCUMENTED, EXAMPLES

@@ -14,7 +14,7 @@ from noisesense.jsonl import parse_line, read_lines, to_json, write_whole
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.output import cut, say, show_json, show_table, shown, tell
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import results_of
 
 
 class Variants(Options):

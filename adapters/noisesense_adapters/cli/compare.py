@@ -15,7 +15,7 @@ from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, Gate, worst
 from noisesense_adapters.cli.output import Heads, kind, modes_of, one_line, shown
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import results_of
 
 
 class Worse(Gate):

@@ -13,7 +13,7 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.toolbox.judges import untested
 
 

@@ -15,7 +15,7 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.output import percent, say, show_json, show_table, shown, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.results import results_of
+from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.sheets import LABEL, is_label_sheet, read_labels, write_labels
 
 _CELLS: dict[CellKind, str] = {

@@ -11,7 +11,7 @@ _HOMES = {
     "model_judge": "model",
     "read_labels": "sheets",
     "read_rows": "read",
-    "results_of": "results",
+    "results_of": "read",
     "score_dataset": "score",
     "write_labels": "sheets",
 }

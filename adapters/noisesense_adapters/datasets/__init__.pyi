@@ -2,7 +2,7 @@
 
 from noisesense_adapters.datasets.model import model_judge as model_judge
 from noisesense_adapters.datasets.read import read_rows as read_rows
-from noisesense_adapters.datasets.results import results_of as results_of
+from noisesense_adapters.datasets.read import results_of as results_of
 from noisesense_adapters.datasets.rows import BadRow as BadRow
 from noisesense_adapters.datasets.rows import Row as Row
 from noisesense_adapters.datasets.score import score_dataset as score_dataset

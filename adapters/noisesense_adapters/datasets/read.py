@@ -1,9 +1,12 @@
-"""`read_rows`: from a path to rows. The name gives the file's kind, the first rows its schema."""
+"""From a path to rows, and to results by the verdicts that are in it.
+
+The name gives the file's kind, the first rows its schema.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -11,10 +14,14 @@ from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any, cast
 
+from typing_extensions import Unpack
+
 from noisesense import RecordedJudge, Sample, Verdicts
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.jsonl import as_path
-from noisesense.scoring.results import ResultLine
+from noisesense.scoring.definitions import check_definition
+from noisesense.scoring.results import Choices, Result, ResultLine
+from noisesense.scoring.scoring import check_empty, check_undetermined
 from noisesense.verdicts.form import light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw
@@ -220,13 +227,9 @@ def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         return RecordedJudge(beside if beside.exists() else path)
 
     def given(inputs: Inputs, sample: Sample, ours: list[dict[str, Any]]) -> Verdicts | None:
-        found = inputs.first("verdicts")
-        if found is None:
-            judged = [each["metadata"].get("verdicts") for each in ours]
-            where = "metadata.verdicts"
-            value = next((verdicts for verdicts in judged if verdicts is not None), None)
-        else:
-            where, value = found
+        judged = (each["metadata"].get("verdicts") for each in ours)
+        first_judged = next((verdicts for verdicts in judged if verdicts is not None), None)
+        where, value = inputs.first("verdicts") or ("metadata.verdicts", first_judged)
         if isinstance(value, str):
             return recording(value.removeprefix("file://")).lookup(sample)
         return None if value is None else read_verdicts(value, sample, where)
@@ -260,3 +263,78 @@ def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any
     candidates = [*(as_object(each.get("assertion")) for each in ours), *python]
     configs = [as_object(each.get("config")) for each in candidates]
     return next((config for config in configs if config), as_object(None))
+
+
+def choices(
+    definition: str | None = None, empty: str | None = None, undetermined: str | None = None
+) -> Choices:
+    """The three choices. Raises `InputError` for a value that no sample could be scored by."""
+    return {
+        "definition": None if definition is None else check_definition(definition).name,
+        "empty": None if empty is None else check_empty(empty),
+        "undetermined": None if undetermined is None else check_undetermined(undetermined),
+    }
+
+
+def results_of(
+    path: str | os.PathLike[str],
+    *,
+    on_error: Callable[[InputError], object] = lambda _: None,
+    **chosen: Unpack[Choices],
+) -> Iterator[Result]:
+    """The results in a file, one by one, from the verdicts that are in it.
+
+    Reads all that `noisesense_adapters.datasets.read_rows` reads: results, recordings,
+    RAGChecker's and Promptfoo's files, and tables with a column of verdicts. A row that cannot be
+    read or scored is a result with an error.
+
+    Args:
+        path: the file.
+        on_error: called with the error of each row that cannot be read.
+        chosen: ``definition``, ``empty`` and ``undetermined``; by default as each result's line
+            names them, or else as `noisesense.score` has them.
+
+    Raises:
+        InputError: as `read_rows`, an argument, or no verdicts in the file.
+    """
+    chosen = choices(**chosen)
+
+    def result(row: Row | BadRow) -> Result:
+        if isinstance(row, BadRow):
+            on_error(row.error)
+        return result_of(row, **chosen)
+
+    return map(result, with_verdicts(read_rows(path)))
+
+
+def with_verdicts(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
+    """The rows, if one of the first has verdicts, or says why not. Raises `InputError`."""
+    first = list(islice(rows, _FIRST_ROWS))
+    readable = [row for row in first if isinstance(row, Row)]
+    if readable and not any(row.verdicts or row.line.error for row in readable):
+        expected = "verdicts in the file, a recording of them, or a judge"
+        hint = "--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge="
+        raise InputError(expected, "only texts", where=readable[0].place, hint=hint)
+    return chain(first, rows)
+
+
+def result_of(row: Row | BadRow, **chosen: Unpack[Choices]) -> Result:
+    """The row's result: a score, or an error that says why there is none."""
+    if isinstance(row, BadRow):
+        return unscored(row, row.error)
+    line, scored = row.line, None
+    if line.error is None:  # else it had failed already
+        try:
+            if row.verdicts is None:
+                raise InputError("verdicts", "none")
+            scored = line.scored(row.verdicts, **chosen)
+        except NoiseSenseError as error:
+            return unscored(row, error.within(row.place))
+    rest = (row.sample, row.cluster, line.unanswered, line.usage, line.judge)
+    return Result(row.id, scored, line.error, *rest)
+
+
+def unscored(row: Row | BadRow, error: NoiseSenseError) -> Result:
+    """The result of a row that has no score."""
+    sample, cluster = (row.sample, row.cluster) if isinstance(row, Row) else (None, None)
+    return Result(row.id, error=str(error), sample=sample, cluster=cluster)

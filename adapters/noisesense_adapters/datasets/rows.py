@@ -16,8 +16,7 @@ from noisesense_adapters.toolbox.given import (
     named,
     parsed,
     pick,
-    read_verdicts,
-    without_nulls,
+    verdicts_of,
 )
 
 NO_LINE = ResultLine()
@@ -109,7 +108,7 @@ class ColumnReader:
             name_of(row, _NAME_COLUMNS) or sample.key,
             name_of(row, ("cluster",)),
             sample,
-            _verdicts(self._optional(row, "verdicts"), sample),
+            verdicts_of(self._optional(row, "verdicts"), sample),
         )
 
     def _optional(self, row: Mapping[str, Any], field: str) -> Any:
@@ -129,14 +128,6 @@ class ColumnReader:
         except InputError as error:
             hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
             raise InputError(error.expected, error.got, hint=hint) from None
-
-
-def _verdicts(value: Any, sample: Sample) -> Verdicts | None:
-    if value is None or value == "":
-        return None
-    with located("verdicts"):
-        data = parsed(value) if isinstance(value, str) else value
-    return read_verdicts(without_nulls(data), sample, "verdicts")
 
 
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:

@@ -18,8 +18,13 @@ from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.results import Choices, Result
 from noisesense_adapters.datasets.files import check_folder
-from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.results import choices, result_of, unscored, with_verdicts
+from noisesense_adapters.datasets.read import (
+    choices,
+    read_rows,
+    result_of,
+    unscored,
+    with_verdicts,
+)
 from noisesense_adapters.datasets.rows import NO_LINE, BadRow, Row
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import Column

@@ -216,7 +216,7 @@ class RowEvaluator:
 
     def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
         try:
-            sample, _ = self.places.texts(row)
+            sample, _ = self.places.read(row)
         except InputError as error:
             return Result(number, error=str(error))
         results = (self._results or {}).get(sharing_key(sample))

@@ -173,6 +173,15 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
         return verdicts if sample is None else verdicts.beside(sample)
 
 
+def verdicts_of(value: Any, sample: Sample) -> Verdicts | None:
+    """What a row holds as verdicts beside its sample, or None. Raises `InputError`."""
+    if value is None or value == "":
+        return None
+    with located("verdicts"):
+        data = parsed(value) if isinstance(value, str) else value
+    return read_verdicts(without_nulls(data), sample, "verdicts")
+
+
 Column = str | Callable[[Mapping[str, Any]], Any]
 """A column's name, a dotted path into a column that holds an object, or a function of the row."""
 
@@ -273,13 +282,6 @@ class Places:
             InputError: a text is missing or malformed. It names the field and where it was
                 looked for.
         """
-        sample, verdicts = self.texts(row)
-        if verdicts is not None:
-            verdicts = read_verdicts(without_nulls(verdicts), sample, "verdicts")
-        return sample, verdicts
-
-    def texts(self, row: Mapping[str, Any]) -> tuple[Sample, Any]:
-        """The sample and the row's verdicts, not yet read. Raises `InputError` as `read`."""
         from noisesense import Sample
 
         values = {field: self._value(field, row) for field in _KINDS}
@@ -288,7 +290,8 @@ class Places:
             chunks = chunks_of(chunks, labels=values["chunk_labels"][0])
         data = {name: values[name][0] for name in ("response", "reference")}
         data |= {"user_input": values["user_input"][0] or "", "retrieved_contexts": chunks}
-        return Sample.model_validate(data), values["verdicts"][0]
+        sample = Sample.model_validate(data)
+        return sample, verdicts_of(values["verdicts"][0], sample)
 
     def _value(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str]:
         """What a field holds, and at which path; None if there is nothing."""
