@@ -37,6 +37,7 @@ from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
 from support.real_model import Recorder
 
 pytestmark = pytest.mark.broad
+Capsys = pytest.CaptureFixture[str]
 
 SAMPLE = Sample(
     user_input="What color is the lighthouse?",
@@ -112,10 +113,8 @@ def test_ragas(recorder: Recorder, url: str, judged: list[Verdicts]) -> None:
 
     async def scored() -> float | None:
         async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
-            metric = NoiseSensitivity(
-                llm=llm_factory("smollm2", client=client),
-                judge_options=LIST,
-            )
+            llm = llm_factory("smollm2", client=client)
+            metric = NoiseSensitivity(llm=llm, judge_options=LIST)
             given = {**ROW, "retrieved_contexts": [c.text for c in SAMPLE.retrieved_contexts]}
             try:
                 return (await metric.ascore(**given)).value
@@ -133,10 +132,8 @@ def test_deepeval(recorder: Recorder, url: str, judged: list[Verdicts]) -> None:
 
     from noisesense_adapters.deepeval import NoiseSensitivityMetric
 
-    metric = NoiseSensitivityMetric(
-        model=LocalModel("smollm2", api_key="none", base_url=url),
-        judge_options=EACH,
-    )
+    model = LocalModel("smollm2", api_key="none", base_url=url)
+    metric = NoiseSensitivityMetric(model=model, judge_options=EACH)
     case = LLMTestCase(
         input=SAMPLE.user_input or "",
         actual_output=SAMPLE.response,
@@ -159,25 +156,11 @@ def test_promptfoo(
 ) -> None:
     commands = install(LATEST, npm_cache(request.config))
     judge = {"model": "smollm2", "baseUrl": url, "apiKeyEnv": "NO_KEY"}
-    texts = [chunk.text for chunk in SAMPLE.retrieved_contexts]
-    config = {
-        "prompts": ["{{answer}}"],
-        "providers": ["echo"],
-        "tests": [
-            {
-                "description": "one",
-                "vars": {
-                    "answer": SAMPLE.response,
-                    "query": SAMPLE.user_input,
-                    "reference": SAMPLE.reference,
-                    "contextChunks": json.dumps(texts),
-                },
-                "assert": [{
-                    "type": "python", "value": "file://assertion.py", "config": {"judge": judge},
-                }],
-            }
-        ],
-    }  # fmt: skip
+    texts = {"answer": SAMPLE.response, "query": SAMPLE.user_input, "reference": SAMPLE.reference}
+    chunks = json.dumps([chunk.text for chunk in SAMPLE.retrieved_contexts])
+    judged = {"type": "python", "value": "file://assertion.py", "config": {"judge": judge}}
+    test = {"description": "one", "vars": {**texts, "contextChunks": chunks}, "assert": [judged]}
+    config = {"prompts": ["{{answer}}"], "providers": ["echo"], "tests": [test]}
     shim = "from noisesense_adapters.promptfoo import get_assert\n"
     (tmp_path / "assertion.py").write_text(shim, "utf-8")
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config), "utf-8")
@@ -190,18 +173,12 @@ def test_promptfoo(
 
 
 def test_the_command_line(
-    recorder: Recorder,
-    url: str,
-    judged: list[Verdicts],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    recorder: Recorder, url: str, judged: list[Verdicts], tmp_path: Path, capsys: Capsys
 ) -> None:
     data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
     data.write_text(json.dumps(ROW) + "\n", "utf-8")
-    done = run_here(
-        capsys, "score", data, "--judge", "openai:smollm2", "--base-url", url, "--check", "each",
-        "--out", out, "--fail-above", "0.2",
-    )  # fmt: skip
+    how = ["--judge", "openai:smollm2", "--base-url", url, "--check", "each"]
+    done = run_here(capsys, "score", data, *how, "--out", out, "--fail-above", "0.2")
     assert done.status in (0, 1, 3, 4), done.err  # 4: not decided
     assert recorder.exchanges
     scores = scores_of(judged, recorder)
@@ -213,44 +190,28 @@ def test_the_command_line(
 
 
 def test_a_batch_file(
-    recorder: Recorder,
-    url: str,
-    judged: list[Verdicts],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    recorder: Recorder, url: str, judged: list[Verdicts], tmp_path: Path, capsys: Capsys
 ) -> None:
     """Round after round the model answers the file's requests, until nothing is left to ask."""
     data, rounds, answers = (tmp_path / f"{n}.jsonl" for n in ("data", "round", "answers"))
-    store = tmp_path / "judged.db"
+    store = ("--store", tmp_path / "judged.db")
     data.write_text(json.dumps(ROW) + "\n", "utf-8")
+
+    def answer(line: str) -> str:
+        asked, head = json.loads(line), {"Content-Type": "application/json"}
+        body = json.dumps(asked["body"]).encode()
+        request = urllib.request.Request(f"{url}/chat/completions", body, head)
+        with urllib.request.urlopen(request) as reply:
+            response = {"status_code": 200, "body": json.load(reply)}
+        return json.dumps({"custom_id": asked["custom_id"], "response": response})
+
     for _ in range(9):
-        done = run_here(
-            capsys,
-            "batch",
-            "export",
-            data,
-            "--store",
-            store,
-            "--model",
-            "smollm2",
-            "--out",
-            rounds,
-        )
-        if "nothing left to ask" in done.out or not rounds.exists():
+        how = (*store, "--model", "smollm2", "--out", rounds)
+        run_here(capsys, "batch", "export", data, *how)
+        if not rounds.exists():
             break
-        lines: list[str] = []
-        for line in rounds.read_text("utf-8").splitlines():
-            asked = json.loads(line)
-            body = json.dumps(asked["body"]).encode()
-            head = {"Content-Type": "application/json"}
-            with urllib.request.urlopen(
-                urllib.request.Request(f"{url}/chat/completions", body, head)
-            ) as reply:
-                response = {"status_code": 200, "body": json.load(reply)}
-            lines.append(json.dumps({"custom_id": asked["custom_id"], "response": response}))
-        rounds.unlink()
-        answers.write_text("\n".join(lines) + "\n", "utf-8")
-        taken = run_here(capsys, "batch", "import", answers, "--store", store)
+        answers.write_text("\n".join(map(answer, rounds.read_text("utf-8").splitlines())), "utf-8")
+        taken = run_here(capsys, "batch", "import", answers, *store)
         assert taken.status in (0, 3), taken.err
     assert recorder.exchanges
     scores_of(judged, recorder)

@@ -125,16 +125,6 @@ def test_the_table_sorts_filters_and_turns_pages(show: Show) -> None:
         page.get_by_text("No sample matches.").wait_for()
 
 
-@pytest.mark.broad
-def test_five_thousand_samples(show: Show) -> None:
-    with show(readable_run(5000)) as seen:
-        page = seen.page
-        assert page.locator("#status").inner_text() == "1 to 25 of 5,006"
-        _open(page, "bridge-4321")
-        assert page.locator(".matrix").count() == 1
-        assert not seen.complaints
-
-
 def test_an_offender_opens_to_its_claims_and_their_samples(show: Show) -> None:
     with show() as seen:
         page = seen.page
@@ -258,7 +248,6 @@ def test_the_keyboard_reaches_a_samples_claims(show: Show) -> None:
 
 def test_it_is_read_without_scripts(show: Show) -> None:
     with show(java_script_enabled=False) as seen:
-        assert "claims are not supported" in seen.page.locator("h1").inner_text()
         assert seen.page.get_by_text("scripts are turned off").is_visible()
 
 
@@ -276,13 +265,3 @@ def test_paper_has_all_samples_and_keeps_colors_that_say_something(show: Show) -
             adjust = "(each) => getComputedStyle(each).printColorAdjust"
             assert page.locator(place).first.evaluate(adjust) == "exact"
         page.evaluate("dispatchEvent(new Event('afterprint'))")
-
-
-def test_quotations_in_reasons_keep_their_direction(show: Show) -> None:
-    claim = "הגשר נבנה בשנת 1900"
-    verdicts = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=[claim])
-    with show([Result("a", score(verdicts))]) as seen:
-        seen.page.locator(".opener").click()
-        reason = seen.page.locator(".reason").first
-        assert reason.get_attribute("dir") == "ltr"
-        assert reason.locator("bdi").all_text_contents() == [f'"{claim}"']

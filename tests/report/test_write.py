@@ -58,8 +58,6 @@ def test_an_ablation_is_in_the_page(tmp_path: Path) -> None:
         assert f'<p dir="auto">{sentence}</p>' in page
     assert "Mean noise by the number of distractors: with 0 0.50, with 2 0.75." in page
     assert '<tr><th scope="row">plus-2</th><td class="n">10</td><td class="n">0.750</td>' in page
-    row = '<tr><th scope="row" dir="auto">bad-0</th><td class="n">1</td><td class="n">1</td></tr>'
-    assert row in page
     assert "Did the chunks do it?" not in _page(results, tmp_path)
     again = asyncio.run(ablate(results, repeating, Mind(), variants=["again"]))
     assert "Mean noise by the number of distractors" not in _page(
@@ -101,13 +99,6 @@ def test_no_text_leaves_its_place(tmp_path: Path) -> None:
     assert [row["id"] for row in rows] == [result.id for result in results]
 
 
-def test_half_a_surrogate_pair_is_written(tmp_path: Path) -> None:
-    """As a broken tokenizer leaves it."""
-    verdicts = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["\ud83d"])
-    page = _page([Result("\ud83d", score(verdicts))], tmp_path)
-    assert packed_lines(page, "rows")[0]["id"] == "\ud83d"
-
-
 @pytest.mark.parametrize("definition", ["ragas", "paper", "promptfoo", "validmind"])
 def test_every_definition(tmp_path: Path, definition: Any) -> None:
     results = [
@@ -124,13 +115,16 @@ def test_every_definition(tmp_path: Path, definition: Any) -> None:
     [
         pytest.param([], id="nothing"),
         pytest.param([Result("a", error="no")], id="all failed"),
-        pytest.param([Result("a", score(Verdicts.from_matrices([], [])))], id="no claims"),
+        pytest.param([Result("\ud83d", score(Verdicts.from_matrices([], [])))], id="no claims"),
         pytest.param([Result("a", score(OPEN))], id="nothing determined"),
         pytest.param([Result("a", score(Verdicts.from_matrices([True], [[]])))], id="no chunks"),
     ],
 )
 def test_runs_with_little_in_them(tmp_path: Path, results: list[Result]) -> None:
-    assert not re.search(r"\bnan\b", _words(_page(results, tmp_path)), re.IGNORECASE)
+    """One of them with half a surrogate pair, as a broken tokenizer leaves it."""
+    page = _page(results, tmp_path)
+    assert not re.search(r"\bnan\b", _words(page), re.IGNORECASE)
+    assert [row["id"] for row in packed_lines(page, "rows")] == [each.id for each in results]
 
 
 def test_the_figures_are_those_of_the_summary(tmp_path: Path) -> None:
@@ -195,17 +189,15 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     """By hand: 0.5 and 0.5 before; 1.0 and 0.5 after. One chunk entails all incorrect claims."""
 
     def run(*shares: int) -> list[Result]:
-        chunks = [{"text": "a text", "id": "the <b>document</b>"}]
         claim = {"text": "a claim", "entailed_by": [0]}
+        other = {
+            "reference_claims": [claim],
+            "chunks": [{"text": "a text", "id": "the <b>document</b>"}],
+        }
         tables = [[{**claim, "correct": j >= wrong} for j in range(2)] for wrong in shares]
         read = Verdicts.model_validate
         return [
-            Result(
-                f"s{i}",
-                score(
-                    read({"response_claims": each, "reference_claims": [claim], "chunks": chunks})
-                ),
-            )
+            Result(f"s{i}", score(read({"response_claims": each, **other})))
             for i, each in enumerate(tables)
         ]
 

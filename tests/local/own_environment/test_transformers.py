@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -37,38 +38,40 @@ PAIRS = [
 ]
 
 
-def tokenizer(folder: Path, marks: list[str], pair: str, **options: object) -> None:
-    """One word, one token; unknown ones share one. ``pair``: of the tokenizer's template."""
-    vocabulary = {word: i for i, word in enumerate([*marks, *WORDS])}
+def tokenizer(folder: Path, pair: str, positions: int | None = None, **marks: str) -> int:
+    """One word, one token; unknown ones share one. ``pair``: of the tokenizer's template; the
+    marks in the order of their ids. Returns how many tokens there are."""
+    vocabulary = {word: i for i, word in enumerate([*marks.values(), *WORDS])}
     inner = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     inner.normalizer = normalizers.Lowercase()
     inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    ids = [(mark, vocabulary[mark]) for mark in marks]
-    single, _, _ = pair.partition(" $B")
     inner.post_processor = processors.TemplateProcessing(
-        single=single, pair=pair, special_tokens=ids
+        single=pair.partition(" $B")[0],
+        pair=pair,
+        special_tokens=[(mark, vocabulary[mark]) for mark in marks.values()],
     )
-    PreTrainedTokenizerFast(tokenizer_object=inner, **options).save_pretrained(folder)
+    options = {} if positions is None else {"model_max_length": positions}
+    whole = PreTrainedTokenizerFast(tokenizer_object=inner, **marks, **options)
+    whole.save_pretrained(folder)
+    return len(vocabulary)
+
+
+SMALL = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
 
 
 def bert(folder: Path, labels: list[str] = LABELS, positions: int = 32) -> Path:
     torch.manual_seed(1)
-    tokenizer(
-        folder,
-        ["<pad>", "<unk>", "[CLS]", "[SEP]"],
-        "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
-        pad_token="<pad>",
-        unk_token="<unk>",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=positions,
-    )
+    marks = {
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+        "cls_token": "[CLS]",
+        "sep_token": "[SEP]",
+    }
+    size = tokenizer(folder, "[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", positions, **marks)
     config = BertConfig(
-        vocab_size=4 + len(WORDS),
-        hidden_size=16,
+        **SMALL,
+        vocab_size=size,
         num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
         max_position_embeddings=positions,
         initializer_range=1.0,
         id2label=dict(enumerate(labels)),
@@ -80,20 +83,10 @@ def bert(folder: Path, labels: list[str] = LABELS, positions: int = 32) -> Path:
 
 def t5(folder: Path) -> Path:
     torch.manual_seed(2)
-    tokenizer(
-        folder,
-        ["<pad>", "</s>", "<unk>"],
-        "$A:0 </s>:0 $B:0 </s>:0",
-        pad_token="<pad>",
-        unk_token="<unk>",
-        eos_token="</s>",
-    )
+    marks = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    tokenizer(folder, "$A:0 </s>:0 $B:0 </s>:0", **marks)
     config = T5Config(
-        vocab_size=256,
-        d_model=16,
-        d_kv=8,
-        d_ff=32,
-        num_layers=1,
+        **{"vocab_size": 256, "d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1},
         num_heads=2,
         decoder_start_token_id=0,
         initializer_factor=3.0,
@@ -102,14 +95,21 @@ def t5(folder: Path) -> Path:
     return folder
 
 
-def by_hand(folder: Path, premise: str, claim: str) -> float:
-    """The probability of the third label, one pair at a time, without padding."""
-    model = BertForSequenceClassification.from_pretrained(folder).eval()
+def logits_by_hand(folder: Path, *texts: str, kind: Any = BertForSequenceClassification) -> Any:
+    """Of one text or pair, without padding, by transformers alone."""
+    inputs = AutoTokenizer.from_pretrained(folder)(*texts, return_tensors="pt")
     with torch.inference_mode():
-        logits = model(
-            **AutoTokenizer.from_pretrained(folder)(premise, claim, return_tensors="pt")
-        )
-    return float(torch.softmax(logits.logits[0], dim=-1)[2])
+        return kind.from_pretrained(folder).eval()(**inputs).logits[0]
+
+
+def of(model: NLIModel, premise: str, claim: str) -> float:
+    (found,) = model.entails([premise], [claim])
+    return found
+
+
+def by_hand(folder: Path, premise: str, claim: str) -> float:
+    """The probability of the third label."""
+    return float(torch.softmax(logits_by_hand(folder, premise, claim), dim=-1)[2])
 
 
 def test_pairs(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_windows_of_sentences_and_their_maximum(tmp_path: Path) -> None:
         "The old tower is tall and of the sea and red.",
         "A new sea.",
     ]  # 5, 6, 12 and 4 tokens: the first two share a window
-    (found,) = NLIModel(folder).entails([" ".join(sentences)], [claim])
+    found = of(NLIModel(folder), " ".join(sentences), claim)
     windows = [" ".join(sentences[:2]), sentences[2], sentences[3]]
     each = [by_hand(folder, window, claim) for window in windows]
     assert found == pytest.approx(max(each), abs=1e-5)
@@ -149,27 +149,21 @@ def test_a_claim_without_room_for_any_text_has_no_answer(tmp_path: Path) -> None
 
 def test_labels_decide_the_column(tmp_path: Path) -> None:
     named = bert(tmp_path / "a", ["ENTAILMENT", "not_entailment"])
-    inner = BertForSequenceClassification.from_pretrained(named).eval()
-    with torch.inference_mode():
-        pair = AutoTokenizer.from_pretrained(named)(*PAIRS[0], return_tensors="pt")
-        expected = float(torch.softmax(inner(**pair).logits[0], dim=-1)[0])
-    (found,) = NLIModel(named).entails(*map(list, zip(PAIRS[0], strict=True)))
-    assert found == pytest.approx(expected, abs=1e-5)
+    expected = float(torch.softmax(logits_by_hand(named, *PAIRS[0]), dim=-1)[0])
+    assert of(NLIModel(named), *PAIRS[0]) == pytest.approx(expected, abs=1e-5)
     with pytest.raises(
         InputError, match=r"one label for entailment, got \['LABEL_0', 'LABEL_1'\]"
     ):
         NLIModel(bert(tmp_path / "b", ["LABEL_0", "LABEL_1"]))
-    one = NLIModel(bert(tmp_path / "c", ["LABEL_0"]))
-    (single,) = one.entails(*map(list, zip(PAIRS[0], strict=True)))
-    direct = BertForSequenceClassification.from_pretrained(tmp_path / "c").eval()
-    inputs = AutoTokenizer.from_pretrained(tmp_path / "c")(*PAIRS[0], return_tensors="pt")
-    assert single == pytest.approx(torch.sigmoid(direct(**inputs).logits[0, 0]).item(), abs=1e-5)
+    single = bert(tmp_path / "c", ["LABEL_0"])
+    sigmoid = float(torch.sigmoid(logits_by_hand(single, *PAIRS[0])[0]))
+    assert of(NLIModel(single), *PAIRS[0]) == pytest.approx(sigmoid, abs=1e-5)
 
 
 def test_minicheck_flan_t5(tmp_path: Path) -> None:
     folder = t5(tmp_path / "MiniCheck-Flan-T5-Large")
     premise, claim = PAIRS[0]
-    (found,) = NLIModel(folder).entails([premise], [claim])
+    found = of(NLIModel(folder), premise, claim)
     model = T5ForConditionalGeneration.from_pretrained(folder).eval()
     text = f"predict: {premise}</s>{claim}"
     inputs = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
@@ -182,37 +176,20 @@ def test_minicheck_flan_t5(tmp_path: Path) -> None:
 
 def test_minicheck_roberta(tmp_path: Path) -> None:
     folder = tmp_path / "MiniCheck-RoBERTa-Large"
-    tokenizer(
-        folder,
-        ["<s>", "<pad>", "</s>", "<unk>"],
-        "<s>:0 $A:0 </s>:0 $B:0 </s>:0",
-        bos_token="<s>",
-        pad_token="<pad>",
-        eos_token="</s>",
-        unk_token="<unk>",
-    )
+    marks = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    size = tokenizer(folder, "<s>:0 $A:0 </s>:0 $B:0 </s>:0", **marks)
     torch.manual_seed(3)
     config = RobertaConfig(
-        vocab_size=4 + len(WORDS),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=40,
-        initializer_range=1.0,
-        num_labels=2,
+        **SMALL, vocab_size=size, num_hidden_layers=1, max_position_embeddings=40, num_labels=2
     )
     RobertaForSequenceClassification(config).save_pretrained(folder)
     premise, claim = PAIRS[0]
-    (found,) = NLIModel(folder).entails([premise], [claim])
-    model = RobertaForSequenceClassification.from_pretrained(folder).eval()
-    inputs = AutoTokenizer.from_pretrained(folder)(f"{premise}</s>{claim}", return_tensors="pt")
-    with torch.inference_mode():
-        expected = float(torch.softmax(model(**inputs).logits[0], dim=-1)[1])
-    assert found == pytest.approx(expected, abs=1e-5)
+    text = f"{premise}</s>{claim}"
+    logits = logits_by_hand(folder, text, kind=RobertaForSequenceClassification)
+    expected = float(torch.softmax(logits, dim=-1)[1])
+    assert of(NLIModel(folder), premise, claim) == pytest.approx(expected, abs=1e-5)
     # Its positions begin at 2, and the tokenizer says no limit: a long text is split, not refused.
-    (long,) = NLIModel(folder).entails(["The sea is green. " * 30], [claim])
-    assert math.isfinite(long)
+    assert math.isfinite(of(NLIModel(folder), "The sea is green. " * 30, claim))
 
 
 def test_weights_that_are_not_numbers(tmp_path: Path) -> None:
