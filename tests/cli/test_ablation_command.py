@@ -105,15 +105,17 @@ def test_a_run_that_was_killed_goes_on(
     assert (json.loads(again.stdout), server.log.calls) == (found, calls)
 
 
-def test_an_interrupt_says_what_is_kept(results: Path, judge: list[str]) -> None:
-    (results.parent / "stopped.py").write_text("def answer(*_): raise KeyboardInterrupt\n")
+def test_an_interrupt_says_what_is_kept(
+    results: Path, judge: list[str], capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(results.parent)
+    Path("stopped.py").write_text("def answer(*_): raise KeyboardInterrupt\n")
     arguments = ["ablation", "run", results, "--answer", "stopped:answer", *judge]
-    for kept, said in (
-        ((), "nothing is kept without --answers"),
-        (("--answers", "kept.jsonl"), "the same command goes on from kept.jsonl"),
-    ):
-        done = run(*arguments, *kept, cwd=results.parent, env={"OPENAI_API_KEY": "k"})
-        assert (done.returncode, done.stderr) == (130, f"interrupted: {said}\n")
+    done = run_here(capsys, *arguments)
+    assert (done.status, done.err) == (130, "interrupted: nothing is kept without --answers\n")
+    done = run_here(capsys, *arguments, "--answers", "kept.jsonl")
+    said = "interrupted: the same command goes on from kept.jsonl\n"
+    assert (done.status, done.err) == (130, said)
 
 
 def test_what_is_wrong_with_answers_and_systems_is_named(

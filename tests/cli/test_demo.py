@@ -58,22 +58,20 @@ def nowhere(tmp_path: Path) -> dict[str, str]:
     return {"PATH": str(tmp_path)}
 
 
-def table_of(printed: str, places: int) -> str:
-    """The printed table as above; each figure is the same in so many places."""
+def table_of(printed: str, places: int) -> list[str]:
+    """The lines of the printed table as above; each figure is the same in so many places."""
     table = printed.partition("\n\n")[0]
     lines: list[str] = []
     for line in table[table.index("definition") :].splitlines():
-        *names, figure = line.split()
-        kept = len(names) - places + 1
-        assert names[kept:] == [figure] * (places - 1) or line.startswith("definition"), line
-        lines.append(line if line.startswith("definition") else " ".join([*names[:kept], figure]))
-    return "\n".join(lines)
+        words = line.split()
+        if words[0] != "definition":
+            assert len({*words[-places:]}) == 1, line
+            del words[-places + 1 or len(words) :]
+        lines.append(" ".join(words))
+    return lines
 
 
-EXPECTED = "\n".join(
-    line if line.startswith("definition") else " ".join(line.split())
-    for line in TABLE.strip().splitlines()
-)
+EXPECTED = [" ".join(line.split()) for line in TABLE.strip().splitlines()]
 
 
 @pytest.mark.broad
@@ -84,11 +82,7 @@ def test_every_framework_agrees_offline_and_leaves_nothing_behind(
     cwd, log = tmp_path / "cwd", tmp_path / "network.txt"
     cwd.mkdir()
     path = install(version, npm_cache(request.config)) if version else tmp_path
-    env = {
-        **ONLINE,
-        "HOME": str(tmp_path),
-        "PATH": os.pathsep.join([str(path), "/usr/bin", "/bin"]),
-    }
+    env = {**ONLINE, "HOME": str(tmp_path), "PATH": f"{path}:/usr/bin:/bin"}
     done = run("demo", cwd=cwd, network_log=log, env=env)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     # The core, ragas, DeepEval, LangSmith, Langfuse, pydantic-evals, MLflow and Promptfoo.
@@ -134,8 +128,7 @@ def test_a_required_framework_that_is_not_there_is_a_failure(
     assert data["places"]["ragas"].startswith("not installed: ")
     row = data["rows"][4]
     assert (row["example"], row["mode"], row["expected"]) == ("lic", "relevant", 1 / 3)
-    figures = {"documented": 1 / 3, "core": 1 / 3, "pydantic-evals": 1 / 3}
-    assert row["figures"] == figures
+    assert row["figures"] == dict.fromkeys(("documented", "core", "pydantic-evals"), 1 / 3)
     unknown = run_here(capsys, "demo", "--require", "trulens")
     assert unknown.status == 2
     assert unknown.err.startswith("error: --require: expected 'ragas', 'deepeval', ")

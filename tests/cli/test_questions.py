@@ -34,12 +34,8 @@ def answer(number: int, document: str, *claims: bool | None) -> Result:
     ]
     known = Verdicts.model_validate({"response_claims": said, "chunks": [chunk]})
     texts = Sample.model_validate(
-        {
-            "user_input": f"Question {number}?",
-            "response": "An answer.",
-            "reference": "The answer.",
-            "retrieved_contexts": [chunk],
-        }
+        {"response": "r", "reference": "f", "retrieved_contexts": [chunk]}
+        | {"user_input": f"Question {number}?"}
     )
     return Result(f"q{number}", score(known), sample=texts)
 

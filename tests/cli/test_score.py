@@ -113,11 +113,10 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
 
 
 def test_a_sample_the_recording_lacks(tmp_path: Path, capsys: Capsys) -> None:
-    recording = tmp_path / "recording.jsonl"
+    recording, data = tmp_path / "recording.jsonl", tmp_path / "texts.jsonl"
     write_recording(recording, PAIRS[1:])
-    lines = [{**row, "verdicts": None} for row in rows(PAIRS)]
-    texts = write_jsonl(tmp_path / "texts.jsonl", lines)
-    done = run_here(capsys, "score", texts, "--verdicts", recording)
+    write_jsonl(data, [{**row, "verdicts": None} for row in rows(PAIRS)])
+    done = run_here(capsys, "score", data, "--verdicts", recording)
     assert (done.status, "6 samples, 5 scored, 1 failed" in done.out) == (3, True)
     assert done.err.startswith(f"failed: texts.jsonl, line 1, {recording}: expected a recording")
 
@@ -173,12 +172,9 @@ def pair(number: int, wrong: int, open_ones: int) -> tuple[Sample, Verdicts]:
         "user_input": f"What of {name}?",
         "response": f"The answer {name}.",
         "reference": f"The truth {name}.",
-        "retrieved_contexts": [
-            {"text": f"Passage {j} of {name}.", "relevant": True} for j in range(CHUNKS)
-        ],
+        "retrieved_contexts": [{"text": f"Passage {j}", "relevant": True} for j in range(CHUNKS)],
     }
-    known_claims = {"response_claims": claims, "reference_claims": []}
-    return Sample.model_validate(texts), Verdicts.model_validate(known_claims)
+    return Sample.model_validate(texts), Verdicts.model_validate({"response_claims": claims})
 
 
 def forty(folder: Path, open_claims: int) -> Path:

@@ -14,7 +14,7 @@ import pytest
 
 from noisesense import Usage
 from noisesense.judging.store import VerdictStore
-from support.command_here import Done, run_here
+from support.command_here import Done, assert_error, run_here
 
 DAY = 24 * 3600.0
 Run = Callable[..., Done]
@@ -86,18 +86,9 @@ def test_prune(store: Path, run: Run) -> None:
     assert (done.status, done.err) == (2, said)
 
 
-@pytest.mark.parametrize("command", [("show",), ("prune", "--older-than", "0", "--yes")])
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("none", "no such file"),
-        ("text", "expected"),
-        ("truncated", "expected"),
-        ("another program's", "got another database"),
-    ],
-)
+@pytest.mark.parametrize("content", ["none", "text", "truncated", "another program's"])
 def test_a_file_that_is_no_store_is_an_error_and_stays_as_it_is(
-    store: Path, tmp_path: Path, command: tuple[str, ...], content: str, said: str, run: Run
+    store: Path, tmp_path: Path, content: str, run: Run
 ) -> None:
     path, whole = tmp_path / "bad.db", store.read_bytes()
     if content == "another program's":
@@ -105,12 +96,10 @@ def test_a_file_that_is_no_store_is_an_error_and_stays_as_it_is(
             connection.execute("CREATE TABLE notes (text TEXT)")
         connection.close()
     elif content != "none":
-        path.write_bytes(
-            b"not a database, " * 100 if content == "text" else whole[: len(whole) // 2]
-        )
+        path.write_bytes(b"not one, " * 100 if content == "text" else whole[: len(whole) // 2])
     before = path.read_bytes() if path.exists() else None
-    done = run(command[0], path, *command[1:])
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert done.err.startswith(f"error: {path}: ")
-    assert said in done.err
-    assert (path.read_bytes() if path.exists() else None) == before
+    said = {"none": "no such file", "another program's": "got another database"}
+    for command in (("show", path), ("prune", path, "--older-than", "0", "--yes")):
+        named = (f"error: {path}: ", said.get(content, "expected"))
+        assert_error(run(*command), named)
+        assert (path.read_bytes() if path.exists() else None) == before

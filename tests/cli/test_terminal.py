@@ -30,14 +30,13 @@ OBEYED = "\x1b\x07\x9b\u202e\r\x7f\u2028"
 
 def line(name: str, correct: bool) -> Result:
     """One claim from one chunk, all called like the result."""
-    claims = [{"text": name, "correct": correct, "entailed_by": [0]}]
     chunk = {"text": "t", "id": name}
+    texts = {"response": "x", "reference": "y", "retrieved_contexts": [chunk]}
     known = {
-        "response_claims": claims,
+        "response_claims": [{"text": name, "correct": correct, "entailed_by": [0]}],
         "reference_claims": [{"text": "r", "entailed_by": [0]}],
         "chunks": [chunk],
     }
-    texts = {"response": "x", "reference": "y", "retrieved_contexts": [chunk]}
     scored = score(Verdicts.model_validate(known))
     return Result(name, scored, sample=Sample.model_validate(texts))
 
