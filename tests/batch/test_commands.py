@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from noisesense import VerdictStore, read_results, score
-from noisesense_adapters.batch import BatchJudge, next_requests, put_replies
+from noisesense import read_results, score
 from support.batch_provider import BatchProvider
 from support.command import run
 from support.command_here import Done, run_here
@@ -107,37 +105,10 @@ def test_json_statuses_and_errors(folder: Path, command: Command) -> None:
         (("import", "none.jsonl"), "no such file"),
         (("export", "none.jsonl", *MODEL), "no such file"),
         (("export", "data.jsonl", "--model", "m", "--out", "data.jsonl"), "another file"),
+        (("export", "data.jsonl", "--model", "m", "--out", "no/r.jsonl"), "can be written"),
         (("export", "data.jsonl", *MODEL, "--map", "x"), "FIELD=COLUMN"),
         (("export", "data.jsonl", *MODEL, "--plan", "x"), "plan: expected 'lazy' or 'full'"),
     ):
         refused = command("batch", *arguments, *store)
         assert (refused.status, refused.out) == (2, ""), refused
         assert problem in refused.err
-
-
-def test_stores_merge_in_any_order(folder: Path, command: Command) -> None:
-    for name, some in (("a.db", PAIRS[:2]), ("b.db", PAIRS[1:])):
-        with VerdictStore(folder / name) as store:
-            judge, samples = BatchJudge("m", store=store), [sample for sample, _ in some]
-            while asked := next_requests(judge, store, samples):
-                mind = Mind(PAIRS)
-                put_replies(store, [(each.key, mind.answer(each.prompt)) for each in asked])
-    first = command("store", "merge", "ab.db", "a.db", "b.db")
-    assert first.status == 0
-    second = command("store", "merge", "ba.db", "b.db", "a.db")
-    counts = [int(number) for number in re.findall(r"(\d+) calls? added", second.out)]
-    assert counts[0] > counts[1] > 0  # one of the samples both have
-    with VerdictStore(folder / "ab.db") as ab, VerdictStore(folder / "ba.db") as ba:
-        (of_ab,), (of_ba,) = ab.stats(), ba.stats()
-        assert of_ab.calls == of_ba.calls == sum(counts)
-    again = command("store", "merge", "ab.db", "b.db")
-    assert again.out == "b.db: 0 calls added\n"
-    for arguments, problem in (
-        (("ab.db", "none.db"), "no such file"),
-        (("ab.db", "ab.db"), "another store"),
-        (("new.db", "data.jsonl"), "not a database"),
-    ):
-        refused = command("store", "merge", *arguments)
-        assert (refused.status, refused.out) == (2, "")
-        assert problem in refused.err
-    assert not (folder / "new.db").exists()

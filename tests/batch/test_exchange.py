@@ -351,18 +351,3 @@ def test_any_engine_between(folder: Path) -> None:
     assert [each.verdicts for each in found] == [
         asyncio.run(LLMJudge(ScriptedLLM(mind.answer)).judge(sample)) for sample, _ in pairs
     ]
-
-
-def test_bad_arguments_before_anything_is_written(folder: Path) -> None:
-    written(folder / "data.jsonl", pairs_of(1))
-    (folder / "notes.jsonl").write_text('{"a": 1}\n')
-    for options, problem in (
-        ({"out": "no/round.jsonl"}, "a file that can be written"),
-        ({"out": "notes.jsonl"}, "requests of an earlier round, got another file"),
-        ({"model": ""}, "a model's name"),
-        ({"plan": "lzy"}, "plan"),
-    ):
-        with pytest.raises(InputError, match=problem):
-            export(folder, **options)  # type: ignore[arg-type]
-    assert (folder / "notes.jsonl").read_text() == '{"a": 1}\n'
-    assert not list(folder.glob(".*"))

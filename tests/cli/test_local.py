@@ -10,9 +10,6 @@ import pytest
 from noisesense import read_results
 from support.command_here import run_here
 from support.datasets import write_jsonl
-from support.mind import Mind
-from support.server import ScriptedServer
-from support.tables import random_pairs
 from support.tiny_nli import TinyNLI, probability
 
 Capsys = pytest.CaptureFixture[str]
@@ -70,21 +67,6 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
     rates = "0.0% false yes, 0.0% false no, kappa 1.000"
     assert (text.status, f"--threshold {best}, {rates}" in text.out) == (0, True)
     assert f"{model} has 0.0% false yes" in text.out
-
-
-def test_a_model_finds_the_claims(tmp_path: Path, capsys: Capsys, model: str) -> None:
-    pairs = list(random_pairs(3, seed=5))
-    lines = [sample.model_dump(mode="json") for sample, _ in pairs]
-    data, out = write_jsonl(tmp_path / "data.jsonl", lines), tmp_path / "out.jsonl"
-    with ScriptedServer(Mind(pairs)) as server:
-        asked = ("--claims", "openai:scripted", "--base-url", server.base_url)
-        how = ("--judge", model, *asked, "--out", out, "--max-unanswered", "1")
-        done = run_here(capsys, "score", data, *how)
-    assert "failed" not in done.err
-    for (_, verdicts), result in zip(pairs, read_results(out), strict=True):
-        assert result.score is not None
-        found = [claim.text for claim in result.score.verdicts.response_claims]
-        assert found == [claim.text for claim in verdicts.response_claims]
 
 
 @pytest.mark.parametrize(

@@ -142,8 +142,6 @@ ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "no such file": ("offenders none.jsonl", ("none.jsonl", "no such file")),
     "only texts": ("offenders texts.jsonl", ("texts.jsonl, line 1", "verdicts")),
     "no sample of both": ("trust --for a.jsonl --on other.jsonl", ("paired by", "both runs have")),
-    "no such rate": ("sensitivity a.jsonl --false-yes 2", ("false_yes", "0 to 1")),
-    "not a number": ("compare a.jsonl a.jsonl --margin nan", ("margin", "0 to 1", "nan")),
 }
 
 

@@ -189,7 +189,6 @@ ERRORS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "no provider": ("--judge gpt-4.1", 2, ("provider:model", "'gpt-4.1'")),
     "no key": ("--judge openai:x", 3, ("API key", "OPENAI_API_KEY")),
     "a key for a name": ("--judge openai:x --api-key-env sk-canary-x", 2, ("not set",)),
-    "a form": ("--judge openai:x --api-key-env THE_KEY --check some", 2, ("'each'", "'some'")),
     "both": ("--judge openai:x --api-key-env THE_KEY --verdicts r.jsonl", 2, ("both",)),
 }
 

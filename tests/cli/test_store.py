@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -86,20 +85,24 @@ def test_prune(store: Path, run: Run) -> None:
     assert (done.status, done.err) == (2, said)
 
 
-@pytest.mark.parametrize("content", ["none", "text", "truncated", "another program's"])
-def test_a_file_that_is_no_store_is_an_error_and_stays_as_it_is(
-    store: Path, tmp_path: Path, content: str, run: Run
-) -> None:
-    path, whole = tmp_path / "bad.db", store.read_bytes()
-    if content == "another program's":
-        with sqlite3.connect(path) as connection:
-            connection.execute("CREATE TABLE notes (text TEXT)")
-        connection.close()
-    elif content != "none":
-        path.write_bytes(b"not one, " * 100 if content == "text" else whole[: len(whole) // 2])
-    before = path.read_bytes() if path.exists() else None
-    said = {"none": "no such file", "another program's": "got another database"}
+def test_merge(store: Path, tmp_path: Path, run: Run) -> None:
+    with VerdictStore(other := tmp_path / "other.db") as opened:
+        put(opened, 0, "gpt-a")  # both have it
+        put(opened, 5, "gpt-b")
+    merged = tmp_path / "all.db"
+    done = run("merge", merged, store, other)
+    assert done.out == f"{store}: 5 calls added\n{other}: 1 call added\n"
+    assert models(merged) == {"gpt-a": 4, "gpt-b": 2}
+    assert run("merge", merged, other).out == f"{other}: 0 calls added\n"
+    assert_error(run("merge", store, store), ("another store",))
+    assert_error(run("merge", tmp_path / "new.db", tmp_path / "none.db"), ("no such file",))
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_file_that_is_no_store_is_an_error_and_stays_as_it_is(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "bad.db"
+    path.write_bytes(b"mine" * 100)
     for command in (("show", path), ("prune", path, "--older-than", "0", "--yes")):
-        named = (f"error: {path}: ", said.get(content, "expected"))
-        assert_error(run(*command), named)
-        assert (path.read_bytes() if path.exists() else None) == before
+        assert_error(run(*command), (f"error: {path}: expected",))
+    assert path.read_bytes() == b"mine" * 100
+    assert_error(run("show", tmp_path / "none.db"), ("no such file",))

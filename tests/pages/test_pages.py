@@ -20,7 +20,6 @@ from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import SCHEMAS, Row
 from support.command import run
 from support.pages import (
-    INSTALLS,
     PAGES,
     ROOT,
     blocks_of,
@@ -32,9 +31,6 @@ from support.pages import (
 from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
 
 OWN_ENVIRONMENT = ("validmind",)  # its page's snippets run there, see tests/validmind
-EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))[
-    "project"
-]["optional-dependencies"]
 
 
 # The batch page's answers come from a provider, between its blocks: see tests/batch.
@@ -82,43 +78,6 @@ def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> No
     assert result["gradingResult"]["pass"] is True
     assert result["namedScores"]["noise_sensitivity_relevant"] == 0.0
     assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.5
-
-
-def _extras(names: str) -> set[str]:
-    """The extras, with those that they bring."""
-    every: set[str] = set()
-    for name in names.split(","):
-        assert name in EXTRAS, f"no extra {name!r}"
-        every.add(name)
-        for requirement in EXTRAS[name]:
-            inner = re.match(r"noisesense\[([\w,-]+)\]", requirement)
-            every |= _extras(inner[1]) if inner else set()
-    return every
-
-
-def _needed(page: Path) -> Iterator[str]:
-    """The extras that a page's snippets need."""
-    for block in blocks_of(page):
-        if block.language == "python":
-            for module in re.findall(r"^\s*(?:from|import) ([\w.]+)", block.text, re.MULTILINE):
-                parts = module.split(".")
-                name = parts[1] if parts[0] == "noisesense_adapters" else parts[0]
-                spellings = {name, name.removesuffix("_core"), name.replace("_", "-")}
-                yield from spellings & EXTRAS.keys()
-        if block.language == "bash" and re.search(r"^noisesense ", block.text, re.MULTILINE):
-            yield "cli"
-            if re.search(r"--(report|png)\b", block.text):
-                yield "report"
-            if "--judge openai:" in block.text:
-                yield "openai"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_says_to_install_what_its_snippets_need(page: Path) -> None:
-    installed: set[str] = set()
-    for names in INSTALLS.findall(page.read_text("utf-8")):
-        installed |= _extras(names)
-    assert set(_needed(page)) <= installed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

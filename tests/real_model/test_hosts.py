@@ -30,7 +30,6 @@ from noisesense import (
     score,
 )
 from noisesense.judging.protocol import Judgement
-from noisesense_adapters.local import LocalJudge
 from noisesense_adapters.openai import OpenAILLM
 from support.command_here import run_here
 from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
@@ -217,17 +216,6 @@ def test_a_batch_file(
     scores_of(judged, recorder)
 
 
-class SharedWords:
-    """A claim is entailed by the share of its words that the text has."""
-
-    name = identity = "shared-words"
-
-    def entails(self, premises: Sequence[str], claims: Sequence[str]) -> list[float]:
-        pairs = zip(premises, claims, strict=True)
-        words = [(set(p.lower().split()), set(c.lower().split())) for p, c in pairs]
-        return [len(p & c) / max(1, len(c)) for p, c in words]
-
-
 def _openai(url: str) -> Any:
     return OpenAILLM("smollm2", base_url=url, api_key="none", timeout=120)
 
@@ -238,19 +226,6 @@ def _langchain(url: str) -> Any:
     from noisesense_adapters.langchain import LangChainLLM
 
     return LangChainLLM(ChatOpenAI(model="smollm2", base_url=url, api_key="none", max_retries=0))  # type: ignore[arg-type]
-
-
-def test_the_claims_of_a_local_judge(recorder: Recorder, url: str) -> None:
-    judge = LocalJudge(SharedWords(), claims=_openai(url))
-    try:
-        verdicts = asyncio.run(judge.judge(SAMPLE))
-    except NoiseSenseError:
-        verdicts = None
-    assert recorder.exchanges
-    claims = verdicts.response_claims if verdicts else ()
-    spoken = " ".join(json.dumps(exchange.text) for exchange in recorder.exchanges)
-    for claim in claims:
-        assert json.dumps(json.dumps(claim.text))[3:-3] in spoken
 
 
 def test_auto_refuses_the_model_and_names_what_it_got_wrong(recorder: Recorder, url: str) -> None:

@@ -29,16 +29,7 @@ def _open_all(page: Page) -> None:
 def test_every_part_is_there_and_nothing_is_fetched(show: Show) -> None:
     with show() as seen:
         page = seen.page
-        heads = page.locator("h2").all_inner_texts()
-        assert [head.lstrip("▲ ") for head in heads] == [
-            "Before you rely on these figures",
-            "Both modes",
-            "Where the claims come from",
-            "How the samples are distributed",
-            "Documents that mislead",
-            "Samples",
-            "How to read this",
-        ]
+        assert page.locator("h2").count() == 7
         plots = page.locator("img").all()
         words = [str(plot.get_attribute("alt")).split()[0] for plot in plots]
         assert words == ["Stacked", "Histogram", "Histogram", "Box"]
@@ -202,24 +193,20 @@ def test_many_chunks_on_a_phone(show: Show) -> None:
         {"text": "two", "correct": True, "entailed_by": [3], "undetermined": [4]},
         {"text": "three", "correct": None, "entailed_by": [5]},
     ]
-    wide = _result(claims, [{"text": f"chunk {j}"} for j in range(20)], "wide")
-    with show([wide], width=390) as seen:
+    with show([_result(claims, [{"text": f"{j}"} for j in range(20)], "wide")], width=390) as seen:
         page = seen.page
         page.locator(".opener").click()
         # What is scrolled to keeps its claim beside it.
         last = page.locator(".matrix tbody tr").first.locator("td").last
         last.scroll_into_view_if_needed()
         claim = page.locator(".matrix tbody th").first.bounding_box()
-        cell = last.bounding_box()
-        assert 0 <= claim["x"] < claim["x"] + claim["width"] <= cell["x"] < 390
-
-        def kinds(selector: str) -> set[str]:
-            script = "cells => cells.map(cell => cell.className + cell.innerText.trim()[0])"
-            return set(page.locator(selector).evaluate_all(script))
-
-        in_table = kinds(".matrix tbody:not(.references) td")
-        assert len(in_table) == 7
-        assert kinds(".legend .v") == in_table
+        assert 0 <= claim["x"] < claim["x"] + claim["width"] <= last.bounding_box()["x"] < 390
+        script = "cells => cells.map(cell => cell.className + cell.innerText.trim()[0])"
+        in_table, legend = (
+            set(page.locator(cells).evaluate_all(script))
+            for cells in (".matrix tbody:not(.references) td", ".legend .v")
+        )
+        assert (len(in_table), legend) == (7, in_table)
 
 
 def test_dark_is_dark_and_so_are_its_plots(show: Show) -> None:

@@ -27,7 +27,6 @@ from support.hostile_run import hostile_run
 from support.published import ragchecker_examples
 from support.readable_run import readable_run
 from support.report_page import block, packed_lines
-from support.simulated import result_of
 from support.sizes import few_or_many
 
 NOISY = Verdicts.from_matrices([False, True], [[True], [True]], [[True]])
@@ -166,12 +165,6 @@ def test_what_is_undetermined_is_in_every_figure(tmp_path: Path) -> None:
     assert "0.000 mean over 10 samples" in text
     row = packed_lines(page, "rows")[-1]
     assert (row["relevant"], row["irrelevant"]) == ([0, 0.5], [0, 0])
-
-
-def test_one_cluster_has_no_interval_and_the_page_says_why(tmp_path: Path) -> None:
-    page = _page([result_of(i, (i % 2, 2), cluster="the only one") for i in range(40)], tmp_path)
-    assert "No interval: it needs at least two clusters with claims" in page
-    assert "relevant: 1 cluster only; read the interval, not the mean." in page
 
 
 def test_what_cannot_be_reported_is_named_and_nothing_is_written(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from support.mind import Mind
 from support.server import ScriptedServer
 
 __all__ = [
-    "INSTALLS",
     "PAGES",
     "ROOT",
     "Block",
@@ -103,7 +102,6 @@ def commands_in(block: Block) -> str:
     return text if re.search(r"^noisesense ", text, re.MULTILINE) else ""
 
 
-INSTALLS = re.compile(r"pip install .*?'?\.\[([\w,-]+)\]'?")
 """The extras in an install line."""
 HOST_PRINTS_FIRST = ("langsmith", "mlflow")  # the name it has made up for the run
 
