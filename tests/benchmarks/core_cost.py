@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from timeit import timeit
 from typing import Any
@@ -35,12 +34,7 @@ import numpy as np  # noqa: E402
 from noisesense import Verdicts, score, write_recording  # noqa: E402
 from support.faults import TRUTH, mind, pairs  # noqa: E402
 from support.published import ragchecker_examples  # noqa: E402
-from support.ragchecker_formula import (  # noqa: E402
-    as_arrays,
-    as_labels,
-    noise_sensitivity,
-    noise_sensitivity_of_labels,
-)
+from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels  # noqa: E402
 from support.server import ScriptedServer  # noqa: E402
 from support.tables import random_pairs  # noqa: E402
 
@@ -51,20 +45,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=15, help="rounds of everything measured")
     parser.add_argument("--only", choices=("scores", "assertions"), help="one part")
     given = parser.parse_args()
-    parts: dict[str, Callable[[], None]] = {
-        "scores": lambda: score_times(given.runs),
-        "assertions": lambda: assertion_costs(given.runs),
-    }
     print(f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()} cores")
-    for name, print_part in parts.items():
-        if given.only in (None, name):
-            print_part()
+    if given.only != "assertions":
+        score_times(given.runs)
+    if given.only != "scores":
+        assertion_costs(given.runs)
 
 
 def score_times(runs: int) -> None:
     """Both modes of one sample, in microseconds: best of many rounds, the contenders in turn."""
     print("\nOne score, both modes (µs; in brackets: times faster than RAGChecker's formula)")
-    print(f"{'':34}{'score':>8}{'from labels':>20}{'from ready arrays':>20}")
+    print(f"{'':34}{'score':>8}{'RAGChecker, from its labels':>30}")
     examples = [example.verdicts for example in ragchecker_examples()]
     random_tables = [verdicts for _, verdicts in random_pairs(300) if verdicts.response_claims]
     for name, tables in (
@@ -72,46 +63,27 @@ def score_times(runs: int) -> None:
         ("RAGChecker's example 1 (5×3, 8×3)", examples[1:]),
         (f"{len(random_tables)} random tables", random_tables),
     ):
-        ours, labels, arrays = _best(
-            runs,
-            len(tables),
-            _scores(tables),
-            _formula(noise_sensitivity_of_labels, [(as_labels(v.to_matrices()),) for v in tables]),
-            _formula(noise_sensitivity, [_arrays(v) for v in tables]),
+        labels = [as_labels(verdicts.to_matrices()) for verdicts in tables]
+        number = max(1, 600 // len(tables))
+        times = [
+            [
+                timeit(lambda tables=tables: [_both(each) for each in tables], number=number),
+                timeit(
+                    lambda given=labels: [*map(noise_sensitivity_of_labels, given)], number=number
+                ),
+            ]
+            for _ in range(runs)
+        ]
+        ours, theirs = (
+            min(each) / number / len(tables) * 1e6 for each in zip(*times, strict=True)
         )
-        print(
-            f"{name:36}{ours:6.1f}"
-            f"{labels:12.1f} ({labels / ours:4.1f}×){arrays:12.1f} ({arrays / ours:4.1f}×)"
-        )
+        print(f"{name:36}{ours:6.1f}{theirs:20.1f} ({theirs / ours:4.1f}×)")
     print("aim: 5× from labels, which is how RAGChecker computes it")
 
 
-def _scores(tables: Sequence[Verdicts]) -> Callable[[], Any]:
-    def run() -> None:
-        for verdicts in tables:
-            found = score(verdicts)
-            _ = found.relevant, found.irrelevant
-
-    return run
-
-
-def _formula(formula: Callable[..., Any], inputs: Sequence[tuple[Any, ...]]) -> Callable[[], Any]:
-    def run() -> None:
-        for arguments in inputs:
-            formula(*arguments)
-
-    return run
-
-
-def _arrays(verdicts: Verdicts) -> tuple[Any, ...]:
-    return tuple(as_arrays(labels) for labels in as_labels(verdicts.to_matrices()))
-
-
-def _best(runs: int, count: int, *contenders: Callable[[], Any]) -> list[float]:
-    """Microseconds an item. In turn, so that a noisy moment hits them alike."""
-    number = max(1, 600 // count)
-    rounds = [[timeit(run, number=number) for run in contenders] for _ in range(runs)]
-    return [min(times) / number / count * 1e6 for times in zip(*rounds, strict=True)]
+def _both(verdicts: Verdicts) -> tuple[float | None, float | None]:
+    found = score(verdicts)
+    return found.relevant, found.irrelevant
 
 
 BARE = """
@@ -154,25 +126,21 @@ def assertion_costs(runs: int) -> None:
         write_recording(recording, [(sample, verdicts)])
         (folder / "wrapper.py").write_text(WRAPPER, encoding="utf-8")
         judge = {"model": "scripted", "baseUrl": server.base_url}
+        kept = {**judge, "store": store}
         # The script, the variables, the config, the aim.
         cases: dict[str, tuple[str, dict[str, Any], dict[str, Any], float]] = {
             "a constant": (BARE, texts, {}, 1),
             "ours, verdicts in a recording": (OURS, texts, {"verdicts": recording}, 6),
             "ours, verdicts in vars": (OURS, given, {}, 6),
-            "ours, judged, all in the store": (
-                OURS,
-                texts,
-                {"judge": {**judge, "store": store}},
-                12,
-            ),
+            "ours, judged, all in the store": (OURS, texts, {"judge": kept}, 12),
             "ours, judged, 6 calls": (OURS, texts, {"judge": judge}, 12),
             "a constant, importing pydantic": ("import pydantic.main\n" + BARE, texts, {}, 0),
             "a constant, importing openai": ("import openai\n" + BARE, texts, {}, 0),
         }
-        commands = {
-            case: _command(folder, f"case{i}", script, sample.response, variables, config)
-            for i, (case, (script, variables, config, _)) in enumerate(cases.items())
-        }
+        commands: dict[str, tuple[list[str], Path]] = {}
+        for i, (case, (script, variables, config, _)) in enumerate(cases.items()):
+            context = {"vars": variables, "config": config, "provider": {"id": "echo"}}
+            commands[case] = _command(folder / f"case{i}", script, [sample.response, context])
         _python(*commands["ours, judged, all in the store"][0])  # fills the store
         times: dict[str, list[float]] = {case: [] for case in cases}
         for _ in range(runs):
@@ -198,30 +166,13 @@ def _processor_time() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _command(
-    folder: Path,
-    name: str,
-    script: str,
-    output: str,
-    variables: dict[str, Any],
-    config: dict[str, Any],
-) -> tuple[list[str], Path]:
+def _command(own: Path, script: str, arguments: list[Any]) -> tuple[list[str], Path]:
     # A folder of its own, as the script's folder becomes the first place to import from.
-    own = folder / name
     own.mkdir()
     (own / "noise_sensitivity.py").write_text(script, encoding="utf-8")
-    context = {
-        "prompt": variables["query"],
-        "vars": variables,
-        "test": {"vars": variables},
-        "provider": {"id": "echo"},
-        "providerResponse": {"output": output},
-        "config": config,
-    }
-    (own / "arguments.json").write_text(json.dumps([output, context]), encoding="utf-8")
+    (own / "arguments.json").write_text(json.dumps(arguments), encoding="utf-8")
     files = [str(own / file) for file in ("noise_sensitivity.py", "arguments.json", "result.json")]
-    command = [str(folder / "wrapper.py"), files[0], "get_assert", *files[1:]]
-    return command, own / "result.json"
+    return [str(own.parent / "wrapper.py"), files[0], "get_assert", *files[1:]], Path(files[2])
 
 
 def _python(*arguments: str) -> str:

@@ -159,23 +159,22 @@ def outcome(result: object, truth: Verdicts) -> str:
         return "failed"
     if not isinstance(result, Judgement):
         return "RAW"
-    verdicts = result.verdicts
-    claims = (verdicts.response_claims, truth.response_claims)
-    references = verdicts.reference_claims or truth.reference_claims
-    sound = all(
-        [one.text for one in found] == [one.text for one in true]
-        for found, true in (claims, (references, truth.reference_claims))
-    )
-    if not sound:
+    for found, true in (
+        (result.verdicts.response_claims, truth.response_claims),
+        (result.verdicts.reference_claims or truth.reference_claims, truth.reference_claims),
+    ):
+        if [claim.text for claim in found] != [claim.text for claim in true]:
+            return "WRONG"
+    table, true_table = result.verdicts.to_matrices(), truth.to_matrices()
+    cells = [
+        *zip(table["reference_to_response"], true_table["reference_to_response"], strict=True)
+    ]
+    for name in ("chunks_to_response", "chunks_to_reference"):
+        # Without claims of the reference there is no row of them.
+        for row, true_row in zip(table[name] or [], true_table[name] or [], strict=False):
+            cells += zip(row, true_row, strict=True)
+    if any(cell not in (None, true) for cell, true in cells):
         return "WRONG"
-    tables, true_tables = verdicts.to_matrices(), truth.to_matrices()
-    for name in ("reference_to_response", "chunks_to_response", "chunks_to_reference"):
-        rows, true_rows = tables[name] or [], true_tables[name] or []
-        for row, true_row in zip(rows, true_rows, strict=False):
-            cells = row if isinstance(row, list) else [row]
-            true_cells = true_row if isinstance(true_row, list) else [true_row]
-            if any(cell not in (None, true) for cell, true in zip(cells, true_cells, strict=True)):
-                return "WRONG"
     return "open" if result.unanswered else "exact"
 
 

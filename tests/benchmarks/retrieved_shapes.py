@@ -9,8 +9,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import io
 import json
 import tempfile
 from collections.abc import Callable, Mapping
@@ -56,7 +54,6 @@ SHAPES: dict[str, tuple[object, object]] = {
 DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     ("CSV", "None"): (NOTHING, "a table has an empty cell where nothing was retrieved"),
     ("JSONL", "None"): (NOTHING, "as in a table"),
-    ("command line", "None"): (NOTHING, "it reads the same files"),
     **{
         ("table", shape): (ERROR, "a recorded line holds texts, or chunks in its one form")
         for shape in SHAPES
@@ -205,27 +202,6 @@ def csv(thing: object, judge: Seen) -> str:
     return _file("rows.csv", f'{head}\nq,x,r,"{quoted}"\n', judge)
 
 
-def command_line(thing: object, judge: Seen) -> str:
-    """``noisesense score``, with the judge in place of a model."""
-    from noisesense import read_results
-    from noisesense_adapters.cli.app import app
-    from noisesense_adapters.cli.commands import run
-    from noisesense_adapters.datasets import model
-
-    with tempfile.TemporaryDirectory() as folder:
-        path, out = Path(folder) / "rows.jsonl", Path(folder) / "out.jsonl"
-        path.write_text(_line(thing), "utf-8")
-        printed = io.StringIO()
-        with (
-            mock.patch.object(model, "model_judge", return_value=judge),
-            contextlib.redirect_stdout(printed),
-            contextlib.redirect_stderr(printed),
-        ):
-            run(app, ["score", str(path), "--judge", "openai:scripted", "--out", str(out)])
-        (result,) = read_results(out)
-    return _shown(result)
-
-
 def table(thing: object, judge: Seen) -> str:
     """A table of recorded lines: it takes as many chunks as there are positions to name."""
     import pyarrow as pa
@@ -279,7 +255,6 @@ HOSTS: Mapping[str, Host] = {
     "pydantic-evals": pydantic_evals,
     "JSONL": jsonl,
     "CSV": csv,
-    "command line": command_line,
     "table": table,
 }
 if (installed := find_spec("validmind")) and installed.origin:  # not the folder tests/validmind

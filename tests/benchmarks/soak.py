@@ -154,15 +154,8 @@ class Worker:
     """A process, started again whenever it was killed."""
 
     def __init__(self, folder: Path, samples: int, number: int) -> None:
-        self._command = [
-            sys.executable,
-            __file__,
-            "--worker",
-            str(number),
-            "--folder",
-            str(folder),
-        ]
-        self._command += ["--samples", str(samples)]
+        options = ("--worker", number, "--folder", folder, "--samples", samples)
+        self._command = [sys.executable, __file__, *map(str, options)]
         self.number, self.kills = number, 0
         self.start()
 
@@ -180,15 +173,14 @@ class Worker:
         place = Path(f"/proc/{self.process.pid}")
         try:
             pages = int((place / "statm").read_text().split()[1])
-            return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE, len(
-                list((place / "fd").iterdir())
-            )
+            files = len(list((place / "fd").iterdir()))
+            return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE, files
         except (OSError, IndexError):
             return 0.0, 0
 
 
-def run(folder: Path, samples: int, every: float, seed: int) -> int:
-    rng = random.Random(seed)
+def run(folder: Path, samples: int, every: float) -> int:
+    rng = random.Random(0)
     names = ("seconds", "scores", "calls", "kills", "RSS MB", "files", "store MB")
     print("".join(f"{name:>10}" for name in names), flush=True)
     (folder / "calls.log").touch()
@@ -272,7 +264,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=5000)
     parser.add_argument("--every", type=float, default=10.0, help="seconds between two lines")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -280,7 +271,7 @@ def main() -> int:
         asyncio.run(work(arguments.folder, arguments.samples, arguments.worker))
         return 0
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        return run(Path(folder), arguments.samples, arguments.every, arguments.seed)
+        return run(Path(folder), arguments.samples, arguments.every)
 
 
 if __name__ == "__main__":

@@ -109,10 +109,6 @@ def _python(version: str) -> Planned:
     return Planned("Python", version, tests, ("cli",), python=version, wheel=True)
 
 
-def _own(host: str, label: str = "", *tests: str, **options: Any) -> Planned:
-    return Planned(host, label, tests, **options)
-
-
 _VALIDMIND, _LOCAL = "tests/validmind/own_environment", "tests/local/own_environment"
 # PyTorch in one version: each is up to a gigabyte. The workflow is that of the page on gates, in a
 # repository that is not this one.
@@ -121,8 +117,8 @@ _WORKFLOW = {"extras": ("cli", "report", "openai"), "needs": ("pyyaml",), "only"
 PLANNED: tuple[Planned, ...] = (
     *_of_hosts(),
     *map(_promptfoo, ("0.118", "0.121", "0.123")),
-    _own(
-        *("ValidMind", "latest", _VALIDMIND),
+    Planned(
+        *("ValidMind", "latest", (_VALIDMIND,)),
         extras=("validmind", "langchain"),
         shown=("validmind",),
         wheel=True,
@@ -130,9 +126,9 @@ PLANNED: tuple[Planned, ...] = (
     _langchain("0.3", "<0.4"),
     _langchain("latest", ""),
     *map(_python, ("3.10", "3.11", "3.12", "3.13", "3.14")),
-    _own("Local", "judge", _LOCAL, extras=("local",), **_CHECKED),
-    _own("Workflow", "", "tests/pages/test_flaky_gate.py", wheel=True, **_WORKFLOW),
-    _own("No framework", "", *_BARE, extras=("cli",), needs=("scipy", "scikit-learn")),
+    Planned("Local", "judge", (_LOCAL,), extras=("local",), **_CHECKED),
+    Planned("Workflow", "", ("tests/pages/test_flaky_gate.py",), wheel=True, **_WORKFLOW),
+    Planned("No framework", "", _BARE, extras=("cli",), needs=("scipy", "scikit-learn")),
 )
 
 

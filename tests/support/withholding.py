@@ -130,50 +130,35 @@ WAYS: tuple[Way, ...] = (
     Way(NOTHING, lambda cell: True, _PROSE, frozenset({"response", "reference"})),
 )
 
+
+def _table(correct: str, response: str, reference: str) -> Matrices:
+    """From ones and zeros: a word for each claim with a digit for each chunk."""
+
+    def cells(word: str) -> list[bool | None]:
+        return [digit == "1" for digit in word]
+
+    return {
+        "reference_to_response": cells(correct),
+        "chunks_to_response": [cells(word) for word in response.split()],
+        "chunks_to_reference": [cells(word) for word in reference.split()],
+        "relevant": [None for _ in response.split()[0]],
+    }
+
+
 # By hand, under the default definition and with every verdict given: (relevant, irrelevant).
 _TABLES: dict[str, Matrices] = {
     # Chunk 0 is relevant, twice over; it makes claim 1 wrong, and chunk 1 claim 2. (1/3, 1/3)
-    "both": {
-        "reference_to_response": [True, False, False],
-        "chunks_to_response": [[True, False], [True, True], [False, True]],
-        "chunks_to_reference": [[True, False], [True, False]],
-        "relevant": [None, None],
-    },
+    "both": _table("100", "10 11 01", "10 10"),
     # (1/2, 0)
-    "relevant": {
-        "reference_to_response": [True, False],
-        "chunks_to_response": [[True], [True]],
-        "chunks_to_reference": [[True]],
-        "relevant": [None],
-    },
+    "relevant": _table("10", "1 1", "1"),
     # (0, 1/2), whether or not chunk 0 is relevant.
-    "irrelevant": {
-        "reference_to_response": [True, False],
-        "chunks_to_response": [[True, False], [False, True]],
-        "chunks_to_reference": [[True, False]],
-        "relevant": [None, None],
-    },
+    "irrelevant": _table("10", "10 01", "10"),
     # Everything is correct: (0, 0), whatever the chunks entail.
-    "clean": {
-        "reference_to_response": [True, True],
-        "chunks_to_response": [[True, False], [False, True]],
-        "chunks_to_reference": [[True, False]],
-        "relevant": [None, None],
-    },
+    "clean": _table("11", "10 01", "10"),
     # Claim 1 is wrong and comes from nowhere: (0, 0), but only the chunk can say so.
-    "invented": {
-        "reference_to_response": [True, False],
-        "chunks_to_response": [[True], [False]],
-        "chunks_to_reference": [[True]],
-        "relevant": [None],
-    },
+    "invented": _table("10", "1 0", "1"),
     # (1/5, 0): within the limit, whatever becomes of the one wrong claim.
-    "at the limit": {
-        "reference_to_response": [True, True, True, True, False],
-        "chunks_to_response": [[True], [True], [False], [True], [True]],
-        "chunks_to_reference": [[True]],
-        "relevant": [None],
-    },
+    "at the limit": _table("11110", "1 1 0 1 1", "1"),
 }
 
 
