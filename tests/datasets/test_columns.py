@@ -80,9 +80,7 @@ def test_names_paths_and_functions(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     pq.write_table(pa.Table.from_pylist([LINE]), path)
     row = read(path, COLUMNS)
-    assert (row.id, row.cluster, row.sample and row.sample.reference) == (
-        *("about handbook", "handbook", "Paris."),
-    )
+    assert (row.id, row.cluster, row.sample.reference) == ("about handbook", "handbook", "Paris.")
     # A column whose name has a dot wins over the path.
     assert texts({**LINE, "meta.gold.answer": "Rome."}, COLUMNS, tmp_path)[2] == "Rome."
 

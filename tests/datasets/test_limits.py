@@ -68,9 +68,6 @@ def test_a_wide_header(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"only 'c0', .*'c29' and 29,970 more") as raised:
         list(read_rows(data))
     assert len(str(raised.value)) < 1_000
-    data.write_text(",".join([*names, *GOOD]) + "\n" + "x," * 30_000 + 'r,f,"[""c""]"\n')
-    (row,) = read_rows(data)
-    assert isinstance(row, Row)
 
 
 @pytest.mark.parametrize(

@@ -133,13 +133,10 @@ _TWICE = {"name": "Answer", "arguments": '{"text": "yes", "text": "no"}'}
 @pytest.mark.parametrize(
     ("message", "says"),
     [
-        (AIMessage(""), "empty"),
         (AIMessage("sk-canary"), "does not begin with a JSON"),
         (AIMessage(YES, additional_kwargs={"refusal": "no"}), "refused"),
         (AIMessage(YES, response_metadata={"stop_reason": "refusal"}), "refused"),
-        (AIMessage('{"text": "y', response_metadata={"finish_reason": "length"}), "cut short"),
         (_calls({"text": "yes"}, {"text": "no"}), "something follows"),
-        (_calls({"other": "sk-canary"}), r"does not fit \(missing\)"),
         (_calls({"text": 1}), r"does not fit \(string_type\)"),
         (AIMessage("", additional_kwargs={"tool_calls": [{"function": _TWICE}]}), "not fit"),
     ],

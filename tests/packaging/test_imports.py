@@ -97,10 +97,8 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in set(sys.modules) - 
     "code",
     [
         "import noisesense",
-        "import noisesense; noisesense.Verdicts; noisesense.LLMJudge; noisesense.VerdictStore",
         "from noisesense import *",
         "from noisesense.fixtures import reference_examples; reference_examples()",
-        "import noisesense_adapters",
         "import noisesense_adapters.promptfoo",
         "import noisesense_adapters.ragchecker",
         "import noisesense_adapters.openai",
