@@ -20,7 +20,8 @@ from noisesense import Cell, Sample, Verdicts
 from noisesense.errors import InputError, describe, located
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score
-from noisesense_adapters.toolbox.given import as_list, as_object, chunks_of, named, read_json
+from noisesense_adapters.datasets.files import document_rows
+from noisesense_adapters.toolbox.given import as_list, as_object, chunks_of, named
 
 __all__ = [
     "CheckedResult",
@@ -96,23 +97,10 @@ def read_checking_outputs(path: str | os.PathLike[str]) -> CheckingOutputs:
         InputError: names the file, the result, the field, the row and the label.
     """
     results: list[CheckedResult] = []
-    for number, raw in enumerate(_results(read_json(Path(path)), str(path))):
+    for number, raw in enumerate(document_rows(Path(path))):
         with located(f"{path}, result {number}"):
-            results.append(read_result(raw, number=number))
+            results.append(read_result(raw.data, number=number))
     return CheckingOutputs(tuple(results))
-
-
-def _results(data: object, path: str) -> Iterator[Any]:
-    """Results stand in a list, perhaps nested, perhaps under ``results``, perhaps twice."""
-    document, items = as_object(data), as_list(data)
-    if not document and not isinstance(data, list):
-        raise InputError("an object with 'results'", describe(data), where=path)
-    if "results" in document:
-        yield from _results(document["results"], path)
-    elif document:
-        yield document
-    for item in items:
-        yield from _results(item, path)
 
 
 def read_result(data: Any, *, number: int = 0) -> CheckedResult:

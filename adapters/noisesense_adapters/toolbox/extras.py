@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -50,15 +50,13 @@ def _check_versions(extra: str, packages: Sequence[str]) -> None:
     for each in requirements:
         if each.name not in wanted or not (each.marker and each.marker.evaluate({"extra": extra})):
             continue
-        try:
+        with suppress(PackageNotFoundError):
             installed = version(each.name)
-        except PackageNotFoundError:
-            continue
-        if not each.specifier.contains(installed, prereleases=True):
-            raise MissingExtraError(
-                f"{each.name} {installed} is installed; NoiseSense supports {each.specifier}:"
-                f" pip install '{each.name}{each.specifier}'"
-            )
+            if not each.specifier.contains(installed, prereleases=True):
+                raise MissingExtraError(
+                    f"{each.name} {installed} is installed; NoiseSense supports {each.specifier}:"
+                    f" pip install '{each.name}{each.specifier}'"
+                )
 
 
 @cache
