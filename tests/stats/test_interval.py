@@ -105,30 +105,16 @@ def test_bias_where_resamples_tie_or_all_lie_on_one_side() -> None:
     assert _interval._bias([1.0] * 4, 0.0) == pytest.approx(stats.norm.ppf(0.5 / 4))
 
 
-def test_percentiles_beyond_what_can_be_adjusted() -> None:
-    assert _interval._adjusted(0.0, 0.3, 0.1) == 0.0
-    assert _interval._adjusted(1.0, 0.3, 0.1) == 1.0
-    # 1 − a z is below zero at z = ±1.96: the end of the distribution on that side.
-    assert _interval._adjusted(0.975, 0.0, 1.0) == 1.0
-    assert _interval._adjusted(0.025, 0.0, -1.0) == 0.0
-    # And where it is zero: at z = 0 with the bias 2, −2 or 1/2.
-    assert _interval._adjusted(0.5, 2.0, 0.5) == 1.0
-    assert _interval._adjusted(0.5, -2.0, -0.5) == 0.0
-    assert _interval._adjusted(0.5, 0.5, 2.0) == 1.0
-
-
-def test_acceleration_is_of_the_units_that_can_be_left_out() -> None:
-    """Without the one unit of weight 1 there is no ratio: of the others, all alike, none."""
-    units = Counter({(0.5, 1.0): 1, (0.0, 0.0): 3})
-    assert _interval._acceleration(units, [0.5, 1.0], ratio) is None
-    # Means of three without each: 1/2, 1/2, 0: about their mean 1/3 they lie 1/6, 1/6 and −1/3
-    # below it, Σ squares = 1/6, Σ cubes of (mean − value) = −2/216 + 1/27 = 1/36.
-    units = Counter({(0.0, 1.0): 2, (1.0, 1.0): 1})
-    expected = (1 / 36) / (6 * (1 / 6) ** 1.5)
-    assert _interval._acceleration(units, [1.0, 3.0], ratio) == pytest.approx(expected)
-    # Of a millionth of that as well: it has no unit.
-    units = Counter({(0.0, 1.0): 2, (1e-6, 1.0): 1})
-    assert _interval._acceleration(units, [1e-6, 3.0], ratio) == pytest.approx(expected)
+@pytest.mark.parametrize(("confidence", "others"), [(1 - 1e-9, 60), (1 - 1e-15, 1)])
+@pytest.mark.parametrize("high", [0.0, 1.0])
+def test_percentiles_beyond_the_last_are_the_last(
+    confidence: float, others: int, high: float
+) -> None:
+    """Of one unit beside others that are alike: so skewed, or so rare, that none is left."""
+    units: Counter[Unit] = Counter({(1 - high, 1.0): others, (high, 1.0): 1})
+    found = bootstrap_interval(units, ratio, Resampling(confidence))
+    drawn = resampled(units, ratio, resamples=2000, random=random.Random(0))
+    assert (found.low if high == 0 else found.high) == (min, max)[high == 1](drawn)
 
 
 @pytest.mark.parametrize(("large", "method"), [(1.0, "bca"), (12.0, "dirichlet")])
@@ -295,6 +281,8 @@ def test_units_without_anything_have_no_interval() -> None:
     two = bootstrap_interval(Counter({(0.0, 1.0): 1, (1.0, 1.0): 1}), ratio, HOW)
     assert (two.units, two.method) == (2, "bca")
     assert bootstrap_interval(Counter({(0.0, 0.0): 1, (1.0, 0.0): 1}), ratio, HOW) is None
+    # Without the one unit that has a size there is no ratio: of the others, all alike, none.
+    assert bootstrap_interval(Counter({(0.5, 1.0): 1, (0.0, 0.0): 3}), ratio, HOW) is None
 
 
 def test_an_estimate_is_a_mean_with_its_interval_and_size() -> None:

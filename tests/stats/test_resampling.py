@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -96,12 +95,6 @@ def test_a_rare_part_is_drawn_by_inversion(share: float, count: int) -> None:
     assert drawn == np.maximum(stats.binom(count, share).ppf(numbers), 0).tolist()
 
 
-def test_a_number_at_the_edge_of_two_parts_is_the_lower_ones() -> None:
-    """``P(drawn ≤ k) ≥ u`` holds at 1/2, the probability of none of one."""
-    numbers = iter([0.5, 0.5000001])
-    assert [_resampling._binomial_of_rare(1, 0.5, numbers.__next__) for _ in range(2)] == [0, 1]
-
-
 def test_a_number_that_rounding_leaves_over_is_drawn_anew() -> None:
     numbers = iter([1.0, 0.5])
     assert _resampling._binomial_of_rare(5000, 0.001, numbers.__next__) == 5
@@ -119,42 +112,6 @@ def test_uniform_numbers_at_their_ends() -> None:
     logarithm; the next pair counts. Its first number 1/2 means the middle."""
     numbers = iter([0.0, 0.5, 0.99, 0.0, 0.5, 0.5])
     assert _resampling._binomial_of_many(5000, 0.3, math.log(3 / 7), numbers.__next__) == 1500
-
-
-def test_which_draws_are_by_rejection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than 2,000 draws of which more than 10 are expected on either side; rarer ones are by
-    inversion."""
-    asked: list[tuple[int, float]] = []
-
-    def by_rejection(count: int, share: float, odds: float, uniform: object) -> int:
-        assert odds == pytest.approx(math.log(share / (1 - share)))
-        asked.append((count, share))
-        return 7
-
-    monkeypatch.setattr(_resampling, "_binomial_of_many", by_rejection)
-    for counts, many in (
-        *(((1000, 1000), False), ((1001, 1000), True)),
-        *(((10, 3990), False), ((11, 3989), True), ((3989, 11), True), ((3991, 9), False)),
-        ((1500, 1500), True),
-    ):
-        asked.clear()
-        drawn = _resampling._Tree(counts).draw(random.Random(0))
-        expected = (sum(counts), pytest.approx(min(counts) / sum(counts)))
-        assert asked == ([expected] if many else [])
-        assert sum(drawn) == sum(counts)
-        # The smaller part is drawn; of equal ones the left.
-        assert (drawn[counts.index(min(counts))] == 7) == many
-
-
-@pytest.mark.parametrize(("part", "whole"), [(0, 5), (1, 2), (3, 4), (1, 3), (99_999, 100_000)])
-def test_shares_as_binary_digits(part: int, whole: int) -> None:
-    digits = _resampling._binary(part, whole)
-    value = sum(Fraction(digit, 2 ** (i + 1)) for i, digit in enumerate(digits))
-    assert abs(value - Fraction(part, whole)) < Fraction(1, 2**52)
-    # None that say nothing: of a power of two the last one is 1.
-    dyadic = {(0, 5): (), (1, 2): (1,), (3, 4): (1, 1)}
-    assert digits == dyadic.get((part, whole), digits)
-    assert (len(digits) == 53) == ((part, whole) not in dyadic)
 
 
 def test_it_is_numpys_bootstrap_of_the_mean() -> None:

@@ -12,8 +12,6 @@ from operator import add
 import pytest
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
-from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
-from noisesense.stats.summarize import cells_of
 from noisesense.stats.summary import ModeSummary, headline
 from support.simulated import POPULATIONS, result_of, score_of
 from support.tables import Shape, random_pair
@@ -251,28 +249,6 @@ def test_two_definitions_do_not_add_up_and_nothing_is_counted() -> None:
     with pytest.raises(InputError, match="result 'b': expected results of one definition"):
         ragas.add(Result("b", score(verdicts, definition="paper")))
     assert pickle.dumps(ragas) == before
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-def test_a_tally_has_the_modes_of_its_definition(name: DefinitionName) -> None:
-    one = tally([Result("a", score(Verdicts.from_matrices([True], [[True]]), definition=name))])
-    assert (one.summary().irrelevant is None) == (name == "validmind")
-
-
-def test_cells_that_a_score_needs_by_hand() -> None:
-    """Is the claim correct, does each chunk entail it, and does a chunk without a label entail
-    either claim of the reference? Open: a chunk of the first kind, and one of the second."""
-    verdicts = Verdicts.from_matrices(
-        [False], [[True, None]], [[True, None], [None, False]], [None, True]
-    )
-    assert cells_of(score(verdicts)) == (1 + 2 + 2, 1 + 1)
-    # Two claims, of which one is wrong: two chunks; each of them and of three reference claims.
-    rows = [[None, False], [False, False], [True, False]]
-    two = Verdicts.from_matrices([True, False], [[True, True], [True, False]], rows)
-    assert cells_of(score(two)) == (2 + 2 + 6, 1)
-    # A claim that the third chunk entails: three chunks, of whose relevance nobody knows.
-    claim = {"text": "a", "correct": False, "entailed_by": [2]}
-    assert cells_of(score(Verdicts.model_validate({"response_claims": [claim]}))) == (1 + 3 + 3, 3)
 
 
 # ------------------------------------------------------------------ the headline

@@ -168,3 +168,7 @@ def test_the_cells_that_scores_need_by_the_rule() -> None:
         share = cells.count(None) / len(cells) if cells else None
         assert found.unanswered_share == share
     assert summarize([score(Verdicts(response_claims=()))]).unanswered_share is None
+    # A claim that the third chunk entails: three chunks, of whose relevance nobody knows.
+    claim = {"text": "a", "correct": False, "entailed_by": [2]}
+    found = summarize([score(Verdicts.model_validate({"response_claims": [claim]}))])
+    assert (found.needed_cells, found.open_cells) == (1 + 3 + 3, 3)
