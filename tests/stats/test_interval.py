@@ -136,15 +136,6 @@ def test_few_samples_that_differ_are_few(differ: int, method: str) -> None:
         assert found.method == method
 
 
-def test_more_noise_makes_no_narrower_interval() -> None:
-    # Ten clean samples, and nine of them with one claim in thirty that is noise.
-    clean = mean_interval([Counter({(0.0, 1.0): 10})], HOW)
-    noisy = mean_interval([Counter({(0.0, 1.0): 9, (1 / 30, 1.0): 1})], HOW)
-    assert clean.low == 0.0
-    assert clean.high == pytest.approx(stats.beta.ppf(0.975, 0.5, 10), abs=0.02)
-    assert noisy.high == pytest.approx(clean.high, abs=0.02)
-
-
 def test_one_unit_or_none_has_no_interval() -> None:
     assert bootstrap_interval(Counter({(0.5, 1.0): 1}), ratio, Resampling()) is None
     nothing: Counter[Unit] = Counter()

@@ -115,35 +115,17 @@ def test_every_pair_of_verdicts_has_its_count() -> None:
 
 def _own() -> tuple[list[Result], list[Result]]:
     """Judged samples, of every other of which people say another thing about one claim."""
+    pairs = list(random_pairs(60, seed=8, shape=Shape(response_claims=(1, 4))))
     judged = [
-        Result(f"{i}", score(verdicts), sample=sample, judge="m")
-        for i, (sample, verdicts) in enumerate(
-            random_pairs(60, seed=8, shape=Shape(response_claims=(1, 4)))
-        )
+        Result(f"{i}", score(known), sample=sample) for i, (sample, known) in enumerate(pairs)
     ]
     labels: list[Result] = []
-    for result in judged[::2]:
-        claims = result.score.verdicts.response_claims
-        data = [
-            {
-                "text": claim.text,
-                "correct": not claim.correct if i == 0 else claim.correct,
-                "entailed_by": claim.entailed_by,
-            }
-            for i, claim in enumerate(claims)
-        ]
-        verdicts = Verdicts.model_validate(
-            {
-                "response_claims": data,
-                "reference_claims": [
-                    {"text": claim.text, "entailed_by": claim.entailed_by}
-                    for claim in result.score.verdicts.reference_claims
-                ],
-            }
-        )
-        assert result.sample is not None
-        beside = verdicts.beside(result.sample)
-        labels.append(Result(result.id, score(beside), sample=result.sample))
+    for i in range(0, 60, 2):
+        sample, known = pairs[i]
+        first, *rest = known.response_claims
+        other = first.model_copy(update={"correct": not first.correct})
+        said = known.model_copy(update={"response_claims": (other, *rest)})
+        labels.append(Result(f"{i}", score(said), sample=sample))
     return judged, labels
 
 

@@ -57,21 +57,7 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
     assert (good.samples, good.offences, good.retrieved) == (0, [], 3)
 
 
-def test_what_the_judge_left_open_is_counted_apart() -> None:
-    verdicts = Verdicts.from_matrices(
-        [False, False, True],
-        [[True, None, False], [None, False, False], [None, None, None]],
-        None,
-        [True, True, False],
-    )
-    chunks = [Chunk.model_validate(chunk) for chunk in CHUNKS]
-    found = offenders([Result("q", score(verdicts.model_copy(update={"chunks": tuple(chunks)})))])
-    good, bad = found
-    # Claim 0 for certain, but perhaps not alone; claim 1 perhaps; claim 2 is correct.
-    assert (good.document, good.claims, good.undetermined, good.alone) == ("good", 1, 1, 0)
-    assert [each.alone for each in good.offences] == [None]
-    assert (bad.document, bad.claims, bad.undetermined) == ("bad", 0, 1)
-    # A judge that fails on every chunk does not leave an empty list.
+def test_a_judge_that_fails_on_every_chunk_does_not_leave_an_empty_list() -> None:
     lost = Result("q", score(Verdicts.from_matrices([False], [[None]], [[None]])))
     assert [each.undetermined for each in offenders([lost])] == [1]
 

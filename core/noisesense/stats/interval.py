@@ -55,7 +55,7 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
 
 _TIE = 1e-12
 
-Method = Literal["bca", "dirichlet", "t"]
+Method = Literal["bca", "dirichlet", "t", "wilson"]
 
 
 class Interval(NamedTuple):
@@ -66,7 +66,8 @@ class Interval(NamedTuple):
         high: its upper end. Of a figure that open verdicts leave a range, both cover all of it.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
         method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units, or of
-            few that differ; ``"t"``: Student's t, of a paired comparison.
+            few that differ; ``"t"``: Student's t, of a paired comparison; ``"wilson"``: of a
+            share of independent cases.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
@@ -329,8 +330,6 @@ def bootstrap_interval(
         return None
     random = Random(resampling.seed)
     values = sorted(resampled(units, statistic, resamples=resampling.resamples, random=random))
-    if not values:
-        return None
     bias = _bias(values, value)
     # As wide as Student's t interval would be; see the module.
     t = t_quantile(1 - resampling.tail, count - 1)

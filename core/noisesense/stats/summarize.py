@@ -24,24 +24,18 @@ def cells_of(score: Score) -> tuple[int, int]:
 
     See `noisesense.Summary`.
     """
-    verdicts = score.verdicts
+    verdicts, chunks = score.verdicts, score.verdicts.chunk_count
     claims, reference = verdicts.response_claims, verdicts.reference_claims
-    suspects = missing = 0
-    for claim in claims:
-        if not claim.correct:
-            suspects += 1
-            missing += (claim.correct is None) + len(claim.undetermined)
+    suspects = [claim for claim in claims if not claim.correct]
     if not suspects:
         return len(claims), 0
-    chunks = verdicts.chunk_count
+    missing = sum((claim.correct is None) + len(claim.undetermined) for claim in suspects)
     labeled = {j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None}
-    needed, unlabeled = len(claims) + chunks * suspects, chunks - len(labeled)
-    if not reference:
-        return needed + unlabeled, missing + unlabeled
-    for each in reference:
-        if each.undetermined:
-            missing += sum([j not in labeled for j in each.undetermined])
-    return needed + unlabeled * len(reference), missing
+    unlabeled = chunks - len(labeled)
+    # Without reference claims nothing says which chunk without a label is relevant.
+    missing += sum(j not in labeled for claim in reference for j in claim.undetermined)
+    missing += 0 if reference else unlabeled
+    return len(claims) + chunks * len(suspects) + unlabeled * max(len(reference), 1), missing
 
 
 def range_of(counts: Counts) -> Range:
