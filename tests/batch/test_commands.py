@@ -91,7 +91,7 @@ def test_json_statuses_and_errors(folder: Path, command: Command) -> None:
     assert first.status == 3
     assert "data.jsonl, line 5" in first.err
     made = json.loads(first.out)
-    assert (made["requests"], made["failed"]) == (8, 1)
+    assert (made["requests"], made["failed"], made["files"]) == (8, 1, ["round.jsonl"])
     answer(folder)
     with (folder / "answers.jsonl").open("a") as file:
         file.write('{"custom_id": "theirs", "response": null}\n{"custom\n')

@@ -70,8 +70,8 @@ def rounds(folder: Path, provider: BatchProvider, **options: Any) -> list[Round]
         made.append(export(folder, **options))
         if not made[-1].requests:
             return made
-        answers = provider.run(folder / "round.jsonl", folder)
-        import_answers(*answers, store=folder / "judged.db")
+        for file in made[-1].files:
+            import_answers(*provider.run(Path(file), folder), store=folder / "judged.db")
 
 
 def figures(found: Score | None, unanswered: int) -> list[Any]:
@@ -126,7 +126,8 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
     pairs = pairs_of(samples)
     written(folder / "data.jsonl", pairs)
     provider = BatchProvider(Mind(pairs), expired=0.02, malformed=0.02)
-    made = rounds(folder, provider, plan=plan)
+    made = rounds(folder, provider, plan=plan, most_requests=samples)
+    assert len(made[0].files) > 1
     assert min(provider.counts.values()) >= 0.01 * len(provider.seen)
     assert made[-1].judged == samples
     found = by_files(folder, plan=plan)
@@ -351,3 +352,24 @@ def test_any_engine_between(folder: Path) -> None:
     assert [each.verdicts for each in found] == [
         asyncio.run(LLMJudge(ScriptedLLM(mind.answer)).judge(sample)) for sample, _ in pairs
     ]
+
+
+def test_files_of_a_provider_s_limits(folder: Path) -> None:
+    """Six requests; a shorter round leaves none of a longer one's files."""
+    written(folder / "data.jsonl", pairs_of(3))
+
+    def lines(**most: int) -> list[list[str]]:
+        made = export(folder, **most)
+        assert made.files == tuple(map(str, sorted(folder.glob("round*.jsonl"), key=len_of)))
+        return [Path(file).read_text().splitlines() for file in made.files]
+
+    (whole,) = lines()
+    assert lines(most_requests=4) == [whole[:4], whole[4:]]
+    sizes = [len(line) + 1 for line in whole]
+    assert lines(most_bytes=sum(sizes[:2])) != [whole]
+    assert lines(most_bytes=1) == [[line] for line in whole]
+    assert lines(most_requests=6, most_bytes=sum(sizes)) == [whole]
+
+
+def len_of(path: Path) -> tuple[int, str]:
+    return len(path.name), path.name

@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
 # The two source roots are found above: a clean checkout runs without an install.
 from noisesense import Chunk, Result, Sample, score  # noqa: E402
 from noisesense.ablation import Ablation, ablate  # noqa: E402
-from noisesense_adapters.report import write_report  # noqa: E402
+from noisesense_adapters.report import write_png  # noqa: E402
 from support.ablation_world import Mind  # noqa: E402
 
 NAMES = [
@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--answers", help="keeps the answers: a run that was killed goes on")
-    parser.add_argument("--report", help="writes the report, with noise against distractors")
+    parser.add_argument("--png", help="writes the plot of noise against distractors")
     options = parser.parse_args()
     generator = Generator(options.base_url.rstrip("/"), options.model, options.temperature)
     results, found = asyncio.run(run(generator, options.seed, options.answers))
@@ -124,8 +124,8 @@ def main() -> None:
         f"{len(results)} samples, {generator.calls} generations, temperature {options.temperature}"
     )
     print(*found.sentences, sep="\n")
-    if options.report:
-        write_report(results, options.report, ablation=found)
+    if options.png:
+        write_png(found, options.png, title="Noise sensitivity by the number of distractors")
     print("\nvariant        samples  noise")
     for name, each in found.noise.items():
         ends = each.interval

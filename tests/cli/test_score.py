@@ -73,20 +73,23 @@ def test_columns_definition_and_clusters_are_as_they_were_chosen(
         assert values == pytest.approx(example.expected["paper"], abs=1e-12)
 
 
-def test_a_report_replaces_no_file_of_somebody_elses(
-    examples: Path, tmp_path: Path, capsys: Capsys
+@pytest.mark.parametrize("option", ["--report", "--png"])
+def test_a_picture_replaces_no_file_of_somebody_elses(
+    option: str, examples: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    page = tmp_path / "index.html"
-    page.write_bytes(b"mine")
-    arguments = ("score", examples, "--out", tmp_path / "out.jsonl", "--report", page)
-    done = run_here(capsys, *arguments)
+    path = tmp_path / {"--report": "index.html", "--png": "logo.png"}[option]
+    path.write_bytes(b"mine")
+    done = run_here(capsys, "score", examples, option, path)
     assert (done.status, "nothing was overwritten" in done.err) == (2, True)
-    assert page.read_bytes() == b"mine"
-    page.unlink()
+    assert path.read_bytes() == b"mine"
+    path.unlink()
     for _ in range(2):
-        done = run_here(capsys, *arguments)
-        assert (done.status, f"wrote {page}\n" in done.err) == (0, True)
-    text = page.read_text(encoding="utf-8")
+        done = run_here(capsys, "score", examples, option, path)
+        assert (done.status, f"wrote {path}\n" in done.err) == (0, True)
+    if option == "--png":
+        assert path.read_bytes().startswith(b"\x89PNG")
+        return
+    text = path.read_text(encoding="utf-8")
     assert "Noise sensitivity: examples.jsonl" in text
     assert "Leonardo da Vinci painted the Mona Lisa" in str(packed_lines(text, "details"))
 
@@ -135,7 +138,7 @@ ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "a store without a judge": ("--store s.db", ("--judge", "--store")),
     "a threshold without a judge": ("--threshold 0.4", ("--judge as well", "--threshold")),
     "a report of another kind": ("--report r.png", ("--report", ".html", "'r.png'")),
-    "a report of no results": ("--report r.html", ("--out as well", "--report")),
+    "a picture of another kind": ("--png p.jpg", ("--png", ".png", "'p.jpg'")),
     "a report over a folder": ("--report f.html", ("'f.html'",)),
     "no such option": ("--nonsense", ("No such option", "--nonsense", "noisesense score --help")),
 }

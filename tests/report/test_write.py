@@ -21,7 +21,7 @@ from noisesense import (
     write_results,
 )
 from noisesense.ablation import ablate
-from noisesense_adapters.report import write_report
+from noisesense_adapters.report import write_png, write_report
 from support.ablation_world import Mind, repeating, run_of
 from support.hostile_run import hostile_run
 from support.published import ragchecker_examples
@@ -43,13 +43,18 @@ def _page(results: Any, folder: Path, **options: Any) -> str:
 
 
 def test_the_same_results_give_the_same_bytes_whatever_a_users_settings(tmp_path: Path) -> None:
-    plain = _page(readable_run(20), tmp_path)
+    def written() -> tuple[str, bytes]:
+        picture = write_png(readable_run(20), tmp_path / "a.png")
+        return _page(readable_run(20), tmp_path), picture.read_bytes()
+
+    plain = written()
+    assert plain[1].startswith(b"\x89PNG")
     with mpl.rc_context({"svg.fonttype": "path", "font.size": 30, "axes.facecolor": "red"}):
-        assert _page(readable_run(20), tmp_path) == plain
+        assert written() == plain
         assert mpl.rcParams["font.size"] == 30
 
 
-def test_an_ablation_is_in_the_page(tmp_path: Path) -> None:
+def test_an_ablation_is_in_the_page_and_its_growth_in_a_picture(tmp_path: Path) -> None:
     results = run_of([1] * 10)
     found = asyncio.run(ablate(results, repeating, Mind()))
     page = _page(results, tmp_path, ablation=found)
@@ -62,6 +67,15 @@ def test_an_ablation_is_in_the_page(tmp_path: Path) -> None:
     assert "Mean noise by the number of distractors" not in _page(
         results, tmp_path, ablation=again
     )
+    assert write_png(found, tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(InputError, match=r"none.png: expected something to draw, got no value"):
+        write_png(again, tmp_path / "none.png")
+
+
+@pytest.mark.parametrize("name", ["no/folder.png", "a\0b.png", "."])
+def test_a_picture_that_cannot_be_written_is_an_input_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError):
+        write_png(readable_run(2), tmp_path / name)
 
 
 def test_a_file_is_read_and_named(tmp_path: Path) -> None:

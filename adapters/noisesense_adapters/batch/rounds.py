@@ -1,17 +1,18 @@
-"""The next round of requests, in memory or as a file in OpenAI's batch form."""
+"""The next round of requests, in memory or as files in OpenAI's batch form."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from noisesense import Sample, VerdictStore
-from noisesense.errors import InputError, JudgeError, NoiseSenseError
+from noisesense.errors import InputError, JudgeError, NoiseSenseError, check_whole
 from noisesense.jsonl import as_path, to_json, whole_file
 from noisesense.judging.batch import BatchJudge, BatchRequest
 from noisesense.judging.calls import AwaitingAnswerError, run_blocking
@@ -23,6 +24,9 @@ from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.toolbox.given import Column
 
+MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
+"""In one file, as OpenAI takes it."""
+
 URL = "/v1/chat/completions"
 
 
@@ -31,7 +35,8 @@ class Round(Record):
     """What an export has written, and where the dataset's samples stand.
 
     Attributes:
-        requests: how many different ones were written; at 0, nothing is left to ask.
+        files: with the requests, in order; none if nothing is left to ask.
+        requests: how many different ones are in them.
         asked_before: of these, those that an earlier file asked and that have no answer yet.
         samples: in the dataset.
         judged: of them, those that are judged to the end.
@@ -39,6 +44,7 @@ class Round(Record):
             reply had a usable list of claims.
     """
 
+    files: tuple[str, ...] = ()
     requests: int = 0
     asked_before: int = 0
     samples: int = 0
@@ -98,6 +104,8 @@ def export_batch(
     temperature: float | None = None,
     columns: Mapping[str, Column] | None = None,
     split_contexts: str | None = None,
+    most_requests: int = MOST_REQUESTS,
+    most_bytes: int = MOST_BYTES,
     force: bool = False,
     on_done: Callable[[], object] = lambda: None,
     on_error: Callable[[NoiseSenseError], object] = lambda _: None,
@@ -113,12 +121,15 @@ def export_batch(
         path: the dataset, as `noisesense_adapters.datasets.read_rows` takes it.
         store: a `VerdictStore`'s file; made if it is not there.
         model: the model's name at the provider, e.g. ``"gpt-4.1-mini"``.
-        out: the file for the requests, one a line. Requests of an earlier round are overwritten,
-            and removed if nothing is left to ask.
+        out: the file for the requests, one a line; of more than one may hold, the next are named
+            after it: ``round.jsonl``, ``round-2.jsonl``. Requests of an earlier round are
+            overwritten, and removed if nothing is left to ask.
         base_url: the endpoint, if it is not OpenAI's own: a part of what answers are found by.
         temperature: by default the model's own.
         columns: as `read_rows` takes them; ``split_contexts``, too.
         split_contexts: likewise.
+        most_requests: in one file, as the provider takes it.
+        most_bytes: likewise.
         force: go on although requests about other samples, or by another judge, are still open.
             Their answers can be imported all the same.
         on_done: called after each sample.
@@ -130,6 +141,8 @@ def export_batch(
             another dataset or judge. Nothing was written.
         StoreError: the store cannot be read or written.
     """
+    check_whole(most_requests, 1, "most_requests")
+    check_whole(most_bytes, 1, "most_bytes")
     target = as_path(out)
     if target.exists() and not _holds_requests(target):
         expected, got = "a new file, or requests of an earlier round", "another file"
@@ -163,7 +176,7 @@ def export_batch(
                 "can still be imported",
             )
 
-        async def write(add: Callable[[str], None]) -> Round:
+        async def write(add: Callable[[str], None], written: list[Path]) -> Round:
             counts, seen = Counter[str](), set[str]()
             for other in others:  # no hindrance to the next round
                 await opened.put_request(other._replace(exchange=exchange))
@@ -185,13 +198,42 @@ def export_batch(
                 elif outcome is not None:
                     counts["judged"] += 1
                 on_done()
-            return Round(len(seen), len(seen & before.keys()), **counts)
+            files = tuple(map(str, written))
+            return Round(files, len(seen), len(seen & before.keys()), **counts)
 
-        with whole_file(target, alone=True) as add:
-            written = run_blocking(write(add))
-    if not written.requests:
-        target.unlink()
-    return written
+        with _files(target, most_requests, most_bytes) as (add, written):
+            return run_blocking(write(add, written))
+
+
+@contextmanager
+def _files(
+    target: Path, most_lines: int, most_bytes: int
+) -> Generator[tuple[Callable[[str], None], list[Path]]]:
+    """Takes lines for as many files as they need, which appear at the end or not at all."""
+    files, lines, size = list[Path](), 0, 0
+    with ExitStack() as opened:
+        adds = list[Callable[[str], None]]()
+
+        def add(line: str) -> None:
+            nonlocal lines, size
+            length = len(line.encode()) + 1
+            if not files or lines == most_lines or size + length > most_bytes:
+                files.append(_numbered(target, len(files) + 1))
+                adds.append(opened.enter_context(whole_file(files[-1], alone=True)))
+                lines = size = 0
+            adds[-1](line)
+            lines, size = lines + 1, size + length
+
+        yield add, files
+    number = len(files) + 1
+    while _holds_requests(left := _numbered(target, number)):  # of an earlier, longer round
+        left.unlink()
+        number += 1
+
+
+def _numbered(target: Path, number: int) -> Path:
+    name = f"{target.stem}-{number}{target.suffix}"
+    return target if number == 1 else target.with_name(name)
 
 
 def is_request(line: Any) -> bool:

@@ -30,9 +30,11 @@ class Judged(Options):
     judge: str = option("Judges the answers.", "PROVIDER:MODEL", required=True)
     asking: options.Asking
     report: Path | None = options.REPORT
+    png: Path | None = options.PNG
     as_json: bool = options.JSON
 
     def show(self, found: Ablation, results: Path) -> None:
+        options.write_page(self.png, found, results.name, "write_png")
         options.write_page(self.report, results_of(results), results.name, ablation=found)
         if self.as_json:
             show_json(found.to_dict())
@@ -80,7 +82,7 @@ class Report(Command):
 
     def run(self) -> int:
         judged, reading = self.judged, options.Reading()
-        options.check_report(judged.report)
+        options.check_pictures(judged.report, judged.png)
         rows = [row for _, row in read_lines(self.answered, parse_line)]
         judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
         judged.show(ablation(reading.results(self.results), rows, judge), self.results)
@@ -102,7 +104,7 @@ class Run(Command):
 
     def run(self) -> int:
         judged, reading, system = self.judged, options.Reading(), _function(self.answer)
-        options.check_report(judged.report)
+        options.check_pictures(judged.report, judged.png)
         how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
         how |= {"answers": self.answers, "on_answer": _told}
         judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)

@@ -28,11 +28,17 @@ class Export(Command):
     source: options.Input
     store: Path = _STORE
     model: str = option("The model that judges, e.g. gpt-4.1-mini.", "MODEL", required=True)
-    out: Path = option("The .jsonl file for the requests.", "FILE", required=True)
+    out: Path = option(
+        "The .jsonl file for the requests; of too many, the next are FILE-2, FILE-3, …",
+        "FILE",
+        required=True,
+    )
     base_url: str | None = options.BASE_URL
     temperature: float | None = options.TEMPERATURE
     plan: str = options.PLAN
     votes: int | None = options.VOTES
+    max_requests: int = option("At most so many requests in a file.", "N", default=50_000)
+    max_megabytes: int = option("A file's size at most.", "MB", default=200)
     force: bool = option(
         "Export even if requests about other samples, or of another judge, are open."
     )
@@ -50,6 +56,8 @@ class Export(Command):
                 base_url=self.base_url,
                 temperature=self.temperature,
                 **self.source.reading(),
+                most_requests=self.max_requests,
+                most_bytes=self.max_megabytes * 1_000_000,
                 force=self.force,
                 on_done=lambda: progress.add(None),
                 on_error=progress.fail,
@@ -66,7 +74,8 @@ class Export(Command):
         if written.requests:
             before = written.asked_before
             again = f", {before:,} of them asked before" if before else ""
-            say(f"wrote {counted(written.requests, 'request')} to {self.out}{again}")
+            files = ", ".join(written.files)
+            say(f"wrote {counted(written.requests, 'request')} to {files}{again}")
         else:
             then = f"score {self.dataset} --judge openai:{self.model} --store {self.store}"
             say(f"nothing left to ask: noisesense {then}")

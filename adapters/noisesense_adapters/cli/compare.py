@@ -56,7 +56,7 @@ class Compare(Command):
     def run(self) -> int:
         gate, chosen, name = self.gate, self.scoring.given(), self.b.name
         gate.check()
-        options.check_report(self.report)
+        options.check_pictures(self.report)
         reading = options.Reading(**chosen)
         comparison = compare(
             reading.results(self.a),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ FORCE = option("Overwrite existing files.")
 JSON = option("Print JSON.", None, "--json")
 PAIR_BY = option("What identifies a sample; by default its id if it was given one.", "id|question")
 PLAN = option("Ask for the verdicts that a score needs, or all.", "lazy|full", default="lazy")
+PNG = option("Write the plots: one .png file.", "FILE")
 REPORT = option("Write a report: one .html file.", "FILE")
 RESULTS = argument("Results, a recording, or any file with verdicts.")
 TEMPERATURE = option("The model's temperature; by default its own.")
@@ -146,38 +147,41 @@ def check_new(path: Path, *, force: bool) -> None:
         raise InputError("a new file", "one that exists", where=str(path), hint=hint)
 
 
-def check_report(path: Path | None) -> None:
-    """Raise before anything is judged if the report could not be written.
+def check_pictures(report: Path | None, png: Path | None = None) -> None:
+    """Raise before anything is judged if a report or a picture could not be written.
 
     Raises:
         InputError: another ending, no folder, or a file that must not be overwritten.
         MissingExtraError: the packages that draw are not installed.
     """
-    if path is None:
-        return
-    if path.suffix.lower() != ".html":
-        raise InputError("a name ending in .html", repr(path.name), where="--report")
-    check_folder(path.parent, "--report")
-    if path.exists() and not _is_ours(path):
-        hint = "nothing was overwritten; choose another name"
-        expected = f"an earlier report, or a new file, as {path}"
-        raise InputError(expected, "another file", where="--report", hint=hint)
-    import_module("noisesense_adapters.report")
+    for path, ending, where in ((report, ".html", "--report"), (png, ".png", "--png")):
+        if path is None:
+            continue
+        if path.suffix.lower() != ending:
+            raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
+        check_folder(path.parent, where)
+        if path.exists() and not _is_ours(path):
+            hint = "nothing was overwritten; choose another name"
+            expected = f"an earlier one of ours, or a new file, as {path}"
+            raise InputError(expected, "another file", where=where, hint=hint)
+        import_module("noisesense_adapters.report")
 
 
 def _is_ours(path: Path) -> bool:
-    """Is it empty, or does it begin as our reports do?"""
+    """Is it empty, or does it begin as our reports and pictures do?"""
     with path.open("rb") as file:
         start = file.read(4096)
-    return not start or b'content="NoiseSense ' in start
+    return not start or b'content="NoiseSense ' in start or b"Software\0NoiseSense" in start
 
 
-def write_page(page: Path | None, results: Iterable[Result], name: str, **more: Any) -> None:
-    """Write the report, if one is asked for, and say so."""
-    if page is not None:
-        write_report = import_module("noisesense_adapters.report").write_report
-        write_report(results, page, title=f"Noise sensitivity: {name}", **more)
-        tell(f"wrote {page}")
+def write_page(
+    path: Path | None, of: Any, name: str, function: str = "write_report", **more: Any
+) -> None:
+    """Write the report, or by ``write_png`` the plots, if one is asked for, and say so."""
+    if path is not None:
+        write = getattr(import_module("noisesense_adapters.report"), function)
+        write(of, path, title=f"Noise sensitivity: {name}", **more)
+        tell(f"wrote {path}")
 
 
 _MOST_ERRORS = 20

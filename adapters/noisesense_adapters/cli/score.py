@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
@@ -35,7 +37,13 @@ class Output(Options):
 
     out: Path | None = option("Write the results: .jsonl.", "FILE")
     report: Path | None = options.REPORT
+    png: Path | None = options.PNG
     as_json: bool = options.JSON
+
+    @property
+    def needs_file(self) -> bool:
+        """A report reads the results again: from a file."""
+        return self.out is None and bool(self.report or self.png)
 
 
 class Score(Command):
@@ -70,9 +78,7 @@ class Score(Command):
         asking, output, gate = self.asking, self.output, self.gate
         given, judging = {**self.source.reading(), **self.scoring.given()}, self.judging
         gate.check()
-        options.check_report(output.report)
-        if output.report is not None and output.out is None:
-            raise InputError("--out as well", "only --report", where="score")
+        options.check_pictures(output.report, output.png)
         settings = {**asking.of_model, **self.local.given()}
         settings |= judging.given("verdicts", "judge", "plan")
         model, store = None, asking.store
@@ -86,22 +92,28 @@ class Score(Command):
         progress = RunProgress(self.dataset, model)
         if asking.check == "auto":
             progress.say("testing the judge on statements of known answer, then judging")
-        try:
-            with progress:
-                summary = score_dataset(
-                    self.dataset,
-                    **given,
-                    verdicts=judging.verdicts,
-                    judge=model,
-                    out=output.out,
-                    concurrency=asking.concurrency,
-                    on_done=progress.add,
-                    confidence=gate.level,
-                )
-        except KeyboardInterrupt:
-            if model is not None:
-                progress.say(_interrupted(progress.done - progress.failed, store))
-            raise
+        with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:
+            results = Path(scratch, "results.jsonl") if scratch else output.out
+            try:
+                with progress:
+                    summary = score_dataset(
+                        self.dataset,
+                        **given,
+                        verdicts=judging.verdicts,
+                        judge=model,
+                        out=results,
+                        concurrency=asking.concurrency,
+                        on_done=progress.add,
+                        confidence=gate.level,
+                    )
+            except KeyboardInterrupt:
+                if model is not None:
+                    progress.say(_interrupted(progress.done - progress.failed, store))
+                raise
+            if results is not None:
+                name = self.dataset.name
+                options.write_page(output.report, results_of(results), name)
+                options.write_page(output.png, results_of(results), name, "write_png")
         judges = [model.name] if model and summary.scored else []
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
@@ -110,8 +122,6 @@ class Score(Command):
             written = [f"wrote {output.out}"] if output.out else []
             written += [f"every reply of the judge is kept in {store}"] if store and judges else []
             say(*([""] if written else []), *written)
-        if output.out is not None:
-            options.write_page(output.report, results_of(output.out), self.dataset.name)
         status = options.SOME_FAILED if summary.failed else 0
         return worst(status, gate.status(summary, judged=model is not None))
 

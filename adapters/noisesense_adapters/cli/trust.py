@@ -56,7 +56,7 @@ class Trust(Command):
             raise InputError("--for RESULTS or --judge PROVIDER:MODEL", "neither", where="trust")
         if self.report is not None and results is None:
             raise InputError("--for as well", "only --report", where="trust")
-        options.check_report(self.report)
+        options.check_pictures(self.report)
         definition = self.scoring.name_in(results)
         reading, found = options.Reading(definition=definition), list[Found]()
         if results is not None:

@@ -1,6 +1,6 @@
-"""The report of a run: one HTML file that needs nothing else.
+"""The report of a run: one HTML file that needs nothing else, and its plots for papers.
 
->>> from noisesense_adapters.report import write_report  # doctest: +SKIP
+>>> from noisesense_adapters.report import write_png, write_report  # doctest: +SKIP
 >>> write_report("results.jsonl", "report.html")  # doctest: +SKIP
 PosixPath('report.html')
 """
@@ -11,5 +11,6 @@ from noisesense_adapters.toolbox.extras import needs_extra
 
 with needs_extra("report", "matplotlib", "jinja2"):
     from noisesense_adapters.report.page import write_report
+    from noisesense_adapters.report.plots import write_png
 
-__all__ = ["write_report"]
+__all__ = ["write_png", "write_report"]

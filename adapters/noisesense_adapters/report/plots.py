@@ -1,16 +1,17 @@
-"""The plots of the page, drawn by matplotlib as SVG images.
+"""The plots, drawn by matplotlib: as SVG images for the page, and as a PNG for papers.
 
-The page's style sheet names the colors. An image brings both sets along, light ones and dark
-ones, so that it is light or dark as the page is.
+The page's style sheet names the colors. An SVG image brings both sets along, light ones and dark
+ones, so that it is light or dark as the page is; a PNG has the light ones.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+import os
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +20,10 @@ from matplotlib import cbook, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from noisesense import ModeSummary, Partition, Summary
+from noisesense import ModeSummary, Partition, Result, Summary, read_results, summarize
 from noisesense.ablation import Ablation
+from noisesense.errors import InputError
+from noisesense.jsonl import as_path
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import extent
 
@@ -59,6 +62,17 @@ _BESIDE = 1.1
 
 
 class Plot(NamedTuple):
+    """A plot: what it shows, what draws it and says the same in words, and its height.
+
+    Heights are in inches, at a phone's width of 4.2.
+    """
+
+    caption: str
+    draw: Callable[[Axes], str]
+    height: float = 2.3
+
+
+class Image(NamedTuple):
     """A plot of the page: what it shows, the same in words, and the image as an address."""
 
     caption: str
@@ -70,34 +84,81 @@ def spread_plots(summary: Summary) -> list[Plot]:
     """A histogram for each mode, and a box plot; none where there is nothing to draw."""
     modes = [found for mode in MODES if (found := summary.mode(mode)) and found.mean]
     plots = [
-        _plot(f"{mode.mode.capitalize()} mode: samples by value", partial(_histogram, mode=mode))
+        Plot(f"{mode.mode.capitalize()} mode: samples by value", partial(_histogram, mode=mode))
         for mode in modes
     ]
     if boxed := [mode for mode in modes if mode.determined]:
         missing = [f"{mode.undetermined:,} {mode.mode}" for mode in boxed if mode.undetermined]
         without = f"; left out, undetermined: {', '.join(missing)}" if missing else ""
         caption = f"Quartiles and samples beyond 1.5 × IQR (○){without}"
-        plots.append(_plot(caption, partial(_boxes, modes=boxed), 0.5 + 0.45 * len(boxed)))
+        plots.append(Plot(caption, partial(_boxes, modes=boxed), 0.5 + 0.45 * len(boxed)))
     return plots
 
 
-def partition_plot(partition: Partition) -> Plot | None:
-    """All response claims by kind, as shares of one bar; None without claims."""
-    return _plot("", partial(_bar, partition=partition), 0.3) if partition.total else None
+def partition_plots(partition: Partition) -> list[Plot]:
+    """All response claims by kind, as shares of one bar; none without claims."""
+    return [Plot("", partial(_bar, partition=partition), 0.3)] if partition.total else []
 
 
-def growth_plot(found: Ablation) -> Plot | None:
-    """The mean noise by the number of distractors; None if no ``plus-K`` was answered."""
+def growth_plots(found: Ablation) -> list[Plot]:
+    """The mean noise by the number of distractors; none if no ``plus-K`` was answered."""
     caption = "Noise by the number of distractors, with its interval"
     grows = any(name.startswith("plus-") for name in found.noise)
-    return _plot(caption, partial(_growth, found=found)) if grows else None
+    return [Plot(caption, partial(_growth, found=found))] if grows else []
 
 
-def _plot(caption: str, draw: Callable[[Axes], str], height: float = 2.3) -> Plot:
+def write_png(
+    results: Iterable[Result] | str | os.PathLike[str] | Ablation,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Noise sensitivity",
+) -> Path:
+    """Write the plots of results, or of an ablation, one below the other, as one PNG.
+
+    The same results give the same bytes (with the same matplotlib).
+
+    Args:
+        results: results, the path of a file that `noisesense.read_results` reads, or what
+            `noisesense.ablation` found, of which the growth by distractors is drawn.
+        path: the file to write.
+        title: above the plots.
+
+    Raises:
+        InputError: results of several definitions, nothing to draw, or a picture that cannot be
+            written.
+    """
+    target = as_path(path)
+    if isinstance(results, Ablation):
+        plots = growth_plots(results)
+    else:
+        if isinstance(results, (str, os.PathLike)):
+            results = read_results(results)
+        summary = summarize(results)
+        plots = [*spread_plots(summary), *partition_plots(summary.partition)]
+    if not plots:
+        raise InputError("something to draw", "no value", where=str(target))
+    heights = [0.6 + plot.height for plot in plots]
+    with style.context(["default", _SETTINGS]):
+        figure = Figure(figsize=(6, sum(heights)), layout="constrained")
+        figure.suptitle(title, weight="bold")
+        rows = figure.subplots(len(plots), squeeze=False, height_ratios=heights)
+        for plot, (ax,) in zip(plots, rows, strict=True):
+            words = plot.draw(ax)
+            ax.set_title(plot.caption or words, wrap=True)
+        try:
+            figure.savefig(target, format="png", dpi=200, metadata={"Software": "NoiseSense"})
+        except OSError as error:
+            got = error.strerror or type(error).__name__
+            raise InputError("a file that can be written", got, where=str(target)) from error
+    return target
+
+
+def image(plot: Plot) -> Image:
+    """The plot for the page."""
     file = io.StringIO()
     with style.context(["default", _SETTINGS]):
-        figure = Figure(figsize=(4.2, height), layout="constrained")  # inches, for a phone's width
-        words = draw(figure.subplots())
+        figure = Figure(figsize=(4.2, plot.height), layout="constrained")
+        words = plot.draw(figure.subplots())
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     svg = re.sub("'DejaVu Sans'.*?sans-serif", "var(--sans)", file.getvalue())
     for name, color in _COLORS.items():
@@ -105,7 +166,7 @@ def _plot(caption: str, draw: Callable[[Axes], str], height: float = 2.3) -> Plo
     svg = svg.replace('<style type="text/css">', f"<style>{_VARIABLES}", 1)
     svg = svg.replace("<svg ", '<svg preserveAspectRatio="none" ', 1)  # the bar is stretched
     encoded = base64.b64encode(svg.encode()).decode()
-    return Plot(caption, words, f"data:image/svg+xml;base64,{encoded}")
+    return Image(plot.caption, words, f"data:image/svg+xml;base64,{encoded}")
 
 
 # Each of these draws, and returns the same in words.
