@@ -29,8 +29,8 @@ def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
     assert 0.5 < found.effect.interval.low < 1.0
     # Half of each answer was noise, none of it without the wrong chunk; with two distractors
     # three of four sentences are.
-    assert [each.value for each in found.changes["relevant-only"]] == [0.5, 0.0, -0.5]
-    assert [each.value for each in found.changes["plus-2"]] == [0.5, 0.75, 0.25]
+    assert [each.value for each in found.perfect_reranker] == [0.5, 0.0, -0.5]
+    assert found.growth.value == pytest.approx(0.25)
     noise = {name: each.value for name, each in found.noise.items()}
     assert noise == {"": 0.5, "relevant-only": 0.0, "plus-2": 0.75}
     first, second, third = found.sentences
@@ -41,7 +41,7 @@ def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
     assert second.startswith(
         "With relevant chunks alone, noise sensitivity falls from 0.50 to 0.00 (difference -0."
     )
-    assert "2 distractors more, noise sensitivity rises from 0.50 to 0.75 (difference -" in third
+    assert third.startswith("Each 2 distractors more add 0.25 (")
     assert {cause.document for cause in found.causes} == {f"bad-{i}" for i in range(10)}
     assert all((cause.low, cause.high) == (1, 1) for cause in found.causes)
 
@@ -90,11 +90,24 @@ def test_again_and_without_cost_one_call_a_sample_each_and_none_for_the_old_answ
     assert found.without.value == pytest.approx(1 / 15)
 
 
+def test_a_deterministic_system_is_not_asked_again() -> None:
+    asked: list[list[str]] = []
+
+    def answer(question: str, contexts: list[str]) -> str:
+        asked.append(contexts)
+        return repeating(question, contexts)
+
+    found = measured(run_of([1] * 3), answer, variants=("again", "without"), deterministic=True)
+    assert len(asked) == 3
+    assert found.again.value == 1.0
+
+
 def test_what_nobody_left_open_is_a_number() -> None:
     """Two of three claims are 2/3, of which 1 - 1/3 differs in the last bit."""
     found = measured(run_of([2] * 3), repeating, variants=("plus-2",))
     assert found.noise[""].value == 2 / 3
-    assert " and " not in found.sentences[-1]
+    assert found.sentences[-1].startswith("Each 2 distractors more add 0.")
+    assert " to " not in found.sentences[-1].partition("(")[0].removesuffix("to noise ")
 
 
 def test_open_verdicts_widen() -> None:

@@ -99,6 +99,7 @@ class Run(Command):
     results: Path = options.RESULTS
     answer: str = option("Your system.", "MODULE:FUNCTION", required=True)
     answers: Path | None = option("Keep answers, and go on from them.", "FILE")
+    deterministic: bool = option("The same chunks always give the same response.")
     asked: Variants
     judged: Judged
 
@@ -106,7 +107,7 @@ class Run(Command):
         judged, reading, system = self.judged, options.Reading(), _function(self.answer)
         options.check_pictures(judged.report, judged.png)
         how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
-        how |= {"answers": self.answers, "on_answer": _told}
+        how |= {"answers": self.answers, "deterministic": self.deterministic, "on_answer": _told}
         judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
         try:
             found = asyncio.run(ablate(reading.results(self.results), system, judge, **how))

@@ -58,8 +58,10 @@ class Ablation(Record):
         without: the share said again without the chunks they come from.
         effect: ``again - without``, paired by claim; from -1 to 1. None without the control.
         noise: by variant, ``""`` for the results themselves: the mean noise of a response.
-        changes: from the results to each other variant of `noise`, paired by sample. Where all
-            chunks are relevant ``relevant-only`` changes nothing; samples with none are left out.
+        perfect_reranker: from the results to ``relevant-only``, paired by sample. Where all
+            chunks are relevant nothing changes; samples with none are left out.
+        growth: how much noise ``step`` distractors more add, from none to the most.
+        step: the smallest number of distractors.
         causes: the documents, those that cause most first.
         left_out: what could not be used, by reason, with how often.
     """
@@ -69,7 +71,9 @@ class Ablation(Record):
     without: Estimate | None
     effect: Estimate | None
     noise: dict[str, Estimate]
-    changes: dict[str, Change]
+    perfect_reranker: Change | None
+    growth: Estimate | None
+    step: int | None
     causes: tuple[Cause, ...]
     left_out: dict[str, int]
 
@@ -85,10 +89,10 @@ def _mean(cases: Iterable[Case], variant: str) -> Estimate | None:
     return estimate((case.unit, each) for case in cases for each in case.found[variant])
 
 
-def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
-    """From one variant to another, over what has both."""
+def _change(cases: Iterable[Case], before: str, after: str, steps: float = 1.0) -> Change | None:
+    """From one variant to another, over what has both; ``change`` is that of one step."""
     pairs = [(c.unit, both) for c in cases for both in c.both(before, after)]
-    change = estimate(((unit, now.minus(was)) for unit, (was, now) in pairs), -1)
+    change = estimate(((unit, now.minus(was).over(steps)) for unit, (was, now) in pairs), -1)
     was, now = (estimate((unit, both[end]) for unit, both in pairs) for end in (0, 1))
     return Change(was, now, change) if was and now and change else None
 
@@ -101,15 +105,18 @@ def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
                 case.found["relevant-only"] = case.found[""]  # the very same chunks
     effect = _change(cases, "without", "again")
     counts = sorted(int(each[5:]) for each in answered if each.startswith("plus-"))
-    others = ["relevant-only", *(f"plus-{count}" for count in counts)]
+    names = ["", "relevant-only", *(f"plus-{count}" for count in counts)]
+    growth = _change(cases, "", names[-1], counts[-1] / counts[0]) if counts else None
     return Ablation(
         claims=sum(len(case.noisy) for case in cases),
         # Of the claims that have both answers, if some have.
         again=effect.after if effect else _mean(cases, "again"),
         without=effect.before if effect else _mean(cases, "without"),
         effect=effect and effect.change,
-        noise={name: mean for name in ["", *others] if (mean := _mean(cases, name))},
-        changes={name: change for name in others if (change := _change(cases, "", name))},
+        noise={name: found for name in names if (found := _mean(cases, name))},
+        perfect_reranker=_change(cases, "", "relevant-only"),
+        growth=growth and growth.change,
+        step=counts[0] if counts else None,
         causes=_causes(cases),
         left_out=dict(left_out),
     )
@@ -158,13 +165,17 @@ def _sentences(found: Ablation) -> Iterator[str]:
         how = "without the chunks they came from" if without else "with the same chunks"
         yield f"Of {said.size} {of}, {_number(said)} were said again {how}."
         yield "This is no effect: what goes by chance is known only from both, again and without."
-    for name, (before, after, change) in found.changes.items():
-        alone = name == "relevant-only"
-        chunks = "relevant chunks alone" if alone else f"{name[5:]} distractors more"
+    if found.perfect_reranker:
+        before, after, change = found.perfect_reranker
         way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
         yield (
-            f"With {chunks}, noise sensitivity {way} from {_between(before, '.2f')} "
+            f"With relevant chunks alone, noise sensitivity {way} from {_between(before, '.2f')} "
             f"to {_between(after, '.2f')} (difference {_span(change, '+.2f')})."
+        )
+    if found.growth:
+        yield (
+            f"Each {found.step} distractors more add {_between(found.growth, '.2f')} "
+            f"({_span(found.growth, '.2f')}) to noise sensitivity."
         )
     yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())
 
@@ -240,6 +251,7 @@ async def ablate(
     *,
     variants: Sequence[str] = VARIANTS,
     seed: int = 0,
+    deterministic: bool = False,
     max_concurrency: int = 4,
     answers: str | os.PathLike[str] | None = None,
     on_answer: Callable[[int, int], object] = lambda done, of: None,
@@ -253,6 +265,8 @@ async def ablate(
         judge: as `ablation` takes it; with a store, its calls are not paid for twice.
         variants: as `plan` takes them.
         seed: likewise.
+        deterministic: the same question and chunks always give the same response: ``again`` is
+            not asked, and says 100%.
         max_concurrency: answers at once.
         answers: a JSON lines file that keeps each answer as soon as it is there. The same command
             then asks only for those that are missing.
@@ -275,8 +289,10 @@ async def ablate(
 
     async def worker() -> None:
         for row in queue:
-            texts = [chunk.text for chunk in row.retrieved_contexts]
-            response: Any = await asyncio.to_thread(answer, row.user_input, texts)
+            response: Any = cases[row.id].sample.response
+            if not (deterministic and row.variant == "again"):
+                texts = [chunk.text for chunk in row.retrieved_contexts]
+                response = await asyncio.to_thread(answer, row.user_input, texts)
             if inspect.isawaitable(response):
                 response = await response
             if not isinstance(response, str):

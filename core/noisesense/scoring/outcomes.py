@@ -33,6 +33,10 @@ class Range(NamedTuple):
         """Between what the difference lies."""
         return Range(self.low - other.high, self.high - other.low)
 
+    def over(self, parts: float) -> Range:
+        """Between what one of so many parts lies."""
+        return Range(self.low / parts, self.high / parts)
+
     @property
     def absolute(self) -> Range:
         """Between what the absolute value lies."""
