@@ -130,8 +130,7 @@ def promptfoo(data: bytes) -> None:
 
 
 def ragchecker(data: bytes) -> None:
-    outputs = read_checking_outputs(_file("checked.json", data))
-    for each in outputs.results:
+    for each in read_checking_outputs(_file("checked.json", data)):
         score(each.verdicts)
 
 

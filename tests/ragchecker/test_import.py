@@ -10,7 +10,7 @@ import pytest
 
 from noisesense import InputError, Result, Sample, Verdicts, read_recording, score, write_recording
 from noisesense_adapters.ragchecker import (
-    CheckingOutputs,
+    CheckedResult,
     ragchecker_aggregates,
     read_checking_outputs,
     read_result,
@@ -18,7 +18,7 @@ from noisesense_adapters.ragchecker import (
 from support.datasets import checked_table
 from support.published import ragchecker_examples
 from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels
-from support.tables import Shape, random_pairs
+from support.tables import random_pairs
 
 RESULT: dict[str, Any] = {
     "query_id": "7",
@@ -46,7 +46,7 @@ AGGREGATES = (
 )
 
 
-def _read(data: Any, folder: Path) -> CheckingOutputs:
+def _read(data: Any, folder: Path) -> list[CheckedResult]:
     path = folder / "outputs.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     return read_checking_outputs(path)
@@ -64,7 +64,7 @@ def _of(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
 
 
 def test_texts_claims_and_labels(tmp_path: Path) -> None:
-    (result,) = _read({"results": [RESULT]}, tmp_path).results
+    (result,) = _read({"results": [RESULT]}, tmp_path)
     sample, verdicts = result.sample, result.verdicts
     assert (result.query_id, sample.user_input) == ("7", "Where does the Nile end?")
     assert sample.reference == "In the Mediterranean."
@@ -88,15 +88,18 @@ def test_published_figures() -> None:
         data = {**RESULT, **checked_table(example.id, example.verdicts)}
         result = read_result({**data, "metrics": example.expected})
         assert result.verdicts.to_matrices() == example.verdicts.to_matrices()
-        ours, theirs = score(result.verdicts), result.metrics
-        shares = ours.partition.share("correct"), ours.partition.share("hallucination")
-        found = dict(zip(AGGREGATES, (*shares, ours.relevant, ours.irrelevant), strict=True))
-        assert found == pytest.approx({name: theirs[name] for name in AGGREGATES}, abs=1e-12)
+        found = ragchecker_aggregates([score(result.verdicts)])
+        assert found == {name: round(result.metrics[name] * 100, 1) for name in AGGREGATES}
 
 
 def test_empty_zero_is_its_convention_on_random_tables(tmp_path: Path) -> None:
     pairs = list(random_pairs(300, seed=40_000))
-    results = _read({"results": [_of(*pair) for pair in pairs]}, tmp_path).results
+    results = _read({"results": [_of(*pair) for pair in pairs]}, tmp_path)
+    # They make a recording, too.
+    written = [(each.sample, each.verdicts) for each in results if each.sample]
+    write_recording(tmp_path / "recording.jsonl", written)
+    recorded = read_recording(tmp_path / "recording.jsonl")
+    assert [(each.sample, each.verdicts) for each in recorded] == pairs
     for (sample, verdicts), result in zip(pairs, results, strict=True):
         assert result.sample == sample
         assert result.verdicts == verdicts
@@ -115,9 +118,9 @@ def test_empty_zero_is_its_convention_on_random_tables(tmp_path: Path) -> None:
     ],
 )
 def test_forms_in_the_wild(wrap: Any, tmp_path: Path) -> None:
-    results = _read(wrap([RESULT, {**RESULT, "query_id": None}]), tmp_path).results
+    results = _read(wrap([RESULT, {**RESULT, "query_id": None}]), tmp_path)
     assert [result.query_id for result in results] == ["7", "1"]
-    assert _read(wrap([]), tmp_path).results == ()
+    assert _read(wrap([]), tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -131,11 +134,9 @@ def test_a_missing_label_is_undetermined_not_neutral(rows: Any) -> None:
 def test_a_judge_that_failed_throughout_gets_no_score() -> None:
     fields = ("answer2response", "retrieved2response", "retrieved2answer")
     result = score(read_result({**RESULT, **dict.fromkeys(fields)}).verdicts)
+    # RAGChecker pads with Neutral and calls the same generator perfect.
     assert (result.relevant, result.irrelevant) == (None, None)
     assert result.partition.undetermined == 2
-    # RAGChecker pads with Neutral and calls the same generator perfect.
-    padded = as_labels(result.verdicts.to_matrices())
-    assert noise_sensitivity_of_labels(padded) == (0.0, 0.0)
 
 
 def test_a_short_row_leaves_only_its_end_open() -> None:
@@ -143,9 +144,7 @@ def test_a_short_row_leaves_only_its_end_open() -> None:
     # Claim 1: has all its labels. So the irrelevant mode counts one claim or both.
     rows = [["Entailment"], ["Entailment", "Neutral"]]
     result = score(read_result({**RESULT, "retrieved2response": rows}).verdicts)
-    assert (result.irrelevant, result.status("irrelevant")) == (None, "undetermined")
-    assert result.counts("irrelevant") == (1, 1, 2)
-    assert result.bounds("irrelevant") == (0.5, 1.0)
+    assert (result.irrelevant, result.bounds("irrelevant")) == (None, (0.5, 1.0))
     assert result.bounds("relevant") == (0.0, 0.5)
 
 
@@ -180,19 +179,9 @@ def test_aggregates_are_as_ragchecker_prints_them() -> None:
 def test_what_makes_no_sample_still_has_verdicts(field: str, tmp_path: Path) -> None:
     labels = {"retrieved2response": [[], []], "retrieved2answer": [[]]}
     changes = {field: [], **labels} if field == "retrieved_context" else {field: ""}
-    outputs = _read([RESULT, {**RESULT, **changes}], tmp_path)
-    assert outputs.results[1].sample is None
-    assert score(outputs.results[1].verdicts).irrelevant == (None if "d_c" in field else 1.0)
-    with pytest.raises(ValueError, match=r"result 1 \(query_id 7\): expected a response"):
-        list(outputs.pairs())
-
-
-def test_round_trip_through_a_recording(tmp_path: Path) -> None:
-    pairs = list(random_pairs(20, seed=41_000, shape=Shape(response_claims=(1, 5))))
-    outputs = _read({"results": [_of(*pair) for pair in pairs]}, tmp_path)
-    write_recording(tmp_path / "recording.jsonl", outputs.pairs())
-    recorded = read_recording(tmp_path / "recording.jsonl")
-    assert [(each.sample, each.verdicts) for each in recorded] == pairs
+    _, result = _read([RESULT, {**RESULT, **changes}], tmp_path)
+    assert result.sample is None
+    assert score(result.verdicts).irrelevant == (None if "d_c" in field else 1.0)
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

@@ -18,8 +18,6 @@ OPEN = Verdicts.from_matrices(
     [T, F, U],
     response_claims=["a", "b", "c", "d"],
 )
-ALL_OPEN = Verdicts.from_matrices([U], [[U]], [[U]])
-NOTHING = Verdicts(response_claims=())
 
 WRONG = "is not supported by the reference"
 OPEN_CLAIMS = [
@@ -44,7 +42,8 @@ SURELY = (
 def test_claims_in_words() -> None:
     assert [claim.sentence for claim in score(TWO_CHUNKS).claims] == CLAIMS
     assert [claim.sentence for claim in score(OPEN).claims] == OPEN_CLAIMS
-    assert score(ALL_OPEN).claims[0].sentence == (
+    all_open = Verdicts.from_matrices([U], [[U]], [[U]])
+    assert score(all_open).claims[0].sentence == (
         "Claim 0 is undetermined: there is no verdict on whether the reference entails it nor on "
         "whether chunk 0 entails it."
     )
@@ -81,8 +80,9 @@ def test_what_each_definition_counts() -> None:
 def test_what_is_undefined() -> None:
     lacks = "the definition has no irrelevant mode"
     assert told(TWO_CHUNKS, "irrelevant", definition="validmind") == f"undefined: {lacks}."
-    assert told(NOTHING) == "undefined: the response has no claims."
-    assert told(NOTHING, empty="zero") == "0 by convention: the response has no claims."
+    none = Verdicts(response_claims=())
+    assert told(none) == "undefined: the response has no claims."
+    assert told(none, empty="zero") == "0 by convention: the response has no claims."
 
 
 def test_what_is_open() -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+from pydantic import BaseModel
 from typing_extensions import assert_type
 
 from noisesense import (
@@ -22,24 +24,32 @@ from noisesense import (
     InputError,
     Judge,
     Judgement,
+    LLMJudge,
     Matrices,
     Partition,
     Range,
     RecordedJudge,
     ReferenceClaim,
+    ReplyError,
     ResponseClaim,
     Sample,
     Score,
     StructuredLLM,
     Usage,
     Verdicts,
+    VerdictStore,
     json_schema,
     read_recording,
     score,
     write_recording,
 )
+from noisesense.judging.prompts import Budget, Prompts
+from noisesense.judging.protocol import DetailedJudge
 from noisesense.judging.sharing import judge_once
+from noisesense.judging.store import StoredCalls
 from noisesense.verdicts.recording import Recorded
+
+S = TypeVar("S", bound=BaseModel)
 
 
 def test_verdicts() -> None:
@@ -99,8 +109,36 @@ def test_misspelt_arguments_are_errors() -> None:
         ResponseClaim(text="a", correct="no", entailed_by=())  # type: ignore[arg-type]
 
 
+class _Refusing:
+    """A user's model: nothing to inherit from."""
+
+    name = "refusing"
+
+    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        raise ReplyError("refused", Usage(calls=1))
+
+
+def test_a_model_behind_a_judge(tmp_path: Path) -> None:
+    llm: StructuredLLM = _Refusing()
+    sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=["It may be."])
+    with VerdictStore(tmp_path / "verdicts.db") as store:
+        prompts, budget = Prompts(version="mine"), Budget(claims=20)
+        judge = LLMJudge(llm, plan="full", store=store, prompts=prompts, budget=budget)
+        detailed: DetailedJudge = judge
+        assert isinstance(detailed, DetailedJudge)
+        assert_type(judge.usage, Usage)
+        with pytest.raises(ReplyError):
+            assert_type(asyncio.run(judge.judge_detailed(sample)), Judgement)
+        with pytest.raises(ReplyError):
+            assert_type(asyncio.run(judge.judge(sample)), Verdicts)
+        assert_type(store.stats(), list[StoredCalls])
+        assert_type(store.prune(older_than=timedelta(days=1)), int)
+    with pytest.raises(ValueError, match="plan"):
+        LLMJudge(llm, plan="eager")  # type: ignore[arg-type]
+
+
 class _Own:
-    """A user's judge: nothing to inherit from."""
+    """A user's judge, likewise."""
 
     async def judge(self, sample: Sample) -> Verdicts:
         return Verdicts(response_claims=())
@@ -119,8 +157,5 @@ def test_judges(tmp_path: Path) -> None:
         assert_type(judgement.verdicts, Verdicts)
     assert_type(read_recording(str(path)), Iterator[Recorded])
     assert_type(RecordedJudge(path).lookup(sample), Verdicts)
-
-
-def test_what_is_no_model() -> None:
-    llm: StructuredLLM = object()  # type: ignore[assignment]
-    assert llm
+    none: StructuredLLM = own  # type: ignore[assignment]
+    assert none

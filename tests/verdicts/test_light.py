@@ -47,8 +47,9 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
             chunk["relevant"] = draw(st.sampled_from([None, True, False]))
             chunk["id"] = draw(st.sampled_from([None, "", "here", "there"]))
             chunk["text"] = draw(st.sampled_from([chunk["text"], chunk["text"], ""]))
-    for claim in line["verdicts"].get("response_claims", []):
-        claim["entailed_by"].reverse()
+    if draw(st.integers(0, 3)) == 0:  # the models alone put positions in order
+        for claim in line["verdicts"].get("response_claims", []):
+            claim["entailed_by"].reverse()
     change = draw(st.sampled_from(["none", "replace", "remove", "add"]))
     container, key = draw(st.sampled_from(_places(line)))
     if change == "replace":
@@ -91,12 +92,10 @@ def test_what_is_read_plainly_is_what_the_models_read(line: dict[str, Any]) -> N
     sample, verdicts = line.get("sample"), line.get("verdicts")
     contexts = sample.get("retrieved_contexts") if isinstance(sample, dict) else None
     recorded = light_lookup(json.dumps(line).encode(), sample)
-    beside = None if contexts is None else light_verdicts(verdicts, contexts)
-    read = _by_models(line)
-
     if recorded is not None:
+        read = _by_models(line)
         _same(recorded, read)
-        _same(beside, read)
+        _same(light_verdicts(verdicts, contexts), read)
 
 
 @pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.name)

@@ -25,7 +25,6 @@ from noisesense_adapters.toolbox.given import as_list, as_object, chunks_of, nam
 
 __all__ = [
     "CheckedResult",
-    "CheckingOutputs",
     "ragchecker_aggregates",
     "read_checking_outputs",
     "read_result",
@@ -56,37 +55,8 @@ class CheckedResult:
     metrics: dict[str, float]
 
 
-@dataclass(frozen=True)
-class CheckingOutputs:
-    """The results of a file, in its order."""
-
-    results: tuple[CheckedResult, ...]
-
-    def __iter__(self) -> Iterator[CheckedResult]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def pairs(self) -> Iterator[tuple[Sample, Verdicts]]:
-        """What `noisesense.write_recording` takes.
-
-        Raises:
-            InputError: a result whose texts do not make a sample.
-        """
-        for number, result in enumerate(self.results):
-            if result.sample is None:
-                raise InputError(
-                    "a response, an answer and at least one retrieved context",
-                    "an empty one",
-                    where=f"result {number} (query_id {result.query_id})",
-                    hint="leave it out: a recording holds samples to be judged",
-                )
-            yield result.sample, result.verdicts
-
-
-def read_checking_outputs(path: str | os.PathLike[str]) -> CheckingOutputs:
-    """The verdicts and figures of a file of checking outputs.
+def read_checking_outputs(path: str | os.PathLike[str]) -> list[CheckedResult]:
+    """The verdicts and figures of a file of checking outputs, in its order.
 
     Labels are compared as RAGChecker does: only "Entailment" is a yes. But a label that is
     missing (null, a short or absent row, no table at all) is undetermined here, where
@@ -100,7 +70,7 @@ def read_checking_outputs(path: str | os.PathLike[str]) -> CheckingOutputs:
     for number, raw in enumerate(document_rows(Path(path))):
         with located(f"{path}, result {number}"):
             results.append(read_result(raw.data, number=number))
-    return CheckingOutputs(tuple(results))
+    return results
 
 
 def read_result(data: Any, *, number: int = 0) -> CheckedResult:
@@ -248,10 +218,7 @@ def _figures(score: Score) -> list[float]:
         precision = score.partition.share("correct")
     # A claim that some chunk is known to entail is none, whatever else is open.
     if all(
-        each.category != "undetermined"
-        or each.relevant_chunks
-        or each.irrelevant_chunks
-        or each.unlabelled_chunks
+        each.category != "undetermined" or score.verdicts.response_claims[each.index].entailed_by
         for each in score.claims
     ):
         hallucination = score.partition.share("hallucination")

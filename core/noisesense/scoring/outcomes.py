@@ -57,18 +57,17 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything above as plain JSON-ready data."""
-        names = [*(field.name for field in fields(cast(Any, self))), *self._derived]
-        return {name: as_data(getattr(self, name)) for name in names}
+        data: dict[str, Any] = as_data(self)
+        return data
 
 
 def as_data(value: Any) -> Any:
     """JSON-ready: dataclasses and named tuples become objects, numbers as keys become texts."""
-    if isinstance(value, Record):
-        return value.to_dict()
     if isinstance(value, Range):
         return {"value": value.value, **value._asdict()}
     if is_dataclass(value):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
+        names = [*(field.name for field in fields(value)), *getattr(value, "_derived", ())]
+        value = {name: getattr(value, name) for name in names}
     elif hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
