@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
 
-from noisesense import InputError, JudgeError, Result, Sample, Verdicts, score
+from noisesense import InputError, JudgeError, RecordedJudge, Result, Sample, score
 from noisesense.ablation import Ablation, ablate, ablation, plan
 from noisesense.judging.protocol import Entailment
 from support.ablation_world import Mind, repeating, run_of, verdicts
@@ -218,7 +219,7 @@ def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     assert found.sentences[-1] == "Left out: 1 rows without an answer."
 
 
-def test_what_was_answered_is_not_asked_again(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
     results, path, asked = run_of([1] * 4), tmp_path / "answers.jsonl", 0
 
     def answer(question: str, contexts: list[str]) -> str:
@@ -240,13 +241,10 @@ def test_what_was_answered_is_not_asked_again(tmp_path) -> None:  # type: ignore
     assert asked == 6 + 3
 
 
-def test_a_judge_that_checks_no_given_claims_is_refused() -> None:
-    class Plain:
-        async def judge(self, sample: Sample) -> Verdicts:
-            return verdicts(sample)
-
-    with pytest.raises(InputError, match="a judge that checks given claims, got Plain"):
-        ablation(run_of([1] * 1), [], Plain())
+def test_a_judge_that_checks_no_given_claims_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").touch()
+    with pytest.raises(InputError, match="a judge that checks given claims, got RecordedJudge"):
+        ablation(run_of([1] * 1), [], RecordedJudge(tmp_path / "r.jsonl"))
 
 
 def test_relevance_is_not_judged() -> None:

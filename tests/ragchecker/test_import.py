@@ -191,7 +191,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "'Contradiction', got 'Entailed'",
     ),
     ({"answer2response": ["entailment"]}, "answer2response, label 0: expected 'Entailment'"),
-    ({"answer2response": [True]}, "answer2response, label 0: expected 'Entailment'"),
     ({"answer2response": [{}]}, "answer2response, label 0: expected 'Entailment'"),
     ({"answer2response": ["Neutral"] * 3}, "answer2response: expected 2 labels"),
     ({"answer2response": "Neutral"}, "answer2response: expected a list, got 'Neutral'"),
@@ -227,9 +226,7 @@ def test_bad_results(changes: dict[str, Any], message: str, tmp_path: Path) -> N
         (b'{"results": [', "expected a JSON document, got Expecting value: line 1"),
         (b'{"results": "\xe9"}', "expected a JSON document, got 'utf-8' codec"),
         (b'{"results": 3}', "expected a list of rows, got 3"),
-        (b"17", "expected a list of rows, got 17"),
         (b"[" * 200_000, "expected a JSON document"),
-        (b"[" + b"7" * 5_000 + b"]", "expected a JSON document"),
     ],
 )
 def test_bad_files(content: bytes | None, message: str, tmp_path: Path) -> None:

@@ -78,12 +78,6 @@ def test_robustness() -> None:
     assert score(NONE, definition="validmind", empty="zero").robustness("irrelevant") is None
 
 
-def test_empty_says_nothing_about_undetermined_claims() -> None:
-    verdicts = Verdicts.from_matrices([None], [[True]], [[True]])
-    assert score(verdicts, empty="zero").relevant is None
-    assert score(verdicts, empty="error").relevant is None
-
-
 def test_what_is_left_open_never_passes_whatever_is_chosen_for_it() -> None:
     for choice in ("none", "low", "high"):
         assert score(MIXED, undetermined=choice).gate("relevant", 0.2) == "undecided"
@@ -91,6 +85,8 @@ def test_what_is_left_open_never_passes_whatever_is_chosen_for_it() -> None:
     assert score(MIXED, undetermined="low").gate("relevant", 0.1) == "fail"
     assert score(NONE).gate("relevant", 0.2) == "undefined"
     assert score(NONE, empty="zero").gate("relevant", 0.2) == "pass"
+    # `empty` says nothing about what is open.
+    assert score(MIXED, empty="zero").relevant is score(MIXED, empty="error").relevant is None
 
 
 _WRONG = {"text": "a", "correct": False, "entailed_by": ()}

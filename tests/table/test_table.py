@@ -27,20 +27,17 @@ CHOICES: list[dict[str, Any]] = [
 ]
 
 
-def results(count: int, **chosen: Any) -> list[Result]:
+def results(count: int, *, clusters: bool = False) -> list[Result]:
     made: list[Result] = []
     for seed in range(count):
         sample, verdicts = random_pair(seed, SHAPE)
-        if seed % 3 == 0:
-            verdicts = verdicts.beside(sample)
-        name = f"sample {seed}"
-        cluster = f"document {seed % 5}" if chosen.get("clusters") else None
-        if seed % 11 == 5:
-            made.append(Result(name, error="no answer", cluster=cluster, sample=sample))
-        else:
+        cluster = f"document {seed % 5}" if clusters else None
+        what: dict[str, Any] = {"error": "no answer", "sample": sample}
+        if seed % 11 != 5:
             of = sample if seed % 4 else None
             own = verdicts if of is None else verdicts.beside(sample)
-            made.append(Result(name, score(own), sample=of, cluster=cluster, unanswered=seed % 3))
+            what = {"score": score(own), "sample": of, "unanswered": seed % 3}
+        made.append(Result(f"sample {seed}", cluster=cluster, **what))
     return made
 
 
@@ -71,10 +68,9 @@ def check(rows: list[dict[str, Any]], made: list[Result], chosen: dict[str, Any]
             continue
         assert row["error"] is None
         for mode in MODES:
+            cells = [row[f"{mode}{end}"] for end in ("_low", "_high", "", "_status")]
             bounds = one.bounds(mode) or (None, None)
-            assert (row[f"{mode}_low"], row[f"{mode}_high"]) == bounds
-            assert row[mode] == one.value(mode)
-            assert row[f"{mode}_status"] == one.status(mode)
+            assert cells == [*bounds, one.value(mode), one.status(mode)]
         partition = [row[f"{kind}_claims"] for kind in one.partition._fields]
         assert tuple(partition) == one.partition
         assert row["unanswered"] == result.unanswered
@@ -83,9 +79,9 @@ def check(rows: list[dict[str, Any]], made: list[Result], chosen: dict[str, Any]
 def summary(made: list[Result], chosen: dict[str, Any]) -> Summary:
     tally = Tally()
     for result in made:
-        one = rescored(result, chosen)
-        failed = {"error": one} if isinstance(one, str) else {"score": one}
-        tally.add(Result(result.id, cluster=result.cluster, **failed))  # type: ignore[arg-type]
+        one: Any = rescored(result, chosen)
+        what = {"error": one} if isinstance(one, str) else {"score": one}
+        tally.add(Result(result.id, cluster=result.cluster, **what))
     return tally.summary()
 
 
@@ -154,22 +150,22 @@ def test_a_bad_row_is_an_error_of_its_own(row: dict[str, Any], problem: str) -> 
     assert problem in alone["error"]
 
 
-def test_verdicts_alone_and_labels_count() -> None:
+def test_verdicts_alone_labels_and_nothing_retrieved() -> None:
     alone = {"response_claims": [{"text": "a", "correct": False, "entailed_by": [3]}]}
-    labeled = {**TEXTS, "retrieved_contexts": [{"text": "c", "relevant": True}]}
+    blank = {**TEXTS, "retrieved_contexts": [" "]}
+    nothing = {"response_claims": [{**CLAIM, "entailed_by": []}]}
     rows = [
-        {"id": "a", "verdicts": alone},
+        {"id": "a", "verdicts": alone},  # relevance unknown: of four chunks the last may be
         {"id": "b", "verdicts": LISTED},
-        {"sample": labeled, "verdicts": VERDICTS},
-        {"sample": TEXTS, "verdicts": {**VERDICTS, "reference_claims": []}},
+        {"sample": blank, "verdicts": nothing},
     ]
-    scored = score_table(pa.table({"text": [json.dumps(row) for row in rows]})).to_pylist()
-    assert [row["relevant"] for row in scored] == [None, 1.0, 1.0, None]
-    # Relevance unknown: four chunks, of which the last may be relevant.
-    assert [row["relevant_status"] for row in scored] == [
-        *("undetermined", "determined", "determined", "undetermined")
-    ]
-    assert [row["needed_cells"] for row in scored] == [1 + 4 + 4, 1 + 1, 1 + 1, 1 + 1 + 1]
+    table = pa.table({"text": [json.dumps(row) for row in rows]})
+    scored = score_table(table).to_pylist()
+    assert [row["relevant"] for row in scored] == [None, 1.0, None]
+    statuses = ["undetermined", "determined", "undefined"]
+    assert [row["relevant_status"] for row in scored] == statuses
+    assert [row["needed_cells"] for row in scored[:2]] == [1 + 4 + 4, 1 + 1]
+    assert tally_table(table).summary().relevant.undefined == 1
 
 
 def test_what_cannot_be_scored_at_all() -> None:
@@ -186,13 +182,3 @@ def test_what_cannot_be_scored_at_all() -> None:
     scores = score_table(pa.table({"value": ["{}"]}))
     with pytest.raises(InputError, match="a column 'verdicts', or one of lines, got only 'id'"):
         tally_table(scores)
-
-
-def test_nothing_retrieved_is_undefined_in_a_table_too() -> None:
-    sample = {"response": "a", "reference": "b", "retrieved_contexts": [" "]}
-    claim = {"text": "a", "correct": False, "entailed_by": []}
-    line = json.dumps({"id": "a", "sample": sample, "verdicts": {"response_claims": [claim]}})
-    table = pa.table({"value": [line]})
-    assert score_table(table)["relevant_status"].to_pylist() == ["undefined"]
-    summary = tally_table(table).summary().relevant
-    assert (summary.undefined, summary.mean) == (1, None)

@@ -38,7 +38,6 @@ from noisesense import (
     Usage,
     Verdicts,
     VerdictStore,
-    json_schema,
     read_recording,
     score,
     write_recording,
@@ -91,10 +90,8 @@ def test_scores() -> None:
     assert_type(result.counts("relevant"), Counts | None)
     assert_type(result.partition, Partition)
     assert_type(result.claims, tuple[ClaimOutcome, ...])
-    assert_type(result.chunk_relevance, tuple[bool | None, ...])
     assert_type(result.definition, DefinitionName)
     assert_type(result.to_dict(), dict[str, Any])
-    assert_type(json_schema("sample"), dict[str, Any])
 
 
 def test_misspelt_arguments_are_errors() -> None:

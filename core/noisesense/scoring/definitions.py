@@ -54,8 +54,8 @@ Known = tuple[Truth, Truth, Truth, Truth]
 
 Category = Literal["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
 
-Outcomes = dict[Known, tuple[Truth, Truth, Category]]
-"""By `Facts`: does the relevant mode count the claim, does the irrelevant mode, and its kind."""
+Outcome = tuple[Truth, Truth, Category]
+"""Does the relevant mode count the claim, does the irrelevant mode, and its kind."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 def check_definition(name: str) -> Definition:
     """The definition of that name. Raises `InputError`."""
-    return DEFINITIONS[check_choice(name, tuple(DEFINITIONS), "definition")]
+    known: DefinitionName = check_choice(name, tuple(DEFINITIONS), "definition")
+    return DEFINITIONS[known]
 
 
 def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
@@ -129,8 +130,8 @@ def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
 
 
 @cache
-def outcomes(name: DefinitionName) -> Outcomes:
-    """Does each mode count a claim? For all 81 possible facts: scoring looks them up."""
+def outcomes(name: DefinitionName) -> dict[Known, Outcome]:
+    """What becomes of a claim, by all 81 possible facts: scoring looks it up."""
     rules = DEFINITIONS[name]
 
     def counted(rule: Rule | None, facts: Facts) -> Truth:

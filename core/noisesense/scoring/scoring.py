@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,9 +12,8 @@ from noisesense.scoring.definitions import (
     DEFINITIONS,
     MODES,
     DefinitionName,
-    Known,
     Mode,
-    Outcomes,
+    Outcome,
     Relevance,
     Truth,
     check_definition,
@@ -74,9 +72,9 @@ class Score:
     definition: DefinitionName
     empty: Empty
     undetermined: Undetermined
-    _counts: tuple[Counts | None, Counts | None]
+    _counts: tuple[Counts, Counts | None]
     _relevance: Relevance
-    _facts: tuple[Known, ...]
+    _outcomes: tuple[Outcome, ...]
 
     def __repr__(self) -> str:
         return (
@@ -97,7 +95,7 @@ class Score:
     @property
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
-        kinds: list[str] = [outcomes(self.definition)[known][2] for known in self._facts]
+        kinds: list[str] = [category for _, _, category in self._outcomes]
         return Partition(*map(kinds.count, Partition._fields))
 
     def status(self, mode: Mode) -> Status:
@@ -173,10 +171,10 @@ class Score:
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
         """Every response claim with its outcome and the chunks that explain it."""
-        counted, (yes, perhaps) = outcomes(self.definition), self._relevance
+        yes, perhaps = self._relevance
         made: list[ClaimOutcome] = []
         for i, claim in enumerate(self.verdicts.response_claims):
-            relevant, irrelevant, category = counted[self._facts[i]]
+            relevant, irrelevant, category = self._outcomes[i]
             outcome = ClaimOutcome(
                 index=i,
                 text=claim.text,
@@ -265,14 +263,19 @@ def score(
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     known = relevance(verdicts)
-    claims = verdicts.response_claims
-    facts = tuple([CORRECT if each.correct else claim_facts(each, known) for each in claims])
-    relevant, irrelevant = _count(facts, outcomes(rules.name))
-    counts = (relevant, irrelevant if rules.irrelevant else None)
-    made = Score(verdicts, rules.name, empty, undetermined, counts, known, facts)
+    claims, counted = verdicts.response_claims, outcomes(rules.name)
+    found = [counted[CORRECT if each.correct else claim_facts(each, known)] for each in claims]
+    counts = _counts(found, 0), _counts(found, 1) if rules.irrelevant else None
+    made = Score(verdicts, rules.name, empty, undetermined, counts, known, tuple(found))
     if empty == "error" and all(lacks := [made.lacks(mode) for mode in modes_of(rules.name)]):
         raise UndefinedScoreError(f"noise sensitivity is undefined: {lacks[0]}")
     return made
+
+
+def _counts(outcomes: list[Outcome], mode: Literal[0, 1]) -> Counts:
+    counted = [outcome[mode] for outcome in outcomes]
+    total = len(counted)
+    return Counts(counted.count(True), total - counted.count(None), total)
 
 
 def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
@@ -288,20 +291,6 @@ def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
     if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
         return False
     return not chunks or any(claim.text for claim in claims)
-
-
-def _count(facts: Sequence[Known], counted: Outcomes) -> tuple[Counts, Counts]:
-    """The claims that each mode counts."""
-    total = len(facts)
-    noisy_rel = noisy_irr = open_rel = open_irr = 0
-    for known in facts:
-        if known is not CORRECT:  # no definition counts a correct claim
-            relevant, irrelevant, _ = counted[known]
-            noisy_rel += relevant is True
-            noisy_irr += irrelevant is True
-            open_rel += relevant is None
-            open_irr += irrelevant is None
-    return Counts(noisy_rel, total - open_rel, total), Counts(noisy_irr, total - open_irr, total)
 
 
 _MAX_CLAIMS = 5
