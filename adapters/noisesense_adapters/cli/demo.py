@@ -6,7 +6,6 @@ from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
@@ -56,19 +55,18 @@ class Demo(Command):
 def _show(report: Report) -> None:
     compared = [place for place in report.places if place.state == "compared"]
     names = [DOCUMENTED, *(place.name for place in compared)]
-    rows: list[list[Text | str]] = []
+    rows: list[list[str]] = []
     for definition, group in groupby(report.rows, lambda row: row.definition):
-        rows.append([Text(f"definition {definition}", style="italic")])
+        rows.append([f"definition {definition}"])
         rows += ([row.example, row.mode, *(_cell(row, name) for name in names)] for row in group)
     show_table(["example", "mode", *(f">{name}" for name in names)], rows)
     versions = ", ".join(f"{place.name} {place.detail}" for place in compared)
-    say("", f"Lower is better. {versions}.", *report.notes)
-    say(report.verdict, style="bold green" if report.agrees else "bold red")
+    say("", f"Lower is better. {versions}.", *report.notes, report.verdict)
 
 
-def _cell(row: Row, name: str) -> Text:
+def _cell(row: Row, name: str) -> str:
     if name not in row.figures:
-        return Text("-", style="dim")
+        return "-"
     figure = row.figures[name]
     text = f"{figure:.4g}" if name == DOCUMENTED else shown(figure)
-    return Text(text) if row.agrees(name) else Text(f"!{text}", style="bold red")
+    return text if row.agrees(name) else f"!{text}"

@@ -1,4 +1,4 @@
-"""What every command prints: lines, tables, JSON and figures. Colors in a terminal only."""
+"""What every command prints: lines, tables, JSON and figures; no colors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from rich.console import Console, JustifyMethod, RenderableType
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -40,10 +40,10 @@ def show_json(data: Any) -> None:
     print(json.dumps(data, indent=2).replace("\x7f", "\\u007f"))
 
 
-def say(*lines: str, style: str = "") -> None:
+def say(*lines: str) -> None:
     """Lines on stdout."""
     for line in lines:
-        _print(Text(visible(line), style))
+        print(visible(line))
 
 
 def section(head: str, lines: Sequence[str]) -> None:
@@ -59,14 +59,16 @@ def tell(*lines: str) -> None:
 
 def show_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table on stdout, without frames. A title that begins with ``>`` aligns to the right."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in titles:
         side: JustifyMethod = "right" if title.startswith(">") else "left"
-        table.add_column(Text(title.lstrip(">")), justify=side, vertical="bottom", no_wrap=True)
+        table.add_column(Text(title.lstrip(">")), justify=side, no_wrap=True)
     for row in rows:
-        cells = (cell if isinstance(cell, Text) else Text(visible(shown(cell))) for cell in row)
-        table.add_row(*cells)
-    _print(table)
+        table.add_row(*(Text(visible(shown(cell))) for cell in row))
+    console = Console(width=_WIDE, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def show_modes(modes: Mapping[str, Mapping[str, object]]) -> None:
@@ -75,14 +77,6 @@ def show_modes(modes: Mapping[str, Mapping[str, object]]) -> None:
     rows = [[label, *(shown(each.get(label)) for each in modes.values())] for label in labels]
     told = [row for row in rows if any(cell != "0" for cell in row[1:])]
     show_table(["", *(f">{mode}" for mode in modes)], told)
-
-
-def _print(renderable: RenderableType) -> None:
-    """Honors NO_COLOR and TERM=dumb, and leaves no spaces at the ends of lines."""
-    console = Console(file=sys.stdout, width=_WIDE, highlight=False, emoji=False)
-    with console.capture() as captured:
-        console.print(renderable, soft_wrap=True)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def shown(value: Any, form: str = ".4f") -> str:

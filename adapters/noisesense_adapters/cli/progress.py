@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -40,7 +39,7 @@ class RunProgress:
         self._console = Console(stderr=True, highlight=False, emoji=False)
         self._rows, self._judge, self._clock = rows, judge, clock
         self.done = self.failed = self.chunks = 0
-        self._failures = Counter[str]()
+        self._kinds = set[str]()
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(10),
@@ -64,13 +63,8 @@ class RunProgress:
         self._over.set()
         self._tell()
         self._bar.stop()
-        named = self._failures.total()
-        for count, how in (
-            (named - len(self._failures), " like one of these"),
-            (self.failed - named, ""),
-        ):
-            if count:
-                self.say(f"{count:,} more failed{how}")
+        if more := self.failed - len(self._kinds):
+            self.say(f"{more:,} more failed")
 
     def add(self, result: Result | None) -> None:
         """One more is done."""
@@ -86,11 +80,9 @@ class RunProgress:
         """Count a failure, and name it if it is one of the first of its kind."""
         self.failed += 1
         kind = re.sub(r"\d+", "#", str(error))  # lines and rows differ, what is wrong does not
-        if kind not in self._failures:
-            if len(self._failures) == _SHOWN_FAILURES:
-                return
+        if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
+            self._kinds.add(kind)
             self.say(f"failed: {error}")
-        self._failures[kind] += 1
 
     def _beat(self) -> None:
         """A model may take minutes for its first sample: that is not silence."""

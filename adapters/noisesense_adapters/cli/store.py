@@ -42,27 +42,25 @@ class Show(Command):
         oldest = _time(min((each.oldest for each in stats), default=None))
         newest = _time(max((each.newest for each in stats), default=None))
         lines = [
-            [
-                each.model,
-                each.version,
-                each.calls,
-                used.input_tokens,
-                used.output_tokens,
-                used.cost,
-            ]
+            {
+                **{"model": each.model, "prompts": each.version, "calls": each.calls},
+                "input_tokens": each.usage.input_tokens,
+                "output_tokens": each.usage.output_tokens,
+                "cost": each.usage.cost,
+            }
             for each in stats
-            for used in [each.usage]
         ]
-        names = ["model", "prompts", "calls", "input_tokens", "output_tokens", "cost"]
         if self.as_json:
             about = {"path": str(self.store), "bytes": size, "oldest": oldest, "newest": newest}
-            show_json({**about, "lines": [dict(zip(names, line, strict=True)) for line in lines]})
+            show_json({**about, "lines": lines})
             return 0
         span = "empty" if oldest is None else f"judged from {oldest} to {newest}"
         say(f"{self.store}: {size / 1024:,.0f} KiB, {span}")
         if lines:
             say("")
-            show_table([*names[:2], *(f">{name}" for name in names[2:])], lines)
+            model, prompts, *figures = lines[0]
+            rows = [[*line.values()] for line in lines]
+            show_table([model, prompts, *(f">{name}" for name in figures)], rows)
         return 0
 
 
