@@ -93,10 +93,11 @@ def test_a_judge_with_and_without_a_file_for_results(tmp_path: Path) -> None:
 def test_verdicts_without_texts_are_scored_but_not_judged(tmp_path: Path) -> None:
     example = reference_examples()[0]
     verdicts = example.verdicts.model_dump(mode="json")
-    data = write_jsonl(tmp_path / "data.jsonl", [{"id": "a", "verdicts": verdicts}])
+    lines = [{"id": "a", "verdicts": verdicts}, {"id": "b", "verdicts": 7}]
+    data = write_jsonl(tmp_path / "data.jsonl", lines)
     summary = score_dataset(data)
-    assert summary.relevant.mean.value == 0.5
-    assert score_dataset(data, judge=Scripted()).failed == 1
+    assert (summary.relevant.mean.value, summary.failed) == (0.5, 1)
+    assert score_dataset(data, judge=Scripted()).failed == 2
 
 
 def test_no_claims_as_an_error_spoil_that_sample_only(tmp_path: Path) -> None:

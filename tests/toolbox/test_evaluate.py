@@ -6,6 +6,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,7 +86,9 @@ def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": []}
     given = {"response_claims": [claim], "chunks": []}
     rows = rows_with(Unasked())
-    assert evaluate(rows, row(contexts=[""])).judge == "none"
+    for figure in rows.figures(evaluate(rows, row(contexts=[""]))):
+        assert (figure.value, figure.metadata["status"]) == (None, "undefined")
+        assert "nothing was retrieved" in figure.reason
     result = evaluate(rows, row(contexts=[], verdicts=given))
     assert result.judge == "given verdicts"
     assert [claim.correct for claim in result.score.verdicts.response_claims] == [False]
@@ -170,8 +173,7 @@ def test_a_summary_takes_each_result_once_and_the_latest_first() -> None:
     ],
 )
 def test_the_mean_of_a_run(incorrect: int | None, value: float | None, says: str) -> None:
-    rows = rows_with(Claims(incorrect))
-    rows.collect()
+    rows = rows_of(SimpleNamespace(rows=rows_with(Claims(incorrect))))
     evaluate(rows, row())
     mean = mean_of(rows.summary([row(), row()]), "relevant")
     assert mean.value == value

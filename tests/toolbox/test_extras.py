@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
@@ -77,6 +78,9 @@ def test_what_an_import_says(
 
 
 def test_a_missing_module_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    says = "the installed 'noisesense' has no 'noisesense.nothing', which cli needs"
+    with pytest.raises(MissingExtraError, match=says), needs_extra("cli", "noisesense"):
+        import_module("noisesense.nothing")
     monkeypatch.setitem(sys.modules, "openai", None)
     with (
         pytest.raises(MissingExtraError, match=r"pip install 'noisesense\[openai\]'"),
