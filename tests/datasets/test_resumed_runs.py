@@ -9,15 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import (
-    InputError,
-    JudgeError,
-    Judgement,
-    Result,
-    Sample,
-    StoreError,
-    read_results,
-)
+from noisesense import InputError, JudgeError, Judgement, Result, Sample, StoreError, read_results
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import results_file, score_dataset
 from support.command import ROOTS, environment

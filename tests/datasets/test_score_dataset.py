@@ -10,15 +10,7 @@ from typing import Any
 
 import pytest
 
-from noisesense import (
-    InputError,
-    Result,
-    Summary,
-    Usage,
-    read_results,
-    summarize,
-    write_recording,
-)
+from noisesense import InputError, Result, Summary, Usage, read_results, summarize, write_recording
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.scoring import Undetermined

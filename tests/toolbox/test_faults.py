@@ -5,7 +5,6 @@ The last with and without forms.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -16,25 +15,13 @@ from openai import AsyncOpenAI
 from noisesense import LLMJudge, Verdicts, score
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
-from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
 from support import misbehavior as bad
 from support.bridges import Make, judged, settings
-from support.faults import (
-    RETRIES,
-    STRUCK,
-    TRUTH,
-    Fault,
-    faults_through,
-    mind,
-    pairs,
-)
-from support.langchain_models import chat_openai, run
-from support.mind import Mind
+from support.faults import RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
+from support.langchain_models import chat_openai
 from support.server import ScriptedServer
-from support.sizes import few_or_many
-from support.tables import Shape, random_pairs
 from support.timeouts import ChatClientOnDemand, async_client, clients
 
 
@@ -65,26 +52,6 @@ BRIDGES: dict[str, Make] = {
     "in words": lambda server: _langchain(server, InWords),
 }
 each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
-
-
-@each_bridge
-@few_or_many(15, 500)
-def test_random_tables_score_as_they_are(make: Make, count: int) -> None:
-    shape = Shape(response_claims=(0, 6), reference_claims=(1, 4), chunks=(1, 6), labelled=0.2)
-    tables = list(random_pairs(count, shape=shape))
-    with ScriptedServer(Mind(tables)) as server:
-        full, lazy = (LLMJudge(make(server), plan=plan) for plan in ("full", "lazy"))
-
-        async def main() -> list[list[Verdicts]]:
-            asked = ([judge.judge(sample) for sample, _ in tables] for judge in (full, lazy))
-            return [await asyncio.gather(*judging) for judging in asked]
-
-        by_full, by_lazy = run(main())
-    for (sample, true), whole, part in zip(tables, by_full, by_lazy, strict=True):
-        assert whole == true.beside(sample)
-        for name in DEFINITIONS:
-            found, expected = score(part, definition=name), score(whole, definition=name)
-            assert (found.relevant, found.irrelevant) == (expected.relevant, expected.irrelevant)
 
 
 @pytest.mark.parametrize(("fault", "make"), faults_through(BRIDGES, every=("openai", "langchain")))

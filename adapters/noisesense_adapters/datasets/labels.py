@@ -133,10 +133,7 @@ class Imported(NamedTuple):
 
 
 def import_labels(
-    path: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    *,
-    sentences: int = 8,
+    path: str | os.PathLike[str], out: str | os.PathLike[str], *, sentences: int = 8
 ) -> Imported:
     """Turn a download of WiCE into a file of labeled claims, for `judge_labels`.
 

@@ -36,8 +36,8 @@ R = TypeVar("R")
 GIVE_UP = 20
 """The run ends when the judge fails on its first so many samples."""
 
-_AHEAD = 64
-"""How many rows a slow one may hold up, for each that is judged at once."""
+_AT_ONCE, _AHEAD = 16, 64
+"""How many rows are judged at once by default; how many a slow one may hold up for each."""
 
 OnDone = Callable[[Result], object]
 
@@ -52,7 +52,7 @@ def score_dataset(
     verdicts: str | os.PathLike[str] | None = None,
     judge: Judge | None = None,
     out: str | os.PathLike[str] | None = None,
-    concurrency: int = 16,
+    concurrency: int = _AT_ONCE,
     on_done: OnDone = _nothing,
     split_contexts: str | None = None,
     confidence: float = 0.95,
@@ -113,11 +113,7 @@ def score_dataset(
 
 
 def score_rows(
-    rows: Iterable[Row | BadRow],
-    judge: Judge,
-    *,
-    concurrency: int = 16,
-    **chosen: Unpack[Choices],
+    rows: Iterable[Row | BadRow], judge: Judge, **chosen: Unpack[Choices]
 ) -> list[Result]:
     """As `score_dataset` with a judge, but for rows that a framework holds; one result each.
 
@@ -127,8 +123,7 @@ def score_rows(
         StoreError: the judge's store.
     """
     results: list[Result] = []
-    asked = choices(**chosen)
-    run_blocking(_judge_rows(rows, judge, asked, concurrency, lambda _: None, results.append))
+    run_blocking(_judge_rows(rows, judge, choices(**chosen), _AT_ONCE, _nothing, results.append))
     return results
 
 

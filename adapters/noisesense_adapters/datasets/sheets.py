@@ -47,11 +47,7 @@ class Sheet(NamedTuple):
 
 
 def write_labels(
-    results: Iterable[Result],
-    path: str | Path,
-    *,
-    samples: int | None = None,
-    seed: int = 0,
+    results: Iterable[Result], path: str | Path, *, samples: int | None = None, seed: int = 0
 ) -> Sheet:
     """Write a CSV file in which people answer each question the judge could be asked.
 
