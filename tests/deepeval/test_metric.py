@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 from deepeval.metrics.utils import copy_metrics
 from deepeval.test_case import LLMTestCase
 
-from noisesense import InputError, Sample, UndefinedScoreError, Verdicts, VerdictStore
+from noisesense import InputError, UndefinedScoreError, VerdictStore
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.command import environment
@@ -94,20 +93,10 @@ def test_a_measure_and_measure_inside_a_running_loop() -> None:
     assert done.stdout.decode().strip() == str((1 / 3, 1 / 3))
 
 
-def test_labels_from_metadata_win_and_reach_the_judge() -> None:
+def test_labels_from_metadata_win() -> None:
     metadata = {"verdicts": VERDICTS, "chunk_labels": [False, None]}
     # Both chunks are irrelevant now: the label says it of 0, the reference claim of 1.
     assert scores(case(metadata=metadata)) == pytest.approx((0, 2 / 3))
-    seen: list[Sample] = []
-
-    class Seeing:
-        async def judge(self, sample: Sample) -> Verdicts:
-            seen.append(sample)
-            return Verdicts.model_validate(VERDICTS)
-
-    labeled = case(metadata={"chunk_labels": [True, False], "other": 1})
-    NoiseSensitivityMetric(judge=Seeing()).measure(labeled)
-    assert [chunk.relevant for chunk in seen[0].retrieved_contexts] == [True, False]
 
 
 def test_empty_definition_and_strict_mode_are_honoured() -> None:
@@ -150,52 +139,23 @@ def test_copy_metrics_keeps_every_argument() -> None:
     assert (copies[2].threshold, copies[2].strict_mode) == (0, True)
 
 
-def test_a_metric_that_was_overtaken_leaves_the_attributes_alone() -> None:
-    """A timed-out measurement goes on in its thread while the object serves the next case."""
-    started, go_on = asyncio.Event(), asyncio.Event()
-
-    class Slow:
-        async def judge(self, sample: Sample) -> Verdicts:
-            started.set()
-            await go_on.wait()
-            return Verdicts.model_validate(VERDICTS)
-
-    async def main() -> None:
-        metric = NoiseSensitivityMetric(judge=Slow())
-        late = asyncio.ensure_future(metric.a_measure(case(metadata=None)))
-        await started.wait()
-        empty = {"response_claims": []}
-        await metric.a_measure(case(metadata={"verdicts": empty}))
-        go_on.set()
-        assert await late == pytest.approx(1 / 3)
-        assert metric.score is None
-        assert "no claims" in str(metric.reason)
-
-    asyncio.run(main())
-
-
 @pytest.mark.parametrize(
-    ("arguments", "names"),
+    ("arguments", "says"),
     [
         *(
-            ({"threshold": wrong}, ("threshold: expected a number from 0 to 1",))
-            for wrong in (-0.1, 20, float("nan"), np.float64("nan"), True, "0.2")
+            ({"threshold": wrong}, "threshold: expected a number from 0 to 1")
+            for wrong in (-0.1, np.float64("nan"), True, None)
         ),
-        ({"mode": "both"}, ("mode: expected 'relevant' or 'irrelevant', got 'both'",)),
-        ({"definition": "ragsa"}, ("definition: expected", "'ragsa'")),
-        ({"undetermined": "nan"}, ("undetermined: expected 'none', 'low' or 'high'",)),
-        ({"judge": 7}, ("judge: ", "got int")),
-        ({"judge_options": {"vote": 3}}, ("judge_options", "'vote'", "did you mean 'votes'")),
-        *(
-            ({"judge": CountingJudge([]), name: value}, ("a judge alone", f"{name} too"))
-            for name, value in {"model": "m", "store": "s.db", "judge_options": {}}.items()
-        ),
+        ({"mode": "both"}, "mode: expected 'relevant' or 'irrelevant', got 'both'"),
+        ({"definition": "ragsa"}, "definition: expected .*'ragsa'"),
+        ({"undetermined": "nan"}, "undetermined: expected 'none', 'low' or 'high'"),
+        ({"judge_options": {"vote": 3}}, "judge_options: .*'vote'.*did you mean 'votes'"),
+        ({"judge": CountingJudge([]), "model": "m"}, "a judge alone, got model too"),
     ],
 )
-def test_wrong_arguments(arguments: dict[str, Any], names: tuple[str, ...]) -> None:
-    with pytest.raises(InputError) as caught:
+def test_wrong_arguments(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
         NoiseSensitivityMetric(**arguments)
-    assert [name for name in names if name not in str(caught.value)] == []
 
 
 def test_without_deepeval_the_error_names_the_extra() -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from deepeval.errors import DeepEvalError
-from deepeval.models import DeepEvalBaseLLM, LocalModel
+from deepeval.models import DeepEvalBaseLLM
 from deepeval.models.utils import EvaluationCost
 from pydantic import BaseModel
 
-from noisesense import JudgeError, LLMJudge, ReplyError, Usage, Verdicts, score
+from noisesense import JudgeError, ReplyError, Usage, Verdicts, score
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import DeepEvalLLM, NoiseSensitivityMetric
-from support.chat import tokens
 from support.deepeval_run import MindModel, OpenAIModel, case_of, run, run_one
 from support.mind import Mind
 from support.server import ScriptedServer
@@ -185,38 +185,17 @@ def test_random_tables_score_as_their_verdicts_do(run_async: bool, count: int) -
     assert len(model.prompts) <= sum(3 + len(sample.retrieved_contexts) for sample, _ in pairs)
 
 
-@unclosed
-@pytest.mark.usefixtures("unclosed_clients")
-def test_cost_and_tokens_are_shown_once() -> None:
-    prices = {"cost_per_input_token": 1e-3, "cost_per_output_token": 1e-2}
-    with ScriptedServer(MIND) as server:
-        model = OpenAIModel("scripted", api_key="k", base_url=server.base_url, **prices)
-        metrics = [NoiseSensitivityMetric(mode=mode, model=model) for mode in MODES]
-        (result,) = run([case_of(EXAMPLE.sample, name="a")], metrics, run_async=False)
-        asked = sum(map(tokens, server.log.prompts))
-        said = sum(tokens(request.completion) for request in server.log.requests)
-    paid, shared = result.metrics_data
-    assert (paid.input_tokens, paid.output_tokens) == (asked, said)
-    assert paid.evaluation_cost == pytest.approx(asked * 1e-3 + said * 1e-2)
-    assert (shared.input_tokens, shared.output_tokens, shared.evaluation_cost) == (0, 0, None)
-
-
 def test_threads_share_what_a_model_has_said_and_options_reach_the_judge() -> None:
     model, test_case = MindModel(MIND), case_of(EXAMPLE.sample)
     metrics = [NoiseSensitivityMetric(mode=mode, model=model, async_mode=False) for mode in MODES]
-    threads = [threading.Thread(target=each.measure, args=(test_case, False)) for each in metrics]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(300)
-    assert [metric.score for metric in metrics] == [0.5, 0.0]
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda each: each.measure(test_case, False), metrics))
+    assert found == [0.5, 0.0]
     assert len(model.prompts) == 4
     model.prompts.clear()
     metric = NoiseSensitivityMetric(model=model, judge_options={"votes": 3, "max_reasks": 0})
     assert metric.measure(test_case) == 0.5
     assert len(model.prompts) == 2 + 3 * 2  # each verdict is asked for three times
-    judge = LLMJudge(DeepEvalLLM(model), plan="full")  # the bridge, under any judge
-    assert NoiseSensitivityMetric(judge=judge).measure(test_case) == 0.5
 
 
 @BOTH
@@ -225,16 +204,10 @@ def test_a_missing_key_is_deepevals_own_error(run_async: bool) -> None:
     test_case = case_of(EXAMPLE.sample, name="a")
     with pytest.raises(DeepEvalError, match="OpenAI API key is not configured"):
         run([test_case], [metric], run_async=run_async)
-    _, data = run_one(test_case, metric, run_async=run_async, ignore_errors=True)
-    assert "OpenAI API key is not configured. Set OPENAI_API_KEY" in data.error
     # With verdicts nobody needs a key.
     test_case.metadata = {"verdicts": EXAMPLE.verdicts.model_dump()}
     _, data = run_one(test_case, metric, run_async=run_async)
     assert data.score == 0.5
-    keyless = LocalModel(model="m", api_key="k", base_url="http://127.0.0.1:9/v1")
-    keyless.local_model_api_key = None
-    with pytest.raises(JudgeError, match=r"^Local API key is not configured\. Set LOCAL"):
-        ask(keyless)
 
 
 @unclosed
@@ -258,8 +231,7 @@ def test_an_unusable_reply_of_any_judge_is_undetermined() -> None:
         async def judge(self, sample: object) -> Verdicts:
             raise ReplyError("nothing came")
 
-    for threshold, success in ((0.2, False), (1.0, False), (None, None)):
-        metric = NoiseSensitivityMetric(judge=Mute(), threshold=threshold, include_reason=False)
-        assert metric.measure(case_of(EXAMPLE.sample)) is None
-        assert metric.success is metric.is_successful() is success
-        assert "is undetermined: nothing came." in str(metric.reason)
+    metric = NoiseSensitivityMetric(judge=Mute(), threshold=1.0, include_reason=False)
+    assert metric.measure(case_of(EXAMPLE.sample)) is None
+    assert metric.success is metric.is_successful() is False
+    assert "is undetermined: nothing came." in str(metric.reason)

@@ -94,8 +94,9 @@ def optimize(
 ) -> tuple[str, set[float], str]:
     """The best prompt, the scores it was chosen by, and what the author was shown.
 
-    ``guard`` is a metric by which the app measures its answers itself, e.g. to answer again.
+    By the ``guard`` the app measures its answers itself: no business of the optimizer.
     """
+    author = Author()
 
     def app(prompt: Prompt, golden: Any) -> str:
         answer = f"{prompt.text_template} {golden.input}"
@@ -103,7 +104,6 @@ def optimize(
             guard.measure(case_with(answer), _show_indicator=False)
         return answer
 
-    author = Author()
     optimizer = PromptOptimizer(
         model_callback=app,
         metrics=list(metrics),
@@ -179,8 +179,10 @@ def test_the_other_metric_and_an_answer_without_a_number_are_errors(
 
 
 def test_a_metric_within_the_app_is_no_business_of_the_optimizer() -> None:
-    guard = NoiseSensitivityMetric(judge=ByPrompt())
-    metric = NoiseRobustnessMetric(judge=ByPrompt())
+    guard, metric = (
+        NoiseSensitivityMetric(judge=ByPrompt()),
+        NoiseRobustnessMetric(judge=ByPrompt()),
+    )
     assert optimize(metric, run_async=False, guard=guard)[0] == "better"
 
 

@@ -34,52 +34,25 @@ def test_documented_figures_in_every_definition(run: Run, example: Any, definiti
 
 def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
     """Paris is correct; Berlin is not, and the irrelevant chunk 1 says it: 1 of 2 either way."""
-    graded = run.evaluation.only("capital-of-france, promptfoo")
-    metadata = graded.result["metadata"]
-    assert (graded.result["pass"], graded.result["score"], graded.figures) == (
-        False,
-        0.5,
-        (0.5, 0.5),
-    )
-    assert "1 of 2" in graded.reason
-    assert graded.reason.endswith("Above 0.2.")
+    result = run.evaluation.only("capital-of-france, promptfoo").result
+    assert (result["pass"], result["score"]) == (False, 0.5)
+    assert result["reason"].endswith("Above 0.2.")
 
-    berlin = "Berlin is the capital of Germany."
+    paris, berlin = "The capital of France is Paris.", "Berlin is the capital of Germany."
     source = {"index": 1, "text": berlin, "relevant": False}
+    correct = {"claim": paris, "isCorrect": True, "category": "correct"}
+    noisy = {"claim": berlin, "isCorrect": False, "category": "irrelevant", "sourceChunk": source}
+    kinds = {"correct": 1, "relevant": 0, "irrelevant": 1, "hallucination": 0, "undetermined": 0}
+    metadata = result["metadata"]
     assert [berlin in claim for claim in metadata.pop("claims")] == [False, True]
     assert metadata == {
-        "mode": "relevant",
-        "totalClaims": 2,
-        "incorrectClaimsCount": 1,
-        "noiseInfluencedClaimsCount": 1,
-        "incorrectClaims": [berlin],
-        "noiseInfluencedClaims": [berlin],
-        "claimAnalyses": [
-            {
-                "claim": "The capital of France is Paris.",
-                "isCorrect": True,
-                "category": "correct",
-            },
-            {
-                "claim": berlin,
-                "isCorrect": False,
-                "category": "irrelevant",
-                "sourceChunk": source,
-            },
-        ],
-        "status": "scored",
-        "gate": "fail",
-        "definition": "promptfoo",
-        "maxNoise": 0.2,
+        **{"mode": "relevant", "totalClaims": 2, "claimAnalyses": [correct, noisy]},
+        **{"incorrectClaimsCount": 1, "incorrectClaims": [berlin]},
+        **{"noiseInfluencedClaimsCount": 1, "noiseInfluencedClaims": [berlin]},
+        **{"status": "scored", "gate": "fail", "definition": "promptfoo", "maxNoise": 0.2},
         "noiseSensitivity": {"relevant": 0.5, "irrelevant": 0.5},
         "bounds": {"relevant": [0.5, 0.5], "irrelevant": [0.5, 0.5]},
-        "partition": {
-            "correct": 1,
-            "relevant": 0,
-            "irrelevant": 1,
-            "hallucination": 0,
-            "undetermined": 0,
-        },
+        "partition": kinds,
         "chunkRelevance": [True, False],
     }
 

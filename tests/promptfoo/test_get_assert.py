@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -52,7 +51,6 @@ def assess(
 def test_both_modes_at_once_and_the_one_of_the_config_decides() -> None:
     for config, passes, robustness in (
         (None, True, 1.0),
-        ({"maxNoise": 0}, True, 1.0),
         ({"mode": "irrelevant"}, False, 0.5),
         ({"mode": "irrelevant", "maxNoise": 0.5}, True, 0.5),
         ({"mode": "irrelevant", "maxNoise": 0.49}, False, 0.5),
@@ -63,13 +61,9 @@ def test_both_modes_at_once_and_the_one_of_the_config_decides() -> None:
         assert result["namedScores"] == FIGURES
         assert "tokensUsed" not in result
     # Promptfoo averages equal names.
-    named = {"definition": "promptfoo", "name": "noise"}
-    result = assess(named, **GOOD, verdicts=GOOD_VERDICTS)
+    result = assess({"definition": "promptfoo"}, **GOOD, verdicts=GOOD_VERDICTS)
     assert (result["pass"], result["score"]) == (False, 0.5)
-    assert result["namedScores"] == {
-        "noise_relevant_promptfoo": 0.5,
-        "noise_irrelevant_promptfoo": 0.5,
-    }
+    assert result["namedScores"] == {f"{name}_promptfoo": 0.5 for name in FIGURES}
 
 
 def test_robustness_is_counted_not_subtracted() -> None:
@@ -78,26 +72,6 @@ def test_robustness_is_counted_not_subtracted() -> None:
         result = assess({"mode": "irrelevant"}, verdicts=claims(10 - noisy, noisy))
         assert result["score"] == (10 - noisy) / 10
         assert result["pass"] is (noisy <= 2)
-
-
-@pytest.mark.parametrize(
-    ("config", "verdicts", "why"),
-    [
-        ({}, claims(0, 0), "the response has no claims"),
-        (
-            {"definition": "validmind", "mode": "irrelevant"},
-            claims(1, 1),
-            "the definition has no irrelevant mode",
-        ),
-    ],
-)
-def test_undefined_neither_passes_nor_counts(config: Any, verdicts: Any, why: str) -> None:
-    result = assess(config, verdicts=verdicts)
-    assert (result["pass"], result["score"]) == (False, 0.0)
-    assert result["metadata"]["status"] == result["metadata"]["gate"] == "undefined"
-    assert f"is undefined: {why}" in result["reason"]
-    assert "this says nothing of the answer" in result["reason"]
-    assert f"noise_sensitivity_{config.get('mode', 'relevant')}" not in result["namedScores"]
 
 
 @pytest.mark.parametrize("config", [{"empty": "zero"}, {"definition": "promptfoo"}])
@@ -238,10 +212,3 @@ def test_a_context_in_one_text_is_one_chunk() -> None:
         reason = assess(config, **{**GOOD, **one}, verdicts=PLAIN)["reason"]
         assert f"{place}.contextChunks: expected a list of chunks, got one text" in reason
         assert "`- text: …`" in reason
-
-
-def test_from_an_async_wrapper() -> None:
-    async def wrapper() -> dict[str, Any]:
-        return assess(**GOOD, verdicts=GOOD_VERDICTS)
-
-    assert asyncio.run(wrapper())["pass"] is True

@@ -19,29 +19,18 @@ EXAMPLES = {
 }
 
 
-def test_it_writes_what_it_says(tmp_path: Path) -> None:
+def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    written = write_example(folder)
-
-    assert {path.name for path in written} == NAMES == {path.name for path in folder.iterdir()}
-    shim = (folder / "noise_sensitivity.py").read_text(encoding="utf-8")
-    assert shim.splitlines() == [
-        "from noisesense_adapters.promptfoo import get_assert  # noqa: F401"
-    ]
-
-
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_nothing_is_overwritten_unless_forced(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        write_example(tmp_path)
-
-    assert f"got {name} in it" in str(caught.value)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-    assert (tmp_path / name).read_text(encoding="utf-8") == "mine"
-
-    assert len(write_example(tmp_path, force=True)) == 3
-    assert (tmp_path / name).read_text(encoding="utf-8") != "mine"
+    assert {path.name for path in write_example(folder)} == NAMES
+    for name in NAMES:
+        folder = tmp_path / f"holds {name}"
+        folder.mkdir()
+        (folder / name).write_text("mine", encoding="utf-8")
+        with pytest.raises(InputError, match=f"got {name} in it"):
+            write_example(folder)
+        assert [path.read_text(encoding="utf-8") for path in folder.iterdir()] == ["mine"]
+        assert len(write_example(folder, force=True)) == 3
+        assert (folder / name).read_text(encoding="utf-8") != "mine"
 
 
 def test_it_runs_as_it_is(commands: Path, tmp_path: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noisesense.fixtures import reference_examples
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.promptfoo import get_assert
 from support.mind import Mind
@@ -51,25 +51,20 @@ def _judge(server: ScriptedServer, **settings: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_judged_to_the_documented_figure(server: ScriptedServer) -> None:
-    result = assess(_judge(server))
-
-    assert result["namedScores"] == {
-        "noise_sensitivity_relevant": 0.5,
-        "noise_sensitivity_irrelevant": 0.0,
-    }
-    calls = server.log.calls
-    assert calls == 4  # one chunk: C + 3
-    assert result["metadata"]["judge"] == {
-        "calls": calls,
-        "cachedCalls": 0,
-        "reasks": 0,
-        "unanswered": 0,
-    }
-    tokens = result["tokensUsed"]
-    assert tokens["numRequests"] == calls
-    assert tokens["total"] == tokens["prompt"] + tokens["completion"] > 0
+def test_two_assertions_in_one_process_judge_once_to_the_documented_figure(
+    server: ScriptedServer,
+) -> None:
+    first, second = (assess(_judge(server), mode=mode) for mode in MODES)
+    assert server.log.calls == 4  # one chunk: C + 3
     assert {ask.key for ask in server.log.requests} == {CANARY}
+    for result, calls in ((first, 4), (second, 0)):
+        assert list(result["namedScores"].values()) == [0.5, 0.0]
+        judged = {"calls": calls, "cachedCalls": 0, "reasks": 0, "unanswered": 0}
+        assert result["metadata"]["judge"] == judged
+        tokens = result["tokensUsed"]
+        assert tokens["numRequests"] == calls
+        assert tokens["total"] == tokens["prompt"] + tokens["completion"]
+        assert (tokens["total"] > 0) is (calls > 0)
 
 
 def test_every_setting_is_understood_and_a_server_of_ones_own_has_more_time(
@@ -118,30 +113,6 @@ def test_config_before_options_before_environment(
         ("gpt-4.1-mini", "of-the-environment"),
         ("named", "of-the-environment"),
     ]
-
-
-def test_two_assertions_in_one_process_judge_once(server: ScriptedServer) -> None:
-    first = assess(_judge(server, timeout=31))
-    calls = server.log.calls
-    second = assess(_judge(server, timeout=31), mode="irrelevant")
-
-    assert server.log.calls == calls
-    assert second["metadata"]["mode"] == "irrelevant"
-    assert second["namedScores"] == first["namedScores"]
-    assert second["tokensUsed"]["total"] == 0
-
-
-def test_a_store_keeps_what_was_paid_for(server: ScriptedServer, tmp_path: Path) -> None:
-    store = str(tmp_path / "noise.db")
-    first = assess(_judge(server, store=store))
-    calls = server.log.calls
-    # Another timeout is another judge in this process, as another process would have.
-    second = assess(_judge(server, store=store, timeout=32))
-
-    assert server.log.calls == calls == first["metadata"]["judge"]["calls"]
-    assert second["metadata"]["judge"]["cachedCalls"] == calls
-    assert second["namedScores"] == first["namedScores"]
-    assert CANARY.encode() not in (tmp_path / "noise.db").read_bytes()
 
 
 def test_the_verdicts_in_metadata_can_be_given_again(server: ScriptedServer) -> None:

@@ -13,23 +13,15 @@ from typing import Any
 import pytest
 
 from support.promptfoo_cli import Evaluation, evaluate
+from support.promptfoo_suite import SHIM, claims
 
 
 def _open(correct: int, noisy: int, unknown: int) -> dict[str, Any]:
     """Verdicts: of the incorrect claims some come from irrelevant chunk 1, some perhaps."""
-    kinds = ["correct"] * correct + ["noisy"] * noisy + ["unknown"] * unknown
-    return {
-        "response_claims": [
-            {
-                "text": f"claim {i}",
-                "correct": kind == "correct",
-                "entailed_by": [1] if kind == "noisy" else [],
-                "undetermined": [1] if kind == "unknown" else [],
-            }
-            for i, kind in enumerate(kinds)
-        ],
-        "chunks": [{"text": "a", "relevant": True}, {"text": "b", "relevant": False}],
-    }
+    verdicts = claims(correct, noisy + unknown)
+    for claim in verdicts["response_claims"][correct + noisy :]:
+        claim.update(entailed_by=[], undetermined=[1])
+    return verdicts
 
 
 GIVEN: dict[str, dict[str, Any]] = {
@@ -42,6 +34,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "no claims": _open(0, 0, 0),
 }
 """By the irrelevant mode: 0, 1/4, [0, 1/10], [2/4, 3/4], [1/11, 3/11], [0, 1] and undefined."""
+UNKNOWN = ("nothing known", "no claims", "undecided")
 
 
 def _test(name: str, kind: str, config: Any, *, given: Any) -> dict[str, Any]:
@@ -59,12 +52,7 @@ def _tests() -> list[dict[str, Any]]:
             _test(name, kind, {"mode": "irrelevant"}, given=given) for name, given in GIVEN.items()
         ]
         tests.append(_test("bad config", kind, {"maxnoise": 1}, given=GIVEN["nothing known"]))
-    tests += [
-        _test(f"undetermined {choice}", "python",
-              {"mode": "irrelevant", "undetermined": choice}, given=GIVEN["undecided"])
-        for choice in ("low", "high")
-    ]  # fmt: skip
-    for name in ("nothing known", "no claims", "undecided"):
+    for name in UNKNOWN:
         test = _test(f"in a set: {name}", "not-python", {"mode": "irrelevant"}, given=GIVEN[name])
         test["assert"] = [{"type": "assert-set", "assert": test["assert"]}]
         tests.append(test)
@@ -81,8 +69,7 @@ def _tests() -> list[dict[str, Any]]:
 @pytest.fixture(scope="session")
 def withheld(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     folder = tmp_path_factory.mktemp("withheld")
-    shim = "from noisesense_adapters.promptfoo import get_assert\n"
-    (folder / "noise.py").write_text(shim, encoding="utf-8")
+    (folder / "noise.py").write_text(SHIM, encoding="utf-8")
     config = {"prompts": ["{{answer}}"], "providers": ["echo"], "tests": _tests()}
     (folder / "promptfooconfig.json").write_text(json.dumps(config), encoding="utf-8")
     return evaluate(commands, folder)
@@ -126,20 +113,6 @@ def test_not_python_makes_no_pass_of_a_wrong_config(withheld: Evaluation) -> Non
         assert "did you mean 'maxNoise'?" in row["error"]
 
     for place in ("in a set", "inline"):  # it is known wherever it stands
-        for name in ("nothing known", "no claims", "undecided"):
+        for name in UNKNOWN:
             row = withheld.rows[f"{place}: {name}, not-python"]
             assert (row["success"], row["score"], row["namedScores"]) == (False, 0, {})
-
-
-@pytest.mark.parametrize(("choice", "noise"), [("low", 1 / 11), ("high", 3 / 11)])
-def test_a_choice_gives_a_named_score_and_no_pass(
-    withheld: Evaluation, choice: str, noise: float
-) -> None:
-    """The score, which Promptfoo's own thresholds look at, is the one that is certain."""
-    graded = withheld.only(f"undetermined {choice}, python")
-
-    assert (graded.result["pass"], graded.result["score"]) == (False, 8 / 11)
-    assert graded.result["namedScores"]["noise_sensitivity_irrelevant"] == noise
-    assert graded.result["metadata"]["status"] == "undetermined"
-    assert "it lies between 0.09091 and 0.2727" in graded.reason
-    assert "is undecided" in graded.reason

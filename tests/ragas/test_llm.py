@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import subprocess
 import sys
 import warnings
@@ -13,10 +12,9 @@ from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
-from ragas.cache import CacheInterface
 from ragas.run_config import RunConfig
 
-from noisesense import JudgeError, Sample, Usage, Verdicts, VerdictStore, score
+from noisesense import Usage, VerdictStore, score
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from noisesense_adapters.toolbox import running
@@ -34,15 +32,12 @@ from support.tables import Shape, random_pair, random_pairs
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
 SAMPLE, VERDICTS = random_pair(1)
+SAMPLES = [sample for sample, _ in pairs()]
 TRUTH = score(VERDICTS)
 
 
 def both(**options: Any) -> list[NoiseSensitivity]:
     return [NoiseSensitivity(mode, **options) for mode in MODES]
-
-
-def samples_of(pairs: list[tuple[Sample, Verdicts]]) -> list[Sample]:
-    return [sample for sample, _ in pairs]
 
 
 def cells(result: Any) -> list[ScoredFloat]:
@@ -63,7 +58,7 @@ def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_random_tables_give_the_figures_of_their_verdicts(kind: str, count: int) -> None:
     tables = list(random_pairs(count, shape=Shape(chunks=(1, 3))))
     with ScriptedServer(Mind(tables), api_key=KEY) as server:
-        result = evaluated_by(kind, server, samples_of(tables), both())
+        result = evaluated_by(kind, server, [sample for sample, _ in tables], both())
     most = 0
     for row, (_, verdicts) in zip(result.scores, tables, strict=True):
         assert all(same(row[COLUMNS[mode]], score(verdicts).value(mode)) for mode in MODES)
@@ -83,7 +78,7 @@ def test_ragas_own_counting_of_tokens_counts_the_judges_calls(kind: str) -> None
     from ragas.cost import get_token_usage_for_openai as parser
 
     with ScriptedServer(Mind(pairs())) as server:
-        result = evaluated_by(kind, server, samples_of(pairs()), both(), token_usage_parser=parser)
+        result = evaluated_by(kind, server, SAMPLES, both(), token_usage_parser=parser)
     counted, usage = result.total_tokens(), paid(cells(result))
     assert counted.input_tokens == usage.input_tokens > 0
     assert counted.output_tokens == usage.output_tokens > 0
@@ -93,10 +88,7 @@ def test_ragas_own_counting_of_tokens_counts_the_judges_calls(kind: str) -> None
 WORKERS: dict[str, dict[str, Any]] = {
     "as many as there are": {},
     "1 worker": {"run_config": RunConfig(max_workers=1, max_retries=1)},
-    "3 workers, batches": {
-        "run_config": RunConfig(max_workers=3, max_retries=1),
-        "batch_size": 5,
-    },
+    "3 workers": {"run_config": RunConfig(max_workers=3, max_retries=1), "batch_size": 5},
 }
 
 
@@ -105,7 +97,7 @@ def test_ragas_workers_bound_the_calls_in_flight(options: dict[str, Any], kind: 
     """Without such a bound a blocking client, too, is asked several things at once."""
     together = {} if options else {"": 4}
     with ScriptedServer(Mind(pairs()), latency=0.01, together=together) as server:
-        evaluated_by(kind, server, samples_of(pairs()), both(), raise_exceptions=True, **options)
+        evaluated_by(kind, server, SAMPLES, both(), raise_exceptions=True, **options)
     assert server.log.calls == 2 * CALLS
     if options:
         assert server.log.concurrency <= options["run_config"].max_workers
@@ -132,42 +124,6 @@ def test_a_model_given_to_the_metric_in_ascore_and_its_store(kind: str, tmp_path
     assert (paid(second).calls, paid(second).cached_calls) == (0, server.log.calls)
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert KEY.encode() not in kept
-
-
-@pytest.mark.parametrize("kind", ["async client", "LangChain wrapped"])
-def test_ragas_own_cache_is_used(kind: str) -> None:
-    class Cache(CacheInterface):
-        def __init__(self) -> None:
-            self.kept: dict[str, Any] = {}
-
-        def get(self, key: str) -> Any:
-            return self.kept[key]
-
-        def set(self, key: str, value: Any) -> None:
-            self.kept[key] = value
-
-        def has_key(self, key: str) -> bool:
-            return key in self.kept
-
-    cache = Cache()
-
-    async def work(llm: Any) -> None:
-        for _ in "12":
-            if hasattr(llm, "langchain_llm"):
-                made = type(llm)(llm.langchain_llm, cache=cache)
-            else:
-                made = type(llm)(llm.client, llm.model, llm.provider, cache=cache)
-            found = await NoiseSensitivity("relevant", made).ascore(**ragas_row(SAMPLE))
-            assert found.value == TRUTH.relevant
-
-    from ragas.llms.base import InstructorLLM
-
-    if "cache" not in inspect.signature(InstructorLLM).parameters:
-        pytest.skip("this ragas (before 0.4.2) keeps no replies of instructor models")
-    with ScriptedServer(Mind([(SAMPLE, VERDICTS)])) as server, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        asked(kind, server, work)
-    assert len(cache.kept) == server.log.calls > 0  # the second time nobody is asked
 
 
 @pytest.mark.parametrize(("bypass", "temperature"), [(False, 0.01), (True, 1.0)])
@@ -217,29 +173,6 @@ def test_a_cancelled_sample_ends_its_requests_and_can_be_judged_again(kind: str)
         hung = [request for request in server.log.requests if request.fault == "hang"]
     assert found.value == TRUTH.relevant
     assert [request.aborted for request in hung] == [True, True]
-
-
-@each_kind
-def test_an_error_holds_nothing_of_the_request(kind: str) -> None:
-    """Nor is more asked below the handler in which ragas' ``score()`` starts its loop: what is
-    handled there is in the context of every later error, and is no connection that was lost."""
-    with ScriptedServer(Mind([]), api_key="another") as server:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            with pytest.raises(JudgeError, match="HTTP 401") as caught:
-                asked(
-                    kind,
-                    server,
-                    lambda llm: NoiseSensitivity("relevant", llm).ascore(**ragas_row(SAMPLE)),
-                )
-        assert server.log.calls <= 2  # the two texts are decomposed at once
-    error: BaseException | None = caught.value
-    while error is not None and type(error) is not RuntimeError:
-        assert type(error).__module__.startswith("noisesense")
-        assert KEY not in repr(error)
-        assert SAMPLE.response not in repr(error)
-        error = error.__cause__ or error.__context__
 
 
 # In a process of its own: the clients keep connections of loops that are gone, of which the

@@ -68,30 +68,24 @@ SILENT: Any = Silent()
 
 
 @pytest.mark.parametrize(
-    ("positional", "arguments", "names"),
+    ("positional", "arguments", "says"),
     [
-        ((), {"mode": "both"}, ("mode", "'irrelevant'", "'both'")),
-        ((), {"focus": "both"}, ("mode", "'irrelevant'", "'both'")),
-        (("relevant",), {"mode": "irrelevant"}, ("mode: expected one mode",)),
-        (("relevant",), {"focus": "irrelevant"}, ("mode: expected one mode",)),
-        ((SILENT, "a", "relevant"), {"mode": "irrelevant"}, ("mode: expected one mode",)),
-        ((SILENT, object()), {}, ("llm: expected one llm",)),
-        ((), {"definition": "ragsa"}, ("definition", "'paper'", "'ragsa'")),
-        ((), {"empty": "nan"}, ("empty", "'zero'", "'nan'")),
-        ((), {"undetermined": "zero"}, ("undetermined: expected 'none', 'low' or 'high'",)),
-        ((), {"llm": "gpt-4o-mini"}, ("llm", "ragas' models", "str", "llm_factory")),
-        ((), {"judge": 7}, ("judge", "async def judge", "int", "a recording's path")),
-        ((), {"judge": JUDGE, "llm": SILENT}, ("judge", "llm too")),
-        ((), {"judge": JUDGE, "store": object()}, ("judge", "store too")),
-        ((), {"judge": JUDGE, "judge_options": {"votes": 3}}, ("judge", "judge_options too")),
-        ((), {"judge_options": {"vote": 3}}, ("judge_options", "'vote'", "mean 'votes'?")),
-        ((), {"judge_options": "full"}, ("judge_options", "a mapping", "'full'")),
+        ((), {"focus": "both"}, "mode: expected 'relevant' or 'irrelevant', got 'both'"),
+        (("relevant",), {"mode": "irrelevant"}, "mode: expected one mode"),
+        (("relevant",), {"focus": "irrelevant"}, "mode: expected one mode"),
+        ((SILENT, "a", "relevant"), {"mode": "irrelevant"}, "mode: expected one mode"),
+        ((SILENT, object()), {}, "llm: expected one llm"),
+        ((), {"definition": "ragsa"}, "definition: expected .*'ragsa'"),
+        ((), {"empty": "nan"}, "empty: expected .*'nan'"),
+        ((), {"undetermined": "zero"}, "undetermined: expected 'none', 'low' or 'high'"),
+        ((), {"llm": "gpt-4o-mini"}, "llm: expected one of ragas' models, got str.*llm_factory"),
+        ((), {"judge": JUDGE, "llm": SILENT}, "judge: expected a judge alone, got llm too"),
+        ((), {"judge_options": {"vote": 3}}, "judge_options: .*'vote'.*mean 'votes'?"),
     ],
 )
-def test_wrong_arguments(positional: Any, arguments: Any, names: tuple[str, ...]) -> None:
-    with pytest.raises(InputError) as caught:
+def test_wrong_arguments(positional: Any, arguments: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
         NoiseSensitivity(*positional, **arguments)
-    assert [name for name in names if name not in str(caught.value)] == []
 
 
 def test_what_ragas_own_has_and_ours_cannot_is_refused_by_name() -> None:

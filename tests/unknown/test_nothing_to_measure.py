@@ -11,15 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from deepeval import assert_test
 
 from noisesense import LLMJudge, Result, Sample, Verdicts, score, write_results
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.command_here import run_here
 from support.datasets import write_jsonl
 from support.deepeval_fixtures import loop, offline  # noqa: F401
-from support.deepeval_run import case_of, run
 from support.mind import data_of
 from support.scripted_llm import ScriptedLLM
 from support.server import ScriptedServer
@@ -85,26 +82,6 @@ def test_the_core(case: Case) -> None:
     assert found.gate("relevant", LIMIT) != "pass"
 
 
-@pytest.mark.parametrize("strict", [False, True], ids=["", "strict"])
-@pytest.mark.parametrize("run_async", [False, True], ids=["sync", "async"])
-def test_deepeval(
-    loop: asyncio.AbstractEventLoop,  # noqa: F811
-    case: Case,
-    strict: bool,
-    run_async: bool,
-) -> None:
-    metric = NoiseSensitivityMetric(judge=case.judge(), threshold=LIMIT, strict_mode=strict)
-    test_case = case_of(case.sample, name="one")
-    metric.measure(test_case, _show_indicator=False)
-    expected = None if case.value is None else False  # None is neither a pass nor a failure
-    assert (metric.score, metric.success) == (case.value, expected)
-    (result,) = run([test_case], [metric], run_async=run_async)
-    assert result.metrics_data[0].success is expected
-    if case.value is not None:
-        with pytest.raises(AssertionError):
-            assert_test(test_case, [metric], run_async=run_async)
-
-
 def test_the_command_line(
     case: Case,
     server: ScriptedServer,
@@ -114,16 +91,10 @@ def test_the_command_line(
 ) -> None:
     monkeypatch.setenv("THE_KEY", "k")
     texts = write_jsonl(tmp_path / "texts.jsonl", [case.sample.model_dump(mode="json")])
-    judge = (
-        "--judge",
-        "openai:scripted",
-        "--base-url",
-        server.base_url,
-        "--api-key-env",
-        "THE_KEY",
-    )
-    gate = ("--out", tmp_path / "out.jsonl", "--fail-above", str(LIMIT), "--max-unanswered", "1")
-    done = run_here(capsys, "score", texts, *judge, *gate)
+    judge = ("--judge", "openai:scripted", "--base-url", server.base_url)
+    key = ("--api-key-env", "THE_KEY", "--out", tmp_path / "out.jsonl")
+    gate = ("--fail-above", str(LIMIT), "--max-unanswered", "1")
+    done = run_here(capsys, "score", texts, *judge, *key, *gate)
     assert done.status == (4 if case.value is None else 1), done
     assert done.status == 1 or "is undefined" in done.err
 

@@ -50,7 +50,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     ``"chunk_labels"``, true, false or null for each item of ``retrieval_context``.
 
     Args:
-        threshold: the highest score that passes; None to report without passing or failing.
+        threshold: the highest score that passes.
         model: as for DeepEval's own metrics: None for the configured default, a name, or a
             `DeepEvalBaseLLM`. It is made when the first test case needs it.
         mode: ``"relevant"`` or ``"irrelevant"``; two metrics over one model or judge judge each
@@ -86,9 +86,11 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
 
     # DeepEval copies a metric by calling its class with the attributes that are named like these
     # parameters: each stays under its own name, and nothing expensive may happen here.
+    threshold: float
+
     def __init__(
         self,
-        threshold: float | None = 0.2,
+        threshold: float = 0.2,
         model: str | DeepEvalBaseLLM | None = None,
         mode: Mode = "relevant",
         judge: Judge | None = None,
@@ -105,10 +107,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         judge_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.latest: dict[str, Any] = {}
-        if threshold is not None:
-            threshold = float(check_limit(threshold, "threshold"))
+        threshold = float(check_limit(threshold, "threshold"))
         judge = given_judge(judge, judge_options=judge_options, model=model, store=store)
-        self.threshold = int(self.higher_is_better) if strict_mode else threshold
+        limit = int(self.higher_is_better) if strict_mode else threshold
+        self.threshold = limit  # pyright: ignore[reportIncompatibleVariableOverride]
         self.model, self.judge = model, judge  # type: ignore[assignment]
         self.mode: Mode = check_mode(mode)
         self.definition: DefinitionName = check_definition(definition).name
@@ -177,7 +179,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
                 judgement = await judge_once(judge, sample, metric=metric, run=test_case)
             except ReplyError as error:  # it answered, but with nothing to score: not 0
                 self.reason = f"{self.__name__} is undetermined: {error}."
-                self.success = None if self.threshold is None else False
+                self.success = False
                 return
         else:
             judgement, self.evaluation_model = Judgement(verdicts), "given verdicts"
@@ -202,10 +204,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         """Does the score pass, whatever the open verdicts are? None where nothing is to decide.
 
         An error, an undecided score and a judge that said nothing usable are False; an undefined
-        score, no threshold and no measurement are None.
+        score and no measurement are None.
         """
-        if self.threshold is None:
-            return None
         if self.error is None and self.score_detail is not None:
             found = outcome_of(self.score_detail, self.mode, self.threshold, self.higher_is_better)
             self.success = None if found == "undefined" else found == "pass"
@@ -250,7 +250,7 @@ class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-
     each class name, so the class of each is named after what it measures.
 
     Args:
-        threshold: the lowest score that passes; None to report without passing or failing.
+        threshold: the lowest score that passes.
         model: see `NoiseSensitivityMetric`, as all that follows.
         mode: ``"relevant"`` or ``"irrelevant"``; give the optimizer one metric of each.
         options: any other argument of `NoiseSensitivityMetric`. ``undetermined="low"`` and
@@ -263,7 +263,7 @@ class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-
 
     higher_is_better = True
 
-    def __init__(self, threshold: float | None = 0.8, *args: Any, **options: Any) -> None:
+    def __init__(self, threshold: float = 0.8, *args: Any, **options: Any) -> None:
         super().__init__(threshold, *args, **options)
         kind, details = cast(Any, type(self)), self.__name__.removeprefix("Noise Robustness")
         if not kind.__name__.endswith(details):  # a copy is made by calling the class of its own

@@ -40,7 +40,7 @@ def outcome_of(score: Score, mode: Mode, threshold: float, higher: bool) -> Gate
 
 
 def reason_of(
-    score: Score, judgement: Judgement, mode: Mode, threshold: float | None, higher: bool
+    score: Score, judgement: Judgement, mode: Mode, threshold: float, higher: bool
 ) -> str:
     """The score's reason, and how it stands to the threshold."""
     parts, bounds = [score.reason(mode)], _bounds(score, mode, higher)
@@ -51,9 +51,8 @@ def reason_of(
         parts.insert(0, f"{noise} {lies} (higher is better).")
     if judgement.unanswered:
         parts.append(f"The judge left {judgement.unanswered} verdicts unanswered.")
-    if threshold is not None:
-        limit = f"at {'least' if higher else 'most'} the threshold {threshold:.4g}"
-        parts.append(_SAYS[outcome_of(score, mode, threshold, higher)].format(limit))
+    limit = f"at {'least' if higher else 'most'} the threshold {threshold:.4g}"
+    parts.append(_SAYS[outcome_of(score, mode, threshold, higher)].format(limit))
     return " ".join(filter(None, parts))
 
 

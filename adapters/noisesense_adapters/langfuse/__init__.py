@@ -116,11 +116,5 @@ def _shown(name: str, figure: Figure) -> Evaluation:
 
 
 def _row(result: ExperimentItemResult) -> dict[str, Any]:
-    item: dict[str, Any] = plain(result.item)
-    return {
-        "input": None,
-        "expected_output": None,
-        "metadata": None,
-        **item,
-        "output": result.output,
-    }
+    row = dict.fromkeys(("input", "expected_output", "metadata"))
+    return {**row, **plain(result.item), "output": result.output}

@@ -75,11 +75,7 @@ def bridge(model: object) -> StructuredLLM:
         JudgeError: MLflow does not know the model.
     """
     if isinstance(model, str) and (":/" in model or model == "databricks"):
-        try:
-            return MLflowLLM(model)
-        except ImportError:  # that client of MLflow's is not under a promise of stability
-            provider, _, name = model.partition(":/")
-            model = f"{provider}:{name}"
+        return MLflowLLM(model)
     return structured_llm(model)
 
 

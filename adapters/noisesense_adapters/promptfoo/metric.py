@@ -15,7 +15,7 @@ from noisesense_adapters.promptfoo.sample import NAMES, Inputs, given_verdicts
 from noisesense_adapters.toolbox.given import as_list, as_object
 
 _KNOWN = (
-    *("mode", "maxNoise", "threshold", "definition", "empty", "undetermined", "name"),
+    *("mode", "maxNoise", "threshold", "definition", "empty", "undetermined"),
     *("judge", "noiseContext", *(name for names in NAMES.values() for name in names)),
 )
 _BELOW_ANY_THRESHOLD = -1000.0
@@ -43,9 +43,9 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     ``config`` takes, all optional: ``mode``, the value that passes or fails (both are always
     computed); ``maxNoise``, the highest value that passes, default 0.2; ``definition``, ``empty``
     and ``undetermined`` (see `noisesense.score`; an answer without claims is ``zero`` by default
-    for definition ``promptfoo``, as there); ``name``, the start of the named scores' names;
-    ``verdicts``; ``judge``; and ``noiseContext``, appended to a context given as one text. The
-    page beside this file has a table of them, and of what ``judge`` takes.
+    for definition ``promptfoo``, as there); ``verdicts``; ``judge``; and ``noiseContext``,
+    appended to a context given as one text. The page beside this file has a table of them, and of
+    what ``judge`` takes.
 
     Returns:
         ``pass``: is the value at most ``maxNoise``, in every completion of what is undetermined?
@@ -91,7 +91,7 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
             empty=settings.empty or ("zero" if passes_empty else "undefined"),
             undetermined=settings.undetermined,
         )
-        result = as_result(scored, settings.mode, settings.max_noise, settings.name, judgement)
+        result = as_result(scored, settings.mode, settings.max_noise, judgement)
     except NoiseSenseError as error:
         result = as_failure(error)
     if result["metadata"]["status"] != "scored":
@@ -106,7 +106,6 @@ class _Settings(NamedTuple):
     max_noise: float
     empty: Empty | None
     undetermined: Undetermined
-    name: str
 
 
 def _settings(context: dict[str, Any]) -> _Settings:
@@ -124,9 +123,6 @@ def _settings(context: dict[str, Any]) -> _Settings:
             hint = "Promptfoo applies it to its own alone: contextChunks: '{{output.docs}}'"
             raise InputError("no contextTransform at this assertion", "one", hint=hint)
         definition = check_definition(config.get("definition", "ragas")).name
-        name = config.get("name", "noise_sensitivity")
-        if not isinstance(name, str) or not name.strip():
-            raise InputError("a non-empty text", describe(name), where="name")
         return _Settings(
             config,
             check_mode(config.get("mode", "relevant")),
@@ -134,7 +130,6 @@ def _settings(context: dict[str, Any]) -> _Settings:
             _max_noise(config),
             check_empty(config["empty"]) if "empty" in config else None,
             check_undetermined(config.get("undetermined", "none")),
-            name,
         )
 
 

@@ -20,7 +20,7 @@ _NO_THIRD_OUTCOME = (
 
 
 def as_result(
-    score: Score, mode: Mode, max_noise: float, name: str, judgement: Judgement | None
+    score: Score, mode: Mode, max_noise: float, judgement: Judgement | None
 ) -> dict[str, Any]:
     """What the assertion returns. An undefined or undetermined value has no named score.
 
@@ -30,9 +30,7 @@ def as_result(
     gate = score.gate(mode, max_noise)
     definition = "" if score.definition == "ragas" else f"_{score.definition}"
     values = {each: score.value(each) for each in MODES}
-    named = {
-        f"{name}_{each}{definition}": value for each, value in values.items() if value is not None
-    }
+    known = {each: value for each, value in values.items() if value is not None}
     status = score.status(mode)
     incorrect = [claim.text for claim in score.claims if claim.correct is False]
     counted = [claim.text for claim in score.claims if getattr(claim, mode)]
@@ -60,7 +58,7 @@ def as_result(
         "pass": gate == "pass",
         "score": _certain_robustness(score, mode, gate),
         "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}",
-        "namedScores": named,
+        "namedScores": {f"noise_sensitivity_{k}{definition}": v for k, v in known.items()},
         "metadata": metadata,
     }
     if judgement is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -23,14 +23,20 @@ from noisesense_adapters.toolbox.given import Column, as_object, paths
 from noisesense_adapters.toolbox.judges import identity
 from noisesense_adapters.toolbox.replies import json_form, usage_of
 
-with needs_extra("pydantic-evals", "pydantic_ai"):
+with needs_extra("pydantic-evals", "pydantic_evals"):
+    # Not for types only: pydantic-evals reads them to write a dataset's JSON schema.
     from pydantic_ai.direct import model_request
     from pydantic_ai.messages import ModelRequest
-    from pydantic_ai.models import ModelRequestParameters, infer_model
+    from pydantic_ai.models import Model, ModelRequestParameters, infer_model
     from pydantic_ai.output import OutputObjectDefinition
-
-if TYPE_CHECKING:
-    from pydantic_ai.models import Model
+    from pydantic_evals.evaluators import (
+        EvaluationReason,
+        Evaluator,
+        EvaluatorContext,
+        ReportEvaluator,
+        ReportEvaluatorContext,
+    )
+    from pydantic_evals.reporting.analyses import ReportAnalysis, TableResult
 
 
 class PydanticAILLM(Bridge):
@@ -71,18 +77,6 @@ class PydanticAILLM(Bridge):
         return Reply(response.text or "", usage_of(response), response.finish_reason)
 
 
-with needs_extra("pydantic-evals", "pydantic_evals"):
-    # Not for types only: pydantic-evals reads them to write a dataset's JSON schema.
-    from pydantic_ai.models import Model
-    from pydantic_evals.evaluators import (
-        EvaluationReason,
-        Evaluator,
-        EvaluatorContext,
-        ReportEvaluator,
-        ReportEvaluatorContext,
-    )
-    from pydantic_evals.reporting.analyses import ReportAnalysis, TableResult
-
 _ATTRIBUTE = "noise_sensitivity"
 _USUAL = {
     "response": (*paths("output", "answer response output"), "output"),
@@ -99,8 +93,8 @@ _USUAL = {
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),
 }
-_TELLING = ("judge", "recording", "model", "contexts", "reference", "response")
-_SAME = ("mode", "definition", "empty", "undetermined", "store", "contexts", "reference",
+_TELLING = ("judge", "model", "contexts", "reference", "response")
+_SAME = ("judge", "mode", "definition", "empty", "undetermined", "store", "contexts", "reference",
          "response", "user_input")  # fmt: skip
 _NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
 
@@ -117,9 +111,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     Args:
         model: a model of pydantic-ai, or its name; by default the one given to
             ``set_default_judge_model``.
-        recording: the path of recorded verdicts, instead of a model.
-        judge: a `noisesense.Judge`, instead of a model. Unlike the other arguments it cannot be
-            written to a dataset's file.
+        judge: the path of a recording, or any `noisesense.Judge`, instead of a model. Only a path
+            can be written to a dataset's file.
         mode: ``"relevant"``, ``"irrelevant"`` or ``"both"``.
         definition: see `noisesense.score`.
         empty: likewise.
@@ -138,13 +131,11 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         user_input: likewise; by default the inputs, or their ``question``.
 
     Raises:
-        InputError: an unknown mode, definition or place, or two of judge, recording and model;
-            or it comes from a file to which an object was written.
+        InputError: an unknown mode, definition or place, or a judge and a model.
     """
 
     model: Model | str | None = None
-    recording: str | None = None
-    judge: Judge | None = None
+    judge: Judge | str | None = None
     mode: Modes = "both"
     definition: DefinitionName = "ragas"
     empty: Empty = "undefined"
@@ -157,15 +148,9 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     user_input: Column | None = None
 
     def __post_init__(self) -> None:
-        if self.judge is not None and not isinstance(self.judge, Judge):
-            # A dataset's file holds the repr of an object.
-            hint = "in a file write recording=PATH or model=NAME for it"
-            raise InputError("a judge", describe(self.judge), where="judge", hint=hint)
         check_modes(self.mode, self.definition)
-        given = {"judge": self.judge, "recording": self.recording, "model": self.model}
-        sources = [name for name, value in given.items() if value is not None]
-        if len(sources) > 1:
-            raise InputError("one of judge, recording and model", " and ".join(sources))
+        if self.judge is not None and self.model is not None:
+            raise InputError("a judge alone", "model too", where="judge")
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
         """Both modes of one case.
@@ -206,12 +191,11 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     def _rows(self) -> RowEvaluator:
         """Made when the first case is evaluated: models may be configured until then."""
         model = self.model
-        if self.judge is None and self.recording is None and model is None:
+        if self.judge is None and model is None:
             judging: Any = import_module("pydantic_evals.evaluators.llm_as_a_judge")
             model = judging._default_model
         same: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
-        judge = self.judge if self.recording is None else self.recording
-        return RowEvaluator(_USUAL, PydanticAILLM, judge=judge, model=model, **same)
+        return RowEvaluator(_USUAL, PydanticAILLM, model=model, **same)
 
 
 @dataclass(repr=False)
@@ -245,28 +229,20 @@ def _result(line: dict[str, Any] | None) -> Result:
 
 def _table(title: str, results: list[Result]) -> ReportAnalysis:
     summary = summarize(results)
+    percent = f"{summary.confidence:.0%}"
+    columns = ["mode", "mean", "mean low", "mean high", f"{percent} low", f"{percent} high"]
+    columns += ["determined", "undetermined", "undefined", "failed"]
     means = [mean_of(summary, mode) for mode in MODES if summary.mode(mode) is not None]
-    rows: list[dict[str, str | int | float | bool | None]] = []
+    rows: list[list[str | int | float | bool | None]] = []
     for mode, mean, *_ in means:
-        figures: Any = summary.mode(mode)
-        interval, percent = figures.interval, f"{summary.confidence:.0%}"
-        rows.append(
-            {
-                "mode": mode,
-                "mean": mean,
-                "mean low": figures.mean and figures.mean.low,
-                "mean high": figures.mean and figures.mean.high,
-                f"{percent} low": interval and interval.low,
-                f"{percent} high": interval and interval.high,
-                "determined": figures.determined,
-                "undetermined": figures.undetermined,
-                "undefined": figures.undefined,
-                "failed": summary.failed,
-            }
-        )
+        of: Any = summary.mode(mode)
+        counts = (of.determined, of.undetermined, of.undefined, summary.failed)
+        rows.append([mode, mean, *_ends(of.mean), *_ends(of.interval), *counts])
+    told = " ".join(mean.reason for mean in means)
     return TableResult(
-        title=f"Noise sensitivity ({title})",
-        description=" ".join(mean.reason for mean in means),
-        columns=list(rows[0]),
-        rows=[list(row.values()) for row in rows],
+        title=f"Noise sensitivity ({title})", description=told, columns=columns, rows=rows
     )
+
+
+def _ends(figure: Any) -> tuple[float | None, float | None]:
+    return (None, None) if figure is None else (figure.low, figure.high)

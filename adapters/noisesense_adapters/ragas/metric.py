@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -147,7 +148,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         values = (user_input, response, reference, retrieved_contexts, rubrics)
         row: dict[str, Any] = dict(zip((*FIELDS, "rubrics"), values, strict=True))
         value = await self._scored(row)
-        output = {"value": value.score.value(self.mode), **value.score.to_dict()}
+        number = None if math.isnan(value) else float(value)
+        output = {"value": number, **value.score.to_dict()}
         return MetricResult(value, value.reason, {"input": row, "output": output})
 
     async def single_turn_ascore(

@@ -13,8 +13,10 @@ from noisesense.judging.protocol import Judgement
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score, Status
+from noisesense.scoring.scoring import score as make_score
 from noisesense.stats.summarize import summarize as summarize_results
 from noisesense.stats.summary import Summary
+from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.ragas.sample import row_trace
 from noisesense_adapters.toolbox.evaluate import mean_of
 
@@ -51,11 +53,10 @@ class ScoredFloat(float):
     def status(self) -> Status:
         """ "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
         nothing to measure)."""
-        status = self.score.status(self.mode)
-        if status == "determined" and math.isnan(self):
+        if _no_number_in_ragas(self.score):
             # A list of the reference's claims that could not be read is among what is unanswered.
             return "undetermined" if self.judgement.unanswered else "undefined"
-        return status
+        return self.score.status(self.mode)
 
     @property
     def reason(self) -> str:
@@ -65,6 +66,15 @@ class ScoredFloat(float):
             return reason
         why = "the judge found no claims in the reference, which say what chunks are relevant"
         return f"{reason} But {self.status} in ragas: {why}."
+
+
+_NOTHING = make_score(LightVerdicts(()))
+
+
+def _counted(value: ScoredFloat) -> Score:
+    """What a mean counts of a row: nothing to measure, where only ragas has no number for it."""
+    is_bare = _no_number_in_ragas(value.score) and value.status == "undefined"
+    return _NOTHING if is_bare else value.score
 
 
 def _no_number_in_ragas(score: Score) -> bool:
@@ -86,7 +96,7 @@ class _OpenRows(BaseCallbackHandler):
         lines: list[str] = []
         for column, values in columns.items():
             if missing := sum(map(math.isnan, values)):
-                mean = mean_of(summarize_results(each.score for each in values), values[0].mode)
+                mean = mean_of(summarize_results(map(_counted, values)), values[0].mode)
                 rows = f"{missing} of {len(values)} rows have no number"
                 lines.append(f"{column}: {rows}. {mean.reason}")
         if lines:
@@ -109,7 +119,8 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     ragas' mean is over the rows with a number, and so over those that were easy to judge. Here
     the headline is the range ``[mean of the lows, mean of the highs]`` over all rows with claims,
     from 0 to 1, lower is better; see `noisesense.summarize`. A row that failed is counted as
-    failed. What was judged once for two metrics is paid for once.
+    failed, and one that is undefined in ragas alone as a response without claims. What was
+    judged once for two metrics is paid for once.
 
     Args:
         result: what ``evaluate()`` gave, or its ``scores``.
@@ -138,4 +149,4 @@ def _result(row: int, value: Any) -> Result:
     if not isinstance(value, ScoredFloat):
         return Result(str(row), error="the row failed; ragas has logged why")
     of = value.judgement
-    return Result(str(row), value.score, unanswered=of.unanswered, usage=of.usage + of.paid)
+    return Result(str(row), _counted(value), unanswered=of.unanswered, usage=of.usage + of.paid)

@@ -70,30 +70,12 @@ def test_the_predictions_of_a_model(
     assert scores(run(dataset, judge=recording, **columns)) == want
 
 
-def test_a_question_is_not_needed(run: Any, table: pd.DataFrame) -> None:
-    class Judge:
-        async def judge(self, sample: Any) -> Any:
-            assert sample.user_input == ""
-            return sample
-
-    # The judge was asked, and gave no verdicts.
-    with pytest.raises(NoiseSenseError, match="Judge failed with AttributeError"):
-        run(table.drop(columns="user_input"), judge=Judge())
-
-
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        (
-            {"reference_column": "truth"},
-            "row 0, reference: expected the reference at 'truth', got",
-        ),
-        ({"user_input_column": "asked"}, "row 0, user_input: expected the user_input at 'asked'"),
+        ({"reference_column": "truth"}, "row 0, reference: expected the reference at 'truth'"),
         ({"reference_column": lambda row: row["truth"]}, "row 0: .* the given function can read"),
-        (
-            {"retrieved_contexts_column": "response"},
-            "row 0, contexts, 'response': expected JSON, got 'L",
-        ),
+        ({"retrieved_contexts_column": "response"}, "row 0, contexts, 'response': expected JSON"),
         ({"reference_column": 3}, "^reference: expected a name, a dotted path or a function"),
     ],
 )
@@ -105,13 +87,10 @@ def test_a_column_that_is_not_there(
 
 
 def test_no_rows_and_no_dataset(run: Any, table: pd.DataFrame, recording: Path) -> None:
-    with pytest.raises(
-        InputError, match="dataset: expected a ValidMind dataset with rows, got no"
-    ):
+    wanted = "dataset: expected a ValidMind dataset with rows, got"
+    with pytest.raises(InputError, match=f"{wanted} no rows"):
         run(table.iloc[:0], judge=recording)
-    with pytest.raises(
-        InputError, match="dataset: expected a ValidMind dataset with rows, got str"
-    ):
+    with pytest.raises(InputError, match=f"{wanted} str"):
         NoiseSensitivity("answers.csv", judge=recording)
 
 
@@ -133,12 +112,9 @@ def test_a_sample_that_fails_is_loud_and_the_others_go_on(
     assert errors.index.tolist() == ["q2", "q3"]
     assert errors["q2"].startswith("dataset 'answers', row q2, response: expected the response")
     assert "row q3, " in errors["q3"]
-    assert "line 4 differs only in response" in errors["q3"]
     assert lines == [f"2 of 6 samples failed. The first: {errors['q2']}"]
     (row,) = result.tables[0].data.to_dict("records")
     assert row["Mean Score"] == 0.125  # (0.5 + 0 + 0 + 0) / 4
     assert (row["Count"], row["Failed"], row["Undefined"]) == (6, 2, 0)
-    raw = result.raw_data.evaluation_results["noise_sensitivity_relevant"]
-    assert raw[["q2", "q3"]].isna().all()
     with pytest.raises(NoiseSenseError, match=r"6 of 6 samples failed\. The first: dataset"):
         run(table.assign(response="Nobody recorded this."), judge=recording)

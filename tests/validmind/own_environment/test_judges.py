@@ -20,7 +20,6 @@ from noisesense import (
     JudgeError,
     MissingExtraError,
     NoiseSenseError,
-    RecordedJudge,
     VerdictStore,
 )
 from support.mind import Mind
@@ -73,11 +72,6 @@ def mean(result: Any) -> float:
     return found
 
 
-def test_a_recording_by_path_or_as_a_judge(run: Any, table: pd.DataFrame, recording: Path) -> None:
-    for judge in (recording, str(recording), RecordedJudge(recording)):
-        assert mean(run(table, judge=judge, judge_embeddings="are not looked at")) == 0.1944
-
-
 def test_a_langchain_model_is_asked_once_for_both_modes(
     run: Any, table: pd.DataFrame, model: Scripted
 ) -> None:
@@ -121,13 +115,10 @@ def test_validminds_own_model_is_half_configured(
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"judge": 3}, "judge: expected a recording's path, or an object with `async def judge"),
         ({"judge_llm": 3}, "judge_llm: expected a LangChain chat model, or a ValidMind model"),
         ({"judge": "J", "judge_llm": 3}, "judge: expected a judge alone, got judge_llm too"),
-        ({"judge": "J", "store": "s.db"}, "judge: expected a judge alone, got store too"),
         ({"mode": "all"}, "mode: expected 'relevant', 'irrelevant' or 'both', got 'all'"),
         ({"mode": "relevant", "focus": "irrelevant"}, "focus: expected mode alone, got mode="),
-        ({"definition": "mine"}, "definition: expected 'ragas', 'paper', "),
         (
             {"definition": "validmind", "mode": "irrelevant"},
             "definition: expected a definition with an irrelevant mode, got 'validmind'",
