@@ -11,11 +11,17 @@ from deepeval.test_case import RetrievedContextData
 from deepeval.test_run.api import LLMApiTestCase
 from deepeval.test_run.test_run import TestRun as Run
 
-from noisesense.fixtures import reference_examples
+from noisesense.fixtures import ReferenceExample, reference_examples
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import Row
 
 EXAMPLES = reference_examples()
+
+
+def texts_of(example: ReferenceExample) -> tuple[tuple[str, str, str], list[str]]:
+    sample = example.sample
+    texts = (sample.user_input, sample.response, sample.reference)
+    return texts, [chunk.text for chunk in sample.retrieved_contexts]
 
 
 def rows_of(path: Path) -> list[Row]:
@@ -28,38 +34,23 @@ def rows_of(path: Path) -> list[Row]:
 @pytest.mark.parametrize("kind", ["json", "csv", "jsonl"])
 def test_saved_datasets(kind: Literal["json", "csv", "jsonl"], tmp_path: Path) -> None:
     goldens = []
-    for example in EXAMPLES:
-        contexts: list[Any] = [chunk.text for chunk in example.sample.retrieved_contexts]
-        contexts[0] = RetrievedContextData(source="a.md", context=contexts[0])
-        golden = Golden(
-            input=example.sample.user_input,
-            actual_output=example.sample.response,
-            expected_output=example.sample.reference,
-            retrieval_context=contexts,
-        )
-        goldens.append(golden)
+    for texts, contexts in map(texts_of, EXAMPLES):
+        first = RetrievedContextData(source="a.md", context=contexts[0])
+        retrieved: list[Any] = [first, *contexts[1:]]
+        given = dict(zip(("input", "actual_output", "expected_output"), texts, strict=True))
+        goldens.append(Golden(retrieval_context=retrieved, **given))
     EvaluationDataset(goldens=goldens).save_as(kind, str(tmp_path), "saved")
     for row in rows_of(tmp_path / f"saved.{kind}"):
-        assert [chunk.id for chunk in row.sample.retrieved_contexts][:2] in (
-            ["a.md", None],
-            ["a.md"],
-        )
+        ids = [chunk.id for chunk in row.sample.retrieved_contexts]
+        assert ids == ["a.md", *[None] * (len(ids) - 1)]
 
 
 def test_test_runs(tmp_path: Path) -> None:
-    cases = [
-        LLMApiTestCase(
-            name=f"test_case_{i}",
-            input=example.sample.user_input,
-            actualOutput=example.sample.response,
-            expectedOutput=example.sample.reference,
-            retrievalContext=[chunk.text for chunk in example.sample.retrieved_contexts],
-            success=True,
-            metricsData=[],
-            order=i,
-        )
-        for i, example in enumerate(EXAMPLES)
-    ]
+    cases = []
+    for i, (texts, contexts) in enumerate(map(texts_of, EXAMPLES)):
+        given = dict(zip(("input", "actualOutput", "expectedOutput"), texts, strict=True))
+        done: Any = {"name": f"test_case_{i}", "success": True, "metricsData": [], "order": i}
+        cases.append(LLMApiTestCase(retrievalContext=contexts, **given, **done))
     with (tmp_path / "run.json").open("w", encoding="utf-8") as file:
         Run(testPassed=0, testFailed=0, testCases=cases).save(file)
     assert [row.id for row in rows_of(tmp_path / "run.json")][:2] == ["test_case_0", "test_case_1"]

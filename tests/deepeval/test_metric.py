@@ -14,6 +14,7 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, UndefinedScoreError, VerdictStore
 from noisesense.fixtures import reference_examples
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.command import environment
 from support.deepeval_run import CountingJudge
@@ -43,10 +44,9 @@ def case(**fields: Any) -> LLMTestCase:
     return LLMTestCase(**{**CASE, "metadata": {"verdicts": VERDICTS}, **fields})
 
 
-def scores(test_case: LLMTestCase, **arguments: Any) -> tuple[float | None, float | None]:
-    return (
-        NoiseSensitivityMetric(mode="relevant", **arguments).measure(test_case),
-        NoiseSensitivityMetric(mode="irrelevant", **arguments).measure(test_case),
+def scores(test_case: LLMTestCase, **arguments: Any) -> tuple[float | None, ...]:
+    return tuple(
+        NoiseSensitivityMetric(mode=mode, **arguments).measure(test_case) for mode in MODES
     )
 
 
@@ -104,9 +104,6 @@ def test_empty_definition_and_strict_mode_are_honoured() -> None:
     assert scores(none, empty="zero") == (0, 0)
     with pytest.raises(UndefinedScoreError, match="test case 'What is the capital"):
         scores(none, empty="error")
-    metric = NoiseSensitivityMetric(mode="irrelevant", definition="validmind")
-    assert metric.measure(case()) is None
-    assert "has no irrelevant mode" in str(metric.reason)
     assert scores(case(), definition="promptfoo") == pytest.approx((2 / 3, 1 / 3))
     # Open, but 0 in every completion; and open between 0 and 1.
     correct = {"text": "b", "correct": True, "entailed_by": []}
@@ -126,12 +123,9 @@ def test_copy_metrics_keeps_every_argument() -> None:
         **{"verbose_mode": True, "flaky": True, "empty": "zero", "undetermined": "high"},
         **{"store": VerdictStore("store.db"), "judge_options": {"votes": 3}},
     }
-    with_model = NoiseSensitivityMetric(**values)
-    with_judge = NoiseSensitivityMetric(judge=CountingJudge([]))
-    strict = NoiseSensitivityMetric(threshold=0.9, strict_mode=True)
-
+    given = [{**values}, {"judge": CountingJudge([])}, {"threshold": 0.9, "strict_mode": True}]
+    with_model, with_judge, strict = [NoiseSensitivityMetric(**each) for each in given]
     copies: list[Any] = copy_metrics(copy_metrics([with_model, with_judge, strict]))
-
     names = set(inspect.signature(NoiseSensitivityMetric.__init__).parameters) - {"self"}
     assert names == {*values, "judge"}
     assert all(getattr(copies[0], name) is value for name, value in values.items())

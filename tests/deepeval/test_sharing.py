@@ -39,17 +39,12 @@ def _a_measure(case: Any, metrics: Metrics) -> list[Any]:
     return metrics
 
 
-def _evaluate(case: Any, metrics: Metrics) -> list[Any]:
-    return list(run([case], metrics)[0].metrics_data)
-
-
-def _evaluate_sync(case: Any, metrics: Metrics) -> list[Any]:
-    return list(run([case], metrics, run_async=False)[0].metrics_data)
-
-
-each_round = pytest.mark.parametrize(
-    "one_round", [_measure, _a_measure, _evaluate, _evaluate_sync]
-)
+ROUNDS_OF: dict[str, Callable[[Any, Metrics], list[Any]]] = {
+    "measure": _measure,
+    "a_measure": _a_measure,
+    "evaluate": lambda case, metrics: list(run([case], metrics)[0].metrics_data),
+}
+each_round = pytest.mark.parametrize("one_round", ROUNDS_OF.values(), ids=ROUNDS_OF.keys())
 Round = Callable[[Any, Metrics], list[Any]]
 
 
@@ -103,13 +98,8 @@ def test_what_was_left_open_is_asked_again_of_a_judge_that_was_repaired() -> Non
         assert metric.measure(case, _show_indicator=False) == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-def test_thresholds_share_and_twins_do_not(run_async: bool) -> None:
+def test_thresholds_share() -> None:
     judge = CountingJudge(pairs())
     metrics = [NoiseSensitivityMetric(judge=judge, threshold=limit) for limit in (0.2, 0.4)]
-    case = case_of(pairs()[0][0], name="a")
-    low, high = run([case], metrics, run_async=run_async)[0].metrics_data
+    low, high = run([case_of(pairs()[0][0], name="a")], metrics)[0].metrics_data
     assert (low.success, high.success, len(judge.asked)) == (False, True, 1)
-    # Two metrics that differ in nothing are one metric that is asked twice.
-    run([case], [metrics[0], metrics[0]], run_async=run_async)
-    assert len(judge.asked) == 3

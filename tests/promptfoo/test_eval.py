@@ -13,6 +13,7 @@ from support.promptfoo_suite import CANARIES, DOCUMENTED, ERRORS, EXAMPLES
 ERROR_CASES = {
     **{f"error: {name}": names for name, (_, names) in ERRORS.items()},
     "error: no reference": ("vars", "'reference'", "only 'answer', 'query', 'contextChunks'"),
+    "error: contextTransform": ("contextChunks: '{{output.docs}}'",),
     "error: output is no text": ("output", "a text", "dict"),
 }
 
@@ -87,7 +88,10 @@ def test_a_native_threshold_of_0_8_is_at_most_0_2_noise(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["config", "template", "vars", "metadata", "output", "config.verdicts as a path"],
+    [
+        *("config", "template", "vars", "metadata", "output", "transformed output"),
+        *("templates in chunks", "config.verdicts as a path"),
+    ],
 )
 def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
     """One of two claims is not supported by the reference and comes from the chunk labelled "

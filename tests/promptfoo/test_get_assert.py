@@ -151,20 +151,16 @@ def test_a_source_that_is_open_and_half_a_surrogate_pair() -> None:
 
 
 PLAIN = {key: GOOD_VERDICTS[key] for key in ("response_claims", "reference_claims")}
+PLAIN_JSON = {"verdicts": json.dumps(PLAIN), "contextChunks": json.dumps(GOOD["contextChunks"])}
+OTHER = {"verdicts": claims(4, 0), "context": "other"}
 SOURCES: dict[str, dict[str, Any]] = {
-    "config": {"config": {"verdicts": PLAIN, **GOOD}},
     "config, as JSON": {"config": {"verdicts": json.dumps(PLAIN)}, **GOOD},
-    "vars, as JSON": {
-        **{"verdicts": json.dumps(PLAIN), **GOOD},
-        "contextChunks": json.dumps(GOOD["contextChunks"]),
-    },
+    "vars, as JSON": {**GOOD, **PLAIN_JSON},
     "vars, with ragas' names": {"verdicts": PLAIN, **GOOD_SAMPLE},
-    "vars before metadata": {
-        "verdicts": PLAIN, **GOOD, "metadata": {"verdicts": claims(4, 0), "context": "other"}
-    },
+    "vars before metadata": {"verdicts": PLAIN, **GOOD, "metadata": OTHER},
     "config before vars": {"config": {"verdicts": PLAIN}, **GOOD, "verdicts": claims(4, 0)},
     "null is nothing": {"config": {"verdicts": None}, "verdicts": PLAIN, **GOOD},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -177,10 +173,11 @@ def test_verdicts_from_each_source(source: str) -> None:
 def test_a_recording_is_found_by_the_samples_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its path, or beside the file that Promptfoo runs; labels of the asker win."""
-    path = tmp_path / "recording.jsonl"
+    """By its path, or beside or above the file that Promptfoo runs; labels of the asker win."""
+    path, script = tmp_path / "recording.jsonl", tmp_path / "asserts"
     path.write_bytes(good_line())
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.chdir(tmp_path.parent)
+    monkeypatch.setattr(sys, "path", [str(script), *sys.path])
     for name, where in (
         ("verdicts", str(path)),
         ("recording", f"file://{path}"),
@@ -192,16 +189,14 @@ def test_a_recording_is_found_by_the_samples_texts(
     assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
     reason = assess({"verdicts": "nowhere.jsonl"}, **GOOD)["reason"]
     assert "config.verdicts: expected a readable file, got No such file: nowhere.jsonl." in reason
-    assert f"looked in {Path.cwd()}, {tmp_path}." in reason
+    assert f"looked in {Path.cwd()}, {script}, {tmp_path}." in reason
 
 
 def test_a_context_in_one_text_is_one_chunk() -> None:
     """It entails no claim of the reference; the unmerged assertion takes it as relevant."""
-    verdicts = {
-        "response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}],
-        "reference_claims": [{"text": "b", "entailed_by": []}],
-        "chunks": ["A text.\n\nNoise."],
-    }
+    verdicts = {**claims(0, 1), "chunks": ["A text.\n\nNoise."]}
+    verdicts["response_claims"][0]["entailed_by"] = [0]
+    verdicts["reference_claims"] = [{"text": "b", "entailed_by": []}]
     for definition, relevance in {"ragas": [False], "promptfoo": [True]}.items():
         config = {"definition": definition, "noiseContext": "Noise."}
         result = assess(config, context="A text.", verdicts=verdicts)
@@ -211,4 +206,3 @@ def test_a_context_in_one_text_is_one_chunk() -> None:
     for place, config in {"config": one, "vars": {}}.items():
         reason = assess(config, **{**GOOD, **one}, verdicts=PLAIN)["reason"]
         assert f"{place}.contextChunks: expected a list of chunks, got one text" in reason
-        assert "`- text: …`" in reason

@@ -1,7 +1,7 @@
-"""What the judge did not say, in the real ``promptfoo eval``: never a pass, never a named score.
+"""What the judge did not say, where Promptfoo turns a result around or averages it: never a pass.
 
-Each test of the config has one assertion, with open cells among its verdicts. `tests/unknown` has
-models that withhold them.
+In the real ``promptfoo eval``, with open cells among the verdicts. `tests/unknown` has models that
+withhold them, and the conformance kit looks at the plain ``python`` assertion.
 """
 
 from __future__ import annotations
@@ -24,45 +24,44 @@ def _open(correct: int, noisy: int, unknown: int) -> dict[str, Any]:
     return verdicts
 
 
-GIVEN: dict[str, dict[str, Any]] = {
-    "determined, clean": _open(4, 0, 0),
-    "determined, noisy": _open(3, 1, 0),
-    "every completion passes": _open(9, 0, 1),
-    "no completion passes": _open(1, 2, 1),
-    "undecided": _open(8, 1, 2),
-    "nothing known": _open(0, 0, 2),
-    "no claims": _open(0, 0, 0),
+OUTCOMES: dict[str, tuple[dict[str, Any], str, bool]] = {
+    # By the irrelevant mode; and does not-python pass?
+    "0": (_open(4, 0, 0), "scored", False),
+    "1/4": (_open(3, 1, 0), "scored", True),
+    "0 to 1/10": (_open(9, 0, 1), "undetermined", False),
+    "2/4 to 3/4": (_open(1, 2, 1), "undetermined", False),
+    "1/11 to 3/11": (_open(8, 1, 2), "undetermined", False),
+    "0 to 1": (_open(0, 0, 2), "undetermined", False),
+    "no claims": (_open(0, 0, 0), "undefined", False),
 }
-"""By the irrelevant mode: 0, 1/4, [0, 1/10], [2/4, 3/4], [1/11, 3/11], [0, 1] and undefined."""
-UNKNOWN = ("nothing known", "no claims", "undecided")
-
-
-def _test(name: str, kind: str, config: Any, *, given: Any) -> dict[str, Any]:
-    return {
-        "description": f"{name}, {kind}",
-        "vars": {"answer": "An answer.", "verdicts": given},
-        "assert": [{"type": kind, "value": "file://noise.py", "config": config}],
-    }
+UNKNOWN = ("1/11 to 3/11", "0 to 1", "no claims")
+PLACES = ("in a set", "inline", "misspelt", "a set with a threshold", "a test with a threshold")
+INLINE = """
+from noisesense_adapters.promptfoo import get_assert
+return get_assert(output, {**context, 'config': {'mode': 'irrelevant'}})
+"""
 
 
 def _tests() -> list[dict[str, Any]]:
-    tests: list[dict[str, Any]] = []
-    for kind in ("python", "not-python"):
-        tests += [
-            _test(name, kind, {"mode": "irrelevant"}, given=given) for name, given in GIVEN.items()
-        ]
-        tests.append(_test("bad config", kind, {"maxnoise": 1}, given=GIVEN["nothing known"]))
-    for name in UNKNOWN:
-        test = _test(f"in a set: {name}", "not-python", {"mode": "irrelevant"}, given=GIVEN[name])
-        test["assert"] = [{"type": "assert-set", "assert": test["assert"]}]
-        tests.append(test)
-        inline = _test(f"inline: {name}", "not-python", None, given=GIVEN[name])
-        inline["assert"][0].pop("config")
-        inline["assert"][0]["value"] = (
-            "from noisesense_adapters.promptfoo import get_assert\n"
-            "return get_assert(output, {**context, 'config': {'mode': 'irrelevant'}})\n"
-        )
-        tests.append(inline)
+    plain = {"type": "python", "value": "file://noise.py", "config": {"mode": "irrelevant"}}
+    inverted = {**plain, "type": "not-python"}
+    both = [{"type": "contains", "value": "answer"}, plain]  # a mean of 1 and 0 would reach 0.5
+    asserted: dict[str, Any] = {
+        "in a set": [{"type": "assert-set", "assert": [inverted]}],
+        "inline": [{"type": "not-python", "value": INLINE}],
+        "misspelt": [{**inverted, "config": {"maxnoise": 1}}],
+        "a set with a threshold": [{"type": "assert-set", "threshold": 0.5, "assert": both}],
+        "a test with a threshold": both,
+    }
+    tests = [
+        {"description": name, "vars": {"verdicts": given}, "assert": [inverted]}
+        for name, (given, _, _) in OUTCOMES.items()
+    ]
+    for place in PLACES:
+        limit = {"threshold": 0.5} if place == "a test with a threshold" else {}
+        for name in UNKNOWN:
+            given = {"description": f"{place}: {name}", "vars": {"verdicts": OUTCOMES[name][0]}}
+            tests.append({**given, **limit, "assert": asserted[place]})
     return tests
 
 
@@ -70,49 +69,25 @@ def _tests() -> list[dict[str, Any]]:
 def withheld(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     folder = tmp_path_factory.mktemp("withheld")
     (folder / "noise.py").write_text(SHIM, encoding="utf-8")
-    config = {"prompts": ["{{answer}}"], "providers": ["echo"], "tests": _tests()}
+    config = {"prompts": ["An answer."], "providers": ["echo"], "tests": _tests()}
     (folder / "promptfooconfig.json").write_text(json.dumps(config), encoding="utf-8")
     return evaluate(commands, folder)
 
 
-OUTCOMES: dict[str, tuple[Any, ...]] = {
-    # passes, score, named score of the irrelevant mode, gate, status; does not-python pass?
-    "determined, clean": (True, 1, 0, "pass", "scored", False),
-    "determined, noisy": (False, 0.75, 0.25, "fail", "scored", True),
-    "every completion passes": (True, 0.9, None, "pass", "undetermined", False),
-    "no completion passes": (False, 0, None, "fail", "undetermined", False),
-    "undecided": (False, 0, None, "undecided", "undetermined", False),
-    "nothing known": (False, 0, None, "undecided", "undetermined", False),
-    "no claims": (False, 0, None, "undefined", "undefined", False),
-}
-
-
 @pytest.mark.parametrize("name", OUTCOMES)
-def test_the_gate_goes_by_the_bounds(withheld: Evaluation, name: str) -> None:
-    passes, value, named, gate, status, inverted = OUTCOMES[name]
-    graded, row = withheld.only(f"{name}, python"), withheld.rows[f"{name}, python"]
-    assert (row["success"], graded.result["pass"]) == (passes, passes)
-    assert graded.result["score"] == value
-    assert row["namedScores"].get("noise_sensitivity_irrelevant") == named
-    metadata = graded.result["metadata"]
-    assert (metadata["gate"], metadata["status"]) == (gate, status)
-    assert status == "scored" or status in graded.reason
-    assert gate != "undecided" or "this says nothing of the answer" in graded.reason
-
-    row = withheld.rows[f"{name}, not-python"]
-    if withheld.is_0_118 and status == "scored":  # which inverts no result that is an object
-        inverted = passes
-    assert row["success"] is inverted
+def test_not_python_passes_what_is_known_to_fail(withheld: Evaluation, name: str) -> None:
+    _, status, passes = OUTCOMES[name]
+    row = withheld.rows[name]
+    # 0.118 inverts no result that is an object.
+    assert row["success"] is (passes != (withheld.is_0_118 and status == "scored"))
     assert status == "scored" or status in row["error"]
 
 
-def test_not_python_makes_no_pass_of_a_wrong_config(withheld: Evaluation) -> None:
-    for kind in ("python", "not-python"):
-        row = withheld.rows[f"bad config, {kind}"]
-        assert (row["success"], row["namedScores"]) == (False, {})
-        assert "did you mean 'maxNoise'?" in row["error"]
-
-    for place in ("in a set", "inline"):  # it is known wherever it stands
-        for name in UNKNOWN:
-            row = withheld.rows[f"{place}: {name}, not-python"]
-            assert (row["success"], row["score"], row["namedScores"]) == (False, 0, {})
+@pytest.mark.parametrize("place", PLACES)
+def test_it_is_known_wherever_it_stands(withheld: Evaluation, place: str) -> None:
+    for name in UNKNOWN:
+        row = withheld.rows[f"{place}: {name}"]
+        assert row["success"] is False
+        assert "noise_sensitivity_irrelevant" not in row["namedScores"]
+        word = "maxNoise" if place == "misspelt" else OUTCOMES[name][1]
+        assert word in json.dumps(row)

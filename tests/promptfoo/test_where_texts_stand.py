@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from noisesense_adapters.promptfoo import get_assert
-from support.promptfoo_cli import Evaluation, evaluate
-from support.promptfoo_suite import SHIM
 
 VERDICTS = {
     "response_claims": [
@@ -186,96 +184,3 @@ def test_an_empty_answer_passes_the_definition_promptfoo() -> None:
     assert (result["pass"], result["score"]) == (True, 1.0)
     assert result["namedScores"]["noise_sensitivity_relevant_promptfoo"] == 0
     assert assess({}, "", **given)["pass"] is False
-
-
-PROVIDER = f"""
-module.exports = class {{
-  id() {{ return 'rag'; }}
-  async callApi(prompt) {{
-    const docs = [
-      {{ content: 'c0', score: 0.9, relevant: 'yes' }}, {{ content: 'c1', relevant: 'no' }} ];
-    return {{ output: {{ answer: prompt, docs, verdicts: {json.dumps(CLEAN)} }} }};
-  }}
-}};
-"""
-NOTHING_KNOWN = {
-    "response_claims": [{"text": "a", "correct": None, "entailed_by": [0]}],
-    "chunks": [{"text": "b", "relevant": True}],
-}
-
-
-def _tests() -> list[dict[str, Any]]:
-    noise = {"type": "python", "value": "file://asserts/noise.py"}
-    recorded = {"verdicts": "v.jsonl", "mode": "irrelevant"}
-    path = {**recorded, "contextChunks": "{{output.docs}}"}
-    labeled = [{"text": "{{c}}", "relevant": "true"}, {"text": "two", "relevant": "{{l}}"}]
-    unknown = {**noise, "config": {"verdicts": NOTHING_KNOWN}}
-    both = [{"type": "contains", "value": "a"}, unknown]
-    tests: dict[str, dict[str, Any]] = {
-        "transform": {"assert": [{**noise, "config": path}]},
-        "templates": {
-            "vars": {"c": "one", "l": "0", "contextChunks": labeled},
-            "assert": [{**noise, "config": recorded}],
-        },
-        "contextTransform": {
-            "assert": [{**noise, "config": recorded, "contextTransform": "output.docs"}]
-        },
-        "a set with a threshold": {
-            "assert": [{"type": "assert-set", "threshold": 0.5, "assert": both}]
-        },
-        "a test with a threshold": {"threshold": 0.5, "assert": both},
-    }
-    given = {"query": "q", "answer": "a", "reference": "r"}
-    return [
-        {**test, "description": name, "vars": {**given, **test.get("vars", {})}}
-        for name, test in tests.items()
-    ]
-
-
-@pytest.fixture(scope="module")
-def evaluation(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
-    """A config in a folder below the working directory, and its assertion one below that."""
-    folder = tmp_path_factory.mktemp("rag")
-    sub = folder / "sub" / "asserts"
-    sub.mkdir(parents=True)
-    (sub / "noise.py").write_text(SHIM, encoding="utf-8")
-    (folder / "sub" / "provider.cjs").write_text(PROVIDER, encoding="utf-8")
-    samples = [
-        {"user_input": "q", "response": "a", "reference": "r", "retrieved_contexts": texts}
-        for texts in (["c0", "c1"], ["one", "two"])
-    ]
-    lines = [json.dumps({"sample": sample, "verdicts": VERDICTS}) for sample in samples]
-    (folder / "sub" / "v.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    config = {
-        "prompts": ["{{answer}}"],
-        "providers": ["file://provider.cjs"],
-        "defaultTest": {"options": {"transform": "output.answer"}},
-        "tests": _tests(),
-    }
-    (folder / "sub" / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    return evaluate(commands, folder, arguments=["-c", "sub/config.json"])
-
-
-@pytest.mark.parametrize("name", ["transform", "templates"])
-def test_in_promptfoo(evaluation: Evaluation, name: str) -> None:
-    graded = evaluation.only(name)
-    assert graded.figures == (0.0, 0.5), graded.reason
-    # One assertion, one result: its claims are in the metadata.
-    assert len(graded.result["metadata"]["claims"]) == 2
-    assert evaluation.rows[name]["success"] is False
-
-
-def test_context_transform_is_refused(evaluation: Evaluation) -> None:
-    graded = evaluation.only("contextTransform")
-    assert "contextChunks: '{{output.docs}}'" in graded.reason
-    assert evaluation.rows["contextTransform"]["success"] is False
-
-
-@pytest.mark.parametrize("place", ["a set", "a test"])
-def test_no_threshold_passes_beside_what_is_undetermined(
-    evaluation: Evaluation, place: str
-) -> None:
-    """The mean of 1 and the 0 of an unknown would reach 0.5."""
-    row = evaluation.rows[f"{place} with a threshold"]
-    assert row["success"] is False
-    assert "undetermined" in json.dumps(row["gradingResult"])

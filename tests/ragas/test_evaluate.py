@@ -27,7 +27,6 @@ from noisesense import summarize as summarize_scores
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.ragas import (
     NoiseSensitivity,
-    ScoredFloat,
     VerdictsInRows,
     rubrics,
     summarize,
@@ -35,7 +34,7 @@ from noisesense_adapters.ragas import (
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE
 from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, column, evaluated
-from support.tables import Shape, random_pair, random_pairs
+from support.tables import Shape, random_pairs
 
 RELEVANT, IRRELEVANT = COLUMNS["relevant"], COLUMNS["irrelevant"]
 
@@ -90,16 +89,6 @@ def test_columns_are_named_as_ragas_names_its_own() -> None:
     ]
     assert f"{Own().name}(mode=relevant)" == RELEVANT
     assert {str(kind) for kind in result.to_pandas()[list(result.scores[0])].dtypes} == {"float64"}
-
-
-def test_a_score_is_a_float_to_python() -> None:
-    sample, verdicts = random_pair(3)
-    (value,) = column(evaluated([sample], both(CountingJudge([(sample, verdicts)]))), "relevant")
-    assert isinstance(value, ScoredFloat)
-    assert value == score(verdicts).relevant
-    assert json.loads(json.dumps([value])) == [float(value)]
-    copied = pickle.loads(pickle.dumps(value))
-    assert (copied, copied.score, copied.mode) == (value, value.score, "relevant")
 
 
 def test_nan_only_where_there_is_no_number_and_then_with_the_reason() -> None:

@@ -48,19 +48,16 @@ def test_what_ragas_takes_it_for() -> None:
 
 def test_the_orders_of_arguments_of_both_of_ragas_apis() -> None:
     llm = Silent()
-    for metric in (
-        NoiseSensitivity(llm),
-        NoiseSensitivity(llm, mode="relevant"),
-        NoiseSensitivity(mode="relevant", llm=llm),
-        NoiseSensitivity("relevant", llm),
+    relevant, mine = (llm, "relevant", "noise_sensitivity"), (llm, "irrelevant", "mine")
+    for metric, expected in (
+        (NoiseSensitivity(llm), relevant),
+        (NoiseSensitivity(llm, mode="relevant"), relevant),
+        (NoiseSensitivity("relevant", llm), relevant),
+        (NoiseSensitivity(llm, "mine", "irrelevant"), mine),
+        (NoiseSensitivity(llm, name="mine", mode="irrelevant"), mine),
+        (NoiseSensitivity(llm=llm, name="mine", focus="irrelevant"), mine),
     ):
-        assert (metric.llm, metric.mode, metric.name) == (llm, "relevant", "noise_sensitivity")
-    for metric in (
-        NoiseSensitivity(llm, "mine", "irrelevant"),
-        NoiseSensitivity(llm, name="mine", mode="irrelevant"),
-        NoiseSensitivity(llm=llm, name="mine", focus="irrelevant"),
-    ):
-        assert (metric.llm, metric.name, metric.mode) == (llm, "mine", "irrelevant")
+        assert (metric.llm, metric.mode, metric.name) == expected
     assert NoiseSensitivity("irrelevant", None, JUDGE).judge is JUDGE
 
 

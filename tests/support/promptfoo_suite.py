@@ -123,6 +123,8 @@ def _forms() -> list[Any]:
 def _sources() -> list[Any]:
     verdicts = {key: value for key, value in claims(1, 1).items() if key != "chunks"}
     both = {"contextChunks": _LABELLED}
+    docs = [{"content": "c0", "relevant": "yes"}, {"content": "c1", "relevant": "0"}]
+    templates = [{"text": "{{c}}", "relevant": "true"}, {"text": "two", "relevant": "{{label}}"}]
     return [
         _case("source: config", _assertion(config={"verdicts": verdicts, **both})),
         _case(
@@ -136,11 +138,22 @@ def _sources() -> list[Any]:
             answer={"response": "An answer.", "verdicts": verdicts, **both},
         ),
         _case(
+            "source: transformed output",
+            _assertion(config={"contextChunks": "{{output.docs}}"}),
+            answer={"text": "An answer.", "docs": docs},
+            options={"transform": "output.text"},
+            verdicts=verdicts,
+        ),
+        _case(
+            "source: templates in chunks",
+            verdicts=verdicts, contextChunks=templates, c="one", label="no",
+        ),
+        _case(
             "source: config.verdicts as a path",
             _assertion(config={"verdicts": "file://recording.jsonl"}),
             **_texts(EXAMPLES[4].sample),
         ),
-    ]
+    ]  # fmt: skip
 
 
 def _unmerged() -> list[Any]:
@@ -211,6 +224,7 @@ def _errors() -> list[Any]:
     return [
         *found,
         _case("error: no reference", recorded, **good, **chunks),
+        _case("error: contextTransform", {**recorded, "contextTransform": "output.docs"}),
         _case("error: output is no text", recorded, answer={"text": 1}, reference="a", **chunks),
     ]
 

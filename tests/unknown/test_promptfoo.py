@@ -1,4 +1,7 @@
-"""Every way to withhold a verdict, through one ``promptfoo eval`` of the real Promptfoo."""
+"""Every way to withhold a verdict, through one ``promptfoo eval`` of the real Promptfoo.
+
+What ``not-python`` makes of them: ``tests/promptfoo/test_undetermined.py``.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,21 @@ MODE = "relevant"
 FAILING = [case for case in CASES if case.table == "relevant"]
 CHOSEN = FAILING + [case for case in CASES if case.table in ("clean", "at the limit")][1::9]
 USUAL = [case for case in CHOSEN if case in SOME]
-INVERTED = [FAILING[0], FAILING[3], FAILING[-1]]
 
 
-def _test(case: Case, base_url: str, kind: str = "python") -> dict[str, Any]:
-    config = {
-        "mode": MODE,
-        "maxNoise": LIMIT,
-        "judge": {"model": "scripted", "baseUrl": base_url, "apiKeyEnv": "JUDGE_KEY"},
-    }
+def _test(case: Case, base_url: str) -> dict[str, Any]:
+    judge = {"model": "scripted", "baseUrl": base_url, "apiKeyEnv": "JUDGE_KEY"}
+    config = {"mode": MODE, "maxNoise": LIMIT, "judge": judge}
     sample = case.sample
     return {
-        "description": f"{kind}: {case.id}",
+        "description": case.id,
         "vars": {
             "query": sample.user_input,
             "answer": sample.response,
             "reference": sample.reference,
             "contextChunks": [{"text": chunk.text} for chunk in sample.retrieved_contexts],
         },
-        "assert": [{"type": kind, "value": "file://noise.py", "config": config}],
+        "assert": [{"type": "python", "value": "file://noise.py", "config": config}],
     }
 
 
@@ -57,7 +56,6 @@ def evaluation(
     (folder / "provider.cjs").write_text(PROVIDER, encoding="utf-8")
     with ScriptedServer(mind(), script=script) as server:
         tests = [_test(case, server.base_url) for case in chosen]
-        tests += [_test(case, server.base_url, "not-python") for case in INVERTED]
         config = {
             "prompts": ["{{answer}}"],
             "providers": [{"id": "file://provider.cjs", "config": {}}],
@@ -71,39 +69,19 @@ def evaluation(
 def test_what_is_shown(evaluation: Evaluation, chosen: list[Case]) -> None:
     wrong = ""
     for case in chosen:
-        graded, row = evaluation.only(f"python: {case.id}"), evaluation.rows[f"python: {case.id}"]
+        graded, row = evaluation.only(case.id), evaluation.rows[case.id]
         named = row["gradingResult"].get("namedScores") or {}
         for mode, figure in zip(MODES, graded.figures, strict=True):
-            gated = mode == MODE
-            wrong += wrong_with(
-                case,
-                mode,
-                number=figure,
-                passed=graded.result["pass"] if gated else None,
-                words=graded.reason if gated else None,
-            )
+            shown: Any = {"passed": graded.result["pass"], "words": graded.reason}
+            wrong += wrong_with(case, mode, number=figure, **(shown if mode == MODE else {}))
             assert named.get(f"noise_sensitivity_{mode}") == figure
-            if gated:
-                expected = case.expected(mode)
-                robust = graded.result["score"]
-                assert row["success"] is graded.result["pass"]
-                # Never more robust than the truth; not at all where nothing is known or passed.
-                assert robust <= 1 - expected.truth + 1e-12
-                if expected.value is not None:
-                    assert robust == pytest.approx(1 - expected.value)
-                elif not expected.passes:
-                    assert robust == 0
         assert not set(named) - {f"noise_sensitivity_{mode}" for mode in MODES}
+        expected, robust = case.expected(MODE), graded.result["score"]
+        assert row["success"] is graded.result["pass"]
+        # Never more robust than the truth; not at all where nothing is known or passed.
+        assert robust <= 1 - expected.truth + 1e-12
+        if expected.value is not None:
+            assert robust == pytest.approx(1 - expected.value)
+        elif not expected.passes:
+            assert robust == 0
     assert wrong == ""
-
-
-def test_not_python_turns_nothing_unknown_into_a_pass(evaluation: Evaluation) -> None:
-    assert {case.expected(MODE).value for case in INVERTED} == {None, 0.5}
-    for case in INVERTED:
-        row, expected = evaluation.rows[f"not-python: {case.id}"], case.expected(MODE)
-        if expected.value is None:
-            assert not row["success"], case.id
-            told = f"{row.get('error')} {row['gradingResult']['reason']}"
-            assert wrong_with(case, MODE, words=told) == ""
-        else:
-            assert row["success"] is (expected.value > LIMIT)
