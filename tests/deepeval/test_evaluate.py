@@ -168,21 +168,6 @@ def test_observed_functions_in_an_evals_iterator(
     }
 
 
-def test_gathered_by_hand_the_values_are_each_ones_own(loop: asyncio.AbstractEventLoop) -> None:
-    metric = NoiseSensitivityMetric(judge=Eighths())
-
-    async def main() -> list[float | None]:
-        measuring = (metric.a_measure(numbered(i), _show_indicator=False) for i in range(COUNT))
-        return await asyncio.gather(*measuring)
-
-    # Not asyncio.run, after which DeepEval would make a loop for `measure` and never close it.
-    assert loop.run_until_complete(main()) == [i / 8 for i in range(COUNT)]
-    assert f"is {metric.score:.4g} " in str(metric.reason)
-    assert metric.success is (metric.score <= 0.2)
-    # And again, after which it is this test case's.
-    assert metric.measure(numbered(3), _show_indicator=False) == 3 / 8 == metric.score
-
-
 def test_what_follows_a_timeout_shows_no_earlier_value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEPEVAL_PER_TASK_TIMEOUT_SECONDS_OVERRIDE", "12")
     hanging = Eighths()

@@ -15,7 +15,7 @@ from deepeval.models import LocalModel
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import OpenAIModel, case_of, run
-from support.faults import CALLS, FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs
+from support.faults import FAULTS, RETRIES, STRUCK, TRUTH, Fault, mind, pairs
 from support.server import ScriptedServer
 from support.sizes import by_turns
 
@@ -40,11 +40,11 @@ OF_EACH_OUTCOME = {
 each_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
 
 
-def evaluated(model: Any, run_async: bool = True) -> dict[str, list[Any]]:
+def evaluated(model: Any) -> dict[str, list[Any]]:
     """The data of both modes, by the name of the sample."""
     cases = [case_of(sample, name=sample.user_input[7:-1]) for sample, _ in pairs()]
     metrics = [NoiseSensitivityMetric(mode=mode, model=model) for mode in MODES]
-    results = run(cases, metrics, run_async=run_async, ignore_errors=True)
+    results = run(cases, metrics, ignore_errors=True)
     return {case.name: r.metrics_data for case, r in zip(cases, results, strict=True)}
 
 
@@ -73,17 +73,6 @@ def test_a_fault_of_each_outcome(
     seen = " ".join([*(str(data.reason) for data in struck), caplog.text])
     assert KEY not in seen
     assert "Reply in JSON" not in seen
-
-
-@each_model
-@pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-def test_a_sound_endpoint(make: Make, run_async: bool) -> None:
-    with ScriptedServer(mind(), api_key=KEY) as server:
-        found = evaluated(make(server), run_async)
-        assert server.log.calls == len(pairs()) * CALLS  # for both modes
-        assert run_async or server.log.concurrency == 1
-        assert len({request.form for request in server.log.requests}) == 1
-    assert [[data.score for data in both] for both in found.values()] == [[TRUTH, TRUTH]] * 2
 
 
 @each_model

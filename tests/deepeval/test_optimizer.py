@@ -13,7 +13,7 @@ from deepeval.metrics.dag.nodes import BinaryJudgementNode, VerdictNode
 from deepeval.metrics.utils import copy_metrics
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.optimizer import PromptOptimizer
-from deepeval.optimizer.algorithms import COPRO, GEPA
+from deepeval.optimizer.algorithms import GEPA
 from deepeval.optimizer.configs import AsyncConfig, DisplayConfig
 from deepeval.prompt import Prompt
 from deepeval.test_case import LLMTestCase, SingleTurnParams
@@ -80,22 +80,16 @@ class ByPrompt:
         )
 
 
-ALGORITHMS: dict[str, Any] = {
-    "GEPA": lambda: GEPA(iterations=4, pareto_size=2, random_seed=1),
-    "COPRO": lambda: COPRO(depth=2, breadth=2, random_state=1),
-}
 both_ways = pytest.mark.parametrize("run_async", [True, False])
-each_algorithm = pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
 
 
 def optimize(
-    *metrics: Any, algorithm: str = "GEPA", run_async: bool = True, guard: Any = None
+    *metrics: Any, run_async: bool = True, guard: Any = None
 ) -> tuple[str, set[float], str]:
     """The best prompt, the scores it was chosen by, and what the author was shown.
 
     By the ``guard`` the app measures its answers itself: no business of the optimizer.
     """
-    author = Author()
 
     def app(prompt: Prompt, golden: Any) -> str:
         answer = f"{prompt.text_template} {golden.input}"
@@ -103,18 +97,17 @@ def optimize(
             guard.measure(case_with(answer), _show_indicator=False)
         return answer
 
+    author = Author()
     optimizer = PromptOptimizer(
         model_callback=app,
         metrics=list(metrics),
         optimizer_model=author,
-        algorithm=ALGORITHMS[algorithm](),
+        algorithm=GEPA(iterations=4, pareto_size=2, random_seed=1),
         async_config=AsyncConfig(run_async=run_async),
         display_config=DisplayConfig(show_indicator=False),
     )
-    goldens = [
-        Golden(input=f"question {n}", expected_output="three", retrieval_context=["c", "d"])
-        for n in range(4)
-    ]
+    given: Any = {"expected_output": "three", "retrieval_context": ["c", "d"]}
+    goldens = [Golden(input=f"question {n}", **given) for n in range(4)]
     best = optimizer.optimize(Prompt(text_template="first"), goldens)
     report = optimizer.optimization_report
     scores = {*report.pareto_scores.get(report.best_id, [])}
@@ -122,42 +115,33 @@ def optimize(
 
 
 def case_with(answer: str) -> LLMTestCase:
-    return LLMTestCase(
-        input="question",
-        actual_output=answer,
-        expected_output="three",
-        retrieval_context=["c", "d"],
-    )
+    given: Any = {"expected_output": "three", "retrieval_context": ["c", "d"]}
+    return LLMTestCase(input="question", actual_output=answer, **given)
 
 
 @both_ways
-@each_algorithm
 def test_the_optimizer_looks_for_less_noise_by_both_modes(
-    algorithm: str, run_async: bool, monkeypatch: pytest.MonkeyPatch
+    run_async: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options: Any = {"algorithm": algorithm, "run_async": run_async}
     alone, together = ByPrompt(), ByPrompt()
-    best, scores, _ = optimize(NoiseRobustnessMetric(judge=alone), **options)
+    best, scores, _ = optimize(NoiseRobustnessMetric(judge=alone), run_async=run_async)
     assert (best, scores) == ("better", {1.0})
     modes = [NoiseRobustnessMetric(mode=m, judge=together) for m in ("relevant", "irrelevant")]
-    optimize(*modes, **options)
+    optimize(*modes, run_async=run_async)
     assert alone.asked == together.asked > 0  # two modes judge an answer once
     # No prompt is better than the first one: its scores are the report's, (1/2 + 1) / 2.
     monkeypatch.setitem(CLAIMS, "better", CLAIMS["worse"])
-    best, scores, shown = optimize(*modes, **options)
+    best, scores, shown = optimize(*modes, run_async=run_async)
     assert (best, scores) == ("first", {0.75})
     assert "NoiseRobustnessMetric (relevant) (Score: 0.5)" in shown
     assert "NoiseRobustnessMetric (irrelevant) (Score: 1.0)" in shown
 
 
 @both_ways
-@each_algorithm
-def test_the_other_metric_and_an_answer_without_a_number_are_errors(
-    algorithm: str, run_async: bool
-) -> None:
+def test_the_other_metric_and_an_answer_without_a_number_are_errors(run_async: bool) -> None:
     def run(judge: Judge, kind: Any = NoiseRobustnessMetric, **options: Any) -> set[float]:
         metric = kind(mode="irrelevant", judge=judge, **options)
-        return optimize(metric, algorithm=algorithm, run_async=run_async)[1]
+        return optimize(metric, run_async=run_async)[1]
 
     judge = ByPrompt()
     with pytest.raises(InputError, match=r"more noise.*RobustnessMetric\(mode='irrelevant'\)"):

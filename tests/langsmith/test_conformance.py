@@ -46,54 +46,40 @@ def shown_row(results: Sequence[Any], definition: str) -> ShownRow:
     )
 
 
-def host_run(rows: Iterable[Any], definition: str) -> HostRun:
-    ordered = sorted(rows, key=lambda row: row["example"].inputs["number"])
-    results = [row["evaluation_results"]["results"] for row in ordered]
-    everything = [result for row in results for result in row]
-    return HostRun(
-        [shown_row(row, definition) for row in results],
-        stored=repr(everything),
-        usage=usage_in(result.metadata for result in everything),
-        names=[f"example {row['example'].id}: " for row in ordered],
-    )
-
-
-def arguments(samples: Sequence[Sample], judge: Judge, definition: DefinitionName) -> Any:
-    return {
-        "data": examples(samples),
-        "evaluators": [noise_sensitivity(judge=judge, definition=definition)],
-        "upload_results": False,
-        "max_concurrency": 8,
-    }
-
-
 @pytest.mark.filterwarnings("ignore:'upload_.*' parameter is in beta")
 class TestLangSmith(ExperimentTests):
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
+        evaluator = noise_sensitivity(judge=judge, definition=definition)
+        arguments = {"data": examples(samples), "evaluators": [evaluator], "max_concurrency": 8}
+        rows = self.rows(samples, {**arguments, "upload_results": False})
+        ordered = sorted(rows, key=lambda row: row["example"].inputs["number"])
+        results = [row["evaluation_results"]["results"] for row in ordered]
+        everything = [result for row in results for result in row]
+        return HostRun(
+            [shown_row(row, definition) for row in results],
+            stored=repr(everything),
+            usage=usage_in(result.metadata for result in everything),
+            names=[f"example {row['example'].id}: " for row in ordered],
+        )
+
+    def rows(self, samples: Sequence[Sample], arguments: dict[str, Any]) -> Iterable[Any]:
         from langsmith import aevaluate
 
         async def application(inputs: dict[str, Any]) -> dict[str, Any]:
             return outputs(samples[inputs["number"]])
 
-        async def rows() -> list[Any]:
-            run = await aevaluate(application, **arguments(samples, judge, definition))
-            return [row async for row in run]
+        async def all_rows() -> list[Any]:
+            return [row async for row in await aevaluate(application, **arguments)]
 
-        return host_run(asyncio.run(rows()), definition)
+        return asyncio.run(all_rows())
 
 
-@pytest.mark.filterwarnings("ignore:'upload_.*' parameter is in beta")
-class TestLangSmithBlocking(ExperimentTests):
+class TestLangSmithBlocking(TestLangSmith):
     """The same evaluator in ``evaluate``, which runs each row in a thread's own loop."""
 
-    def run(
-        self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
-    ) -> HostRun:
+    def rows(self, samples: Sequence[Sample], arguments: dict[str, Any]) -> Iterable[Any]:
         from langsmith import evaluate
 
-        def application(inputs: dict[str, Any]) -> dict[str, Any]:
-            return outputs(samples[inputs["number"]])
-
-        return host_run(evaluate(application, **arguments(samples, judge, definition)), definition)
+        return evaluate(lambda inputs: outputs(samples[inputs["number"]]), **arguments)

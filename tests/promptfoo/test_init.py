@@ -1,4 +1,4 @@
-"""The example that ``noisesense promptfoo-init`` writes: safe to write, and it runs."""
+"""The example that ``noisesense promptfoo-init`` writes runs as it is."""
 
 from __future__ import annotations
 
@@ -6,31 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import InputError
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.promptfoo.init import write_example
 from support.promptfoo_cli import evaluate
 
-NAMES = {"noise_sensitivity.py", "promptfooconfig.yaml", "verdicts.jsonl"}
 EXAMPLES = {
     example.id: example
     for example in reference_examples()
     if example.id in ("capital-of-france", "machine-learning-language")
 }
-
-
-def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "folder"
-    assert {path.name for path in write_example(folder)} == NAMES
-    for name in NAMES:
-        folder = tmp_path / f"holds {name}"
-        folder.mkdir()
-        (folder / name).write_text("mine", encoding="utf-8")
-        with pytest.raises(InputError, match=f"got {name} in it"):
-            write_example(folder)
-        assert [path.read_text(encoding="utf-8") for path in folder.iterdir()] == ["mine"]
-        assert len(write_example(folder, force=True)) == 3
-        assert (folder / name).read_text(encoding="utf-8") != "mine"
 
 
 def test_it_runs_as_it_is(commands: Path, tmp_path: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
 from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import MetricOutputType, MetricWithLLM, ModeMetric, SingleTurnMetric
 
-from noisesense import InputError, RecordedJudge, write_recording
+from noisesense import InputError
 from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows
 from support.missing import error_without
 from support.ragas_peer import ragas_row
@@ -94,23 +91,6 @@ def test_what_ragas_own_has_and_ours_cannot_is_refused_by_name() -> None:
     sample, _ = random_pair(1)
     with pytest.raises(InputError, match=r"llm: expected one of ragas' models.*or judge="):
         NoiseSensitivity().score(**ragas_row(sample))
-
-
-def test_copies_keep_everything(tmp_path: Path) -> None:
-    sample, verdicts = random_pair(3)
-    write_recording(tmp_path / "verdicts.jsonl", [(sample, verdicts)])
-    judge = RecordedJudge(tmp_path / "verdicts.jsonl")
-    metric = NoiseSensitivity(
-        "irrelevant", judge=judge, definition="paper", empty="zero", name="mine"
-    )
-    expected = metric.score(**ragas_row(sample)).value
-    asking = NoiseSensitivity(judge_options={"votes": 3})
-    for copied in (copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))):
-        made = copied(metric)
-        assert type(made) is NoiseSensitivity
-        assert made is not metric
-        assert made.score(**ragas_row(sample)).value == expected
-        assert copied(asking).judge_options == {"votes": 3}
 
 
 def test_without_ragas_the_error_names_the_extra() -> None:

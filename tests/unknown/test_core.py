@@ -14,7 +14,6 @@ from noisesense import (
     ReplyError,
     Sample,
     score,
-    summarize,
 )
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.langchain import LangChainLLM
@@ -25,10 +24,8 @@ from support.server import ScriptedServer
 from support.withholding import (
     CASES,
     LIMIT,
-    NOTHING,
     WAYS,
     Case,
-    Way,
     few_or_all,
     mind,
     reply,
@@ -98,22 +95,6 @@ def answer(prompt: str) -> str | Exception:
 def test_the_core(plan: Any) -> None:
     found = asyncio.run(judged(LLMJudge(ScriptedLLM(answer), plan=plan)))
     check(found)
-
-
-@pytest.mark.parametrize("way", [way for way in WAYS if way.id != NOTHING], ids=lambda way: way.id)
-def test_a_summary(way: Way) -> None:
-    """The run's mean is a number only if nothing is open, and its range holds the truth."""
-    cases = [case for case in CASES if case.way is way]
-    found = asyncio.run(judged(LLMJudge(ScriptedLLM(answer)), cases))
-    summary = summarize([score(each.verdicts) for each in found if isinstance(each, Judgement)])
-    for mode in MODES:
-        expected, got = [case.expected(mode) for case in cases], getattr(summary, mode)
-        ends = [sum(each.bounds[end] for each in expected) / len(cases) for end in (0, 1)]
-        assert tuple(got.mean) == pytest.approx(tuple(ends), abs=1e-12)
-        assert ends[0] <= sum(each.truth for each in expected) / len(cases) <= ends[1]
-        if any(each.value is None for each in expected):
-            assert got.mean.value is None or got.mean.low == got.mean.high
-            assert "undetermined" in str(summary)
 
 
 def test_votes_settle_nothing_that_nobody_said() -> None:
