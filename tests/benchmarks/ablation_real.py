@@ -15,19 +15,16 @@ import argparse
 import asyncio
 import json
 import re
-import sys
 import urllib.request
 from pathlib import Path
 from random import Random
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
+import ground  # noqa: F401
 
-# The two source roots are found above: a clean checkout runs without an install.
-from noisesense import Chunk, Result, Sample, score  # noqa: E402
-from noisesense.ablation import Ablation, ablate  # noqa: E402
-from noisesense_adapters.report import write_png  # noqa: E402
-from support.ablation_world import Mind  # noqa: E402
+from noisesense import Chunk, Result, Sample, score
+from noisesense.ablation import Ablation, ablate
+from noisesense_adapters.report import write_png
+from support.ablation_world import Mind
 
 NAMES = [
     start + end

@@ -21,9 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from types import FrameType
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-os.environ.update(RAGAS_DO_NOT_TRACK="true", DEEPEVAL_TELEMETRY_OPT_OUT="1")
-os.environ.update(DEEPEVAL_DISABLE_DOTENV="1")
+import ground  # noqa: F401
 
 import noisesense
 import noisesense_adapters

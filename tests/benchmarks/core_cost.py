@@ -24,19 +24,15 @@ from pathlib import Path
 from timeit import timeit
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-PATHS = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
-sys.path[:0] = PATHS
+import numpy as np
+from ground import PATHS
 
-# The source roots are found above: a clean checkout runs without an install.
-import numpy as np  # noqa: E402
-
-from noisesense import Verdicts, score, write_recording  # noqa: E402
-from support.faults import TRUTH, mind, pairs  # noqa: E402
-from support.published import ragchecker_examples  # noqa: E402
-from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels  # noqa: E402
-from support.server import ScriptedServer  # noqa: E402
-from support.tables import random_pairs  # noqa: E402
+from noisesense import Verdicts, score, write_recording
+from support.faults import TRUTH, mind, pairs
+from support.published import ragchecker_examples
+from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels
+from support.server import ScriptedServer
+from support.tables import random_pairs
 
 
 def main() -> None:

@@ -26,18 +26,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
+import ground  # noqa: F401
 
-# The two source roots are found above: a clean checkout runs without an install.
-from noisesense import Result, compare, gate, prediction_powered_mean, summarize  # noqa: E402
-from noisesense.ablation import ablation, plan  # noqa: E402
-from noisesense.stats.interval import Interval, Resampling, mean_interval  # noqa: E402
-from support.ablation_world import Mind, run_of  # noqa: E402
-from support.simulated import POPULATIONS, Population, poisson, result_of  # noqa: E402
+from noisesense import Result, compare, gate, prediction_powered_mean, summarize
+from noisesense.ablation import ablation, plan
+from noisesense.stats.interval import Interval, Resampling, mean_interval
+from support.ablation_world import Mind, run_of
+from support.simulated import POPULATIONS, Population, poisson, result_of
 
 SIZES = (2, 3, 5, 10, 20, 30, 49, 50, 100, 300)
 MISSING = (0.0, 0.01, 0.05, 0.2)

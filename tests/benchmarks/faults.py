@@ -27,33 +27,24 @@ import logging
 import os
 import sys
 import time
-import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
-os.environ["RAGAS_DO_NOT_TRACK"] = "true"
-os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
-os.environ["LANGSMITH_TRACING"] = "false"
-warnings.simplefilter("ignore")
-logging.disable()
+import ground  # noqa: F401
+from langchain_openai import ChatOpenAI
 
-from langchain_openai import ChatOpenAI  # noqa: E402
-
-from noisesense import Judgement, LLMJudge, Verdicts  # noqa: E402
-from noisesense.errors import JudgeError, ReplyError  # noqa: E402
-from noisesense.judging.prompts import DEFAULT_PROMPTS, answers_form  # noqa: E402
-from noisesense_adapters.langchain import LangChainLLM  # noqa: E402
-from noisesense_adapters.toolbox import running  # noqa: E402
-from support import bridges  # noqa: E402
-from support import misbehavior as bad  # noqa: E402
-from support.bridges import Make  # noqa: E402
-from support.faults import (  # noqa: E402
+from noisesense import Judgement, LLMJudge, Verdicts
+from noisesense.errors import JudgeError, ReplyError
+from noisesense.judging.prompts import DEFAULT_PROMPTS, answers_form
+from noisesense_adapters.langchain import LangChainLLM
+from noisesense_adapters.toolbox import running
+from support import bridges
+from support import misbehavior as bad
+from support.bridges import Make
+from support.faults import (
     DRAFTS,
     FAULTS,
     RETRIES,
@@ -63,8 +54,8 @@ from support.faults import (  # noqa: E402
     mind,
     pairs,
 )
-from support.langchain_models import chat_openai, run  # noqa: E402
-from support.server import ScriptedServer  # noqa: E402
+from support.langchain_models import chat_openai, run
+from support.server import ScriptedServer
 
 Bridge = Callable[[ScriptedServer, float], Any]
 OUTCOMES = ("exact", "open", "unusable", "failed", "WRONG", "RAW")
@@ -247,6 +238,7 @@ def main() -> int:
     parser.add_argument("--kind", default="", help="only kinds whose name holds this")
     parser.add_argument("--every", type=int, default=10, help="bytes between cuts; 0: none")
     given = parser.parse_args()
+    logging.disable()
     start = time.monotonic()
     chosen = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
     kinds = [fault for fault in FAULTS if given.kind in fault.id]

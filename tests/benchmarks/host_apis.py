@@ -11,20 +11,15 @@ from __future__ import annotations
 import asyncio
 import copy
 import dataclasses
-import os
 import pickle
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout, suppress
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-os.environ.update(RAGAS_DO_NOT_TRACK="true", DEEPEVAL_TELEMETRY_OPT_OUT="1")
-os.environ.update(DEEPEVAL_DISABLE_DOTENV="1", LANGSMITH_TRACING="false")
+import ground  # noqa: F401
 
 from noisesense.scoring.definitions import MODES
 from support.mind import Mind

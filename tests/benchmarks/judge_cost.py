@@ -23,27 +23,18 @@ import subprocess
 import sys
 import time
 import urllib.request
-import warnings
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-PATHS = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
-sys.path[:0] = PATHS
-os.environ["RAGAS_DO_NOT_TRACK"] = "true"
-os.environ["LANGSMITH_TRACING"] = "false"
-warnings.simplefilter("ignore")
+from ground import PATHS, show
 
-from printing import show  # noqa: E402
-
-from noisesense import Sample, score  # noqa: E402
-from noisesense.scoring.definitions import MODES  # noqa: E402
-from support.cost_workload import CHUNKS, RUN_CHUNKS, RUN_SAMPLES, pair, run_pairs  # noqa: E402
-from support.ragas_peer import ragas_row  # noqa: E402
+from noisesense import Sample, score
+from noisesense.scoring.definitions import MODES
+from support.cost_workload import CHUNKS, RUN_CHUNKS, RUN_SAMPLES, pair, run_pairs
+from support.ragas_peer import ragas_row
 
 WHOSE = ("ragas", "ours", "ours, full")
 BOTH_APIS = [(api, whose) for api in ("evaluate()", "ascore()") for whose in WHOSE]

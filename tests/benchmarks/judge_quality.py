@@ -24,7 +24,6 @@ import asyncio
 import hashlib
 import json
 import sys
-import warnings
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,17 +31,14 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests"), str(HERE)]
-warnings.simplefilter("ignore")
+from ground import show
 
-from printing import show  # noqa: E402
+from noisesense import JudgeError, LLMJudge, Sample
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.openai import OpenAILLM
+from support.real_model import Recorder, serve, smollm2
 
-from noisesense import JudgeError, LLMJudge, Sample  # noqa: E402
-from noisesense.scoring.definitions import MODES  # noqa: E402
-from noisesense_adapters.openai import OpenAILLM  # noqa: E402
-from support.real_model import Recorder, serve, smollm2  # noqa: E402
+DATA = Path(__file__).parent / "data" / "entailment.jsonl"
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class Text:
 
 def texts() -> list[Text]:
     found: list[Text] = []
-    for line in (HERE / "data" / "entailment.jsonl").read_text("utf-8").splitlines():
+    for line in DATA.read_text("utf-8").splitlines():
         row = json.loads(line)
         pairs = [
             (each, truth) for truth, name in ((True, "yes"), (False, "no")) for each in row[name]

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+import ground  # noqa: F401
 
 from support.mind import data_of, reply_of
 from support.server import ScriptedServer

@@ -29,10 +29,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
+import ground  # noqa: F401
 
-from noisesense import (  # noqa: E402
+from noisesense import (
     JudgeError,
     LLMJudge,
     ReplyError,
@@ -42,8 +41,8 @@ from noisesense import (  # noqa: E402
     VerdictStore,
     score,
 )
-from support.mind import Mind, data_of, items_of, reply_of  # noqa: E402
-from support.tables import Shape, random_pair  # noqa: E402
+from support.mind import Mind, data_of, items_of, reply_of
+from support.tables import Shape, random_pair
 
 WORKERS, CONCURRENCY, AT_ONCE = 4, 16, 4
 FAULTY = 0.1

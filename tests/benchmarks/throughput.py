@@ -25,8 +25,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "core"), str(ROOT / "adapters"), str(ROOT / "tests")]
+import ground  # noqa: F401
 
 Means = tuple[float, float]
 MEGABYTE = 1024 * 1024

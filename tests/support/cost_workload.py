@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from noisesense import Sample, Verdicts
 from support.ragas_mind import EitherMind
+from support.tables import sample_of
 
 __all__ = ["CHUNKS", "RUN_CHUNKS", "RUN_SAMPLES", "make_mind", "pair", "run_pairs"]
 
@@ -43,13 +44,7 @@ def pair(chunks: int, *, wrong: bool = True, number: int = 0) -> tuple[Sample, V
         ],
         chunks=[f"Passage {j} of the archive on {name}. " + _FILLER * 8 for j in range(chunks)],
     )
-    texts = {
-        "user_input": f"What does the archive say about {name}?",
-        "response": " ".join(claim.text for claim in verdicts.response_claims),
-        "reference": " ".join(claim.text for claim in verdicts.reference_claims),
-        "retrieved_contexts": [chunk.text for chunk in verdicts.chunks or ()],
-    }
-    return Sample.model_validate(texts), verdicts
+    return sample_of(verdicts, f"What does the archive say about {name}?"), verdicts
 
 
 def run_pairs() -> list[tuple[Sample, Verdicts]]:

@@ -25,6 +25,7 @@ from support import misbehavior as bad
 from support.formats import KNOWN, UNCLEAR
 from support.mind import Mind, items_of, reply_of
 from support.misbehavior import Misbehavior, Script
+from support.tables import sample_of
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -107,13 +108,7 @@ def _pair(name: str) -> tuple[Sample, Verdicts]:
         reference_claims=[f"{name} is known for fact {i}." for i in "12"],
         chunks=[f"Passage {i} on {name}." for i in "012"],
     )
-    texts = {
-        "user_input": f"Who is {name}?",
-        "response": " ".join(claim.text for claim in verdicts.response_claims),
-        "reference": " ".join(claim.text for claim in verdicts.reference_claims),
-        "retrieved_contexts": [chunk.text for chunk in verdicts.chunks or ()],
-    }
-    return Sample.model_validate(texts), verdicts
+    return sample_of(verdicts, f"Who is {name}?"), verdicts
 
 
 def in_verdicts(name: str, change: Callable[[Items], Items]) -> Misbehavior:

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from noisesense import Matrices, Sample, Verdicts
 
-__all__ = ["Shape", "matrices", "random_matrices", "random_pair", "random_pairs", "verdicts"]
+__all__ = [
+    "Shape",
+    "matrices",
+    "random_matrices",
+    "random_pair",
+    "random_pairs",
+    "sample_of",
+    "verdicts",
+]
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,16 @@ def random_matrices(rng: random.Random, shape: Shape = DEFAULT) -> Matrices:
     }
 
 
+def sample_of(verdicts: Verdicts, question: str, **texts: str) -> Sample:
+    """A response and a reference that are their claims, one after another."""
+    said = {
+        "response": " ".join(claim.text for claim in verdicts.response_claims),
+        "reference": " ".join(claim.text for claim in verdicts.reference_claims),
+    }
+    chunks = verdicts.chunks or ()
+    return Sample(user_input=question, retrieved_contexts=chunks, **{**said, **texts})
+
+
 def random_pair(seed: int, shape: Shape = DEFAULT) -> tuple[Sample, Verdicts]:
     """A table with texts. The sample's contexts carry the labels.
 
@@ -68,18 +86,12 @@ def random_pair(seed: int, shape: Shape = DEFAULT) -> tuple[Sample, Verdicts]:
     verdicts = Verdicts.from_matrices(
         **table, response_claims=response_claims, reference_claims=reference_claims, chunks=chunks
     )
-    sample = Sample.model_validate(
-        {
-            "user_input": f"What does the archive say about case {name}?",
-            "response": " ".join(response_claims) or f"I cannot tell about case {name}.",
-            "reference": " ".join(reference_claims) or f"Nothing is known of case {name}.",
-            "retrieved_contexts": [
-                {"text": text, "relevant": label}
-                for text, label in zip(chunks, labels, strict=True)
-            ],
-        }
-    )
-    return sample, verdicts
+    texts: dict[str, str] = {}
+    if not responses:
+        texts["response"] = f"I cannot tell about case {name}."
+    if not references:
+        texts["reference"] = f"Nothing is known of case {name}."
+    return sample_of(verdicts, f"What does the archive say about case {name}?", **texts), verdicts
 
 
 def random_pairs(

@@ -27,6 +27,7 @@ from support import misbehavior as bad
 from support.mind import Mind, data_of, items_of, reply_of
 from support.misbehavior import Misbehavior
 from support.plain_definitions import by_words, completions
+from support.tables import sample_of
 
 __all__ = [
     "CASES",
@@ -212,15 +213,7 @@ class Case:
 
     @property
     def sample(self) -> Sample:
-        verdicts = self.verdicts
-        return Sample.model_validate(
-            {
-                "user_input": f"What of ({self.id})?",
-                "response": " ".join(claim.text for claim in verdicts.response_claims),
-                "reference": " ".join(claim.text for claim in verdicts.reference_claims),
-                "retrieved_contexts": [chunk.text for chunk in verdicts.chunks or ()],
-            }
-        )
+        return sample_of(self.verdicts, f"What of ({self.id})?")
 
     def cell(self, premise: int, of: Any, claim: int) -> Cell:
         truth = _TABLES[self.table]

@@ -138,7 +138,7 @@ def test_a_cluster_judges_as_one_process_does(folder: Path) -> None:
     (folder / "texts.jsonl").write_text("".join(f"{line}\n" for line in texts), "utf-8")
     with ScriptedServer(Mind(pairs), latency=0.02) as server:
         run(folder, "judge.py", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
-        calls, most = server.log.calls, server.log.figures()["concurrency"]
+        calls, most = server.log.calls, server.log.concurrency
     assert most <= 2 * 4
     found = {each.id: each.score for each in read_results(folder / "results.jsonl")}
     for sample, verdicts in pairs:

@@ -1,8 +1,22 @@
-"""Tables of the benchmarks."""
+"""What benchmarks stand on: where the sources are, hosts that keep quiet, one form of tables.
+
+Imported first: a clean checkout runs without an install.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PATHS = [str(ROOT / folder) for folder in ("core", "adapters", "tests")]
+sys.path[:0] = PATHS
+os.environ.update(RAGAS_DO_NOT_TRACK="true", DEEPEVAL_TELEMETRY_OPT_OUT="1")
+os.environ.update(DEEPEVAL_DISABLE_DOTENV="1", LANGSMITH_TRACING="false")
+warnings.simplefilter("ignore")
 
 
 def show(
