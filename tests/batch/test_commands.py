@@ -12,6 +12,7 @@ from noisesense import read_results, score
 from support.batch_provider import BatchProvider
 from support.command import run
 from support.command_here import Done, run_here
+from support.datasets import write_jsonl
 from support.mind import Mind
 from support.tables import random_pair
 
@@ -33,8 +34,8 @@ def command(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    lines = [json.dumps(sample.model_dump(exclude_defaults=True)) for sample, _ in PAIRS]
-    (tmp_path / "data.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    lines = [sample.model_dump(exclude_defaults=True) for sample, _ in PAIRS]
+    write_jsonl(tmp_path / "data.jsonl", lines)
     return tmp_path
 
 

@@ -21,7 +21,6 @@ from noisesense import (
     read_results,
     score,
 )
-from noisesense.jsonl import to_json
 from noisesense_adapters.batch import (
     BatchJudge,
     Round,
@@ -34,6 +33,7 @@ from noisesense_adapters.datasets import score_dataset
 from noisesense_adapters.openai import OpenAILLM
 from support.batch_provider import BatchProvider
 from support.cost_workload import run_pairs
+from support.datasets import write_jsonl
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
 from support.sizes import few_or_many
@@ -48,9 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def written(path: Path, pairs: Pairs) -> Path:
-    lines = (to_json(sample.model_dump(exclude_defaults=True)) for sample, _ in pairs)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
+    return write_jsonl(path, [sample.model_dump(exclude_defaults=True) for sample, _ in pairs])
 
 
 def export(folder: Path, out: str = "round.jsonl", **options: Any) -> Round:

@@ -16,7 +16,7 @@ from noisesense_adapters.cli import demo as command
 from noisesense_adapters.demo.compare import Pair, Place, Report, compare, runs_of
 from support.command import run
 from support.command_here import run_here
-from support.promptfoo_cli import LATEST, VERSIONS, install, npm_cache
+from support.promptfoo_cli import VERSIONS, install, npm_cache
 
 # Documented figure, and that of every place. By hand: one incorrect claim of two or three in each
 # example, from a relevant chunk in mona-lisa and lic, from an irrelevant one in the others.
@@ -94,13 +94,6 @@ def test_every_framework_agrees_offline_and_leaves_nothing_behind(
     assert "\x1b" not in done.stdout
     assert not log.exists(), log.read_text()
     assert list(cwd.iterdir()) == []
-
-
-@pytest.mark.broad
-def test_promptfoo_is_found_in_node_modules(request: pytest.FixtureRequest) -> None:
-    folder = install(LATEST, npm_cache(request.config)).parents[1]
-    done = run("demo", "--require", "promptfoo", hidden=NOTHING_ELSE, cwd=folder)
-    assert done.returncode == 0, done.stdout
 
 
 def test_without_frameworks_the_core_is_compared_and_the_rest_said(
