@@ -171,17 +171,15 @@ class Verdicts(Model, VerdictsBase):
         if self.chunks is not None:
             count = len(self.chunks)
             hint = f"there are {count} chunks, counted from 0"
-        if self.named_chunks <= count:
-            return self
-        listed: dict[str, tuple[int, ...]] = {
-            f"{PLACES[side]} {i}, {field}": getattr(claim, field)
-            for side in ("response_claims", "reference_claims")
-            for i, claim in enumerate(getattr(self, side))
-            for field in ("entailed_by", "undetermined")
-        }
-        where, far = next((place, c[-1]) for place, c in listed.items() if c and c[-1] >= count)
-        expected, got = f"chunk positions below {count}", f"chunk {describe(far)}"
-        raise InputError(expected, got, where=where, hint=hint)
+        for side in ("response_claims", "reference_claims"):
+            for i, claim in enumerate(getattr(self, side)):
+                for field in ("entailed_by", "undetermined"):
+                    named: tuple[int, ...] = getattr(claim, field)
+                    if named and named[-1] >= count:
+                        expected, got = f"chunk positions below {count}", describe(named[-1])
+                        where = f"{PLACES[side]} {i}, {field}"
+                        raise InputError(expected, f"chunk {got}", where=where, hint=hint)
+        return self
 
     def beside(self, sample: Sample) -> Verdicts:
         """These verdicts with the sample's chunks; the sample's labels win where it has them.
