@@ -180,18 +180,16 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
 
 
 def test_claims_of_one_side_are_counted_over_all_samples() -> None:
-    def verdicts(response: str, reference: str) -> Verdicts:
-        claims = [
-            [{"text": text, "entailed_by": []} for text in side] for side in (response, reference)
-        ]
-        return Verdicts.model_validate(
-            {
-                "response_claims": [{**claim, "correct": True} for claim in claims[0]],
-                "reference_claims": claims[1],
-            }
+    people, judge = (
+        Verdicts.from_matrices(
+            [True] * len(response),
+            [[False]] * len(response),
+            [[False]] * 2,
+            response_claims=list(response),
+            reference_claims=list(reference),
         )
-
-    people, judge = verdicts("ab", "xy"), verdicts("acd", "xz")
+        for response, reference in (("ab", "xy"), ("acd", "xz"))
+    )
     rows = [LabeledVerdicts(people, judge, str(i)) for i in range(3)]
     assert trust("m", rows).unmatched_claims == 3 * (3 + 2)  # c, d, b; z, y
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from noisesense import Chunk, Result, Verdicts, offenders, score
-from noisesense.stats.offenders import Offence, culprit, wilson_interval
+from noisesense.stats.offenders import Offence, Offender, culprit
 
 CHUNKS = [
     {"text": "right", "id": "good", "relevant": True},
@@ -200,7 +200,7 @@ def test_random_runs_by_the_definition() -> None:
 
 def test_an_interval_of_a_share_stays_within_0_and_1() -> None:
     for count in range(1, 300):
-        none, all_of_them = (wilson_interval(hits, count) for hits in (0, count))
+        none, all_of_them = (Offender("a", "", count, hits).interval for hits in (0, count))
         assert none.low == 0.0 <= none.high < 1
         assert 1 - 1e-12 < all_of_them.high <= 1 > all_of_them.low > 0
         assert none.high == pytest.approx(1 - all_of_them.low)

@@ -30,11 +30,8 @@ def test_derived_by_hand() -> None:
     # λ = 1: mean(f') = 1/4, mean(Y − f) = (0 + 1/4 + 1/2) / 3.
     found = prediction_powered_mean([0.25, 0.25], [0.0, 0.25, 0.5], [0.0, 0.5, 1.0])
     assert (found.weight, found.labelled, found.unlabelled) == (1.0, 3, 2)
-    assert (found.mean, found.judge_mean, found.human_mean) == (
-        (0.5,) * 2,
-        (0.25,) * 2,
-        (0.5,) * 2,
-    )
+    assert found.mean == found.human_mean == (0.5, 0.5)
+    assert found.judge_mean == (0.25, 0.25)
     # The other way round λ = 0: the labels alone, with the interval that their mean has.
     alone = prediction_powered_mean([0.25, 0.25], [0.5, 0.25, 0.0], [0.0, 0.5, 1.0])
     assert (alone.weight, alone.mean) == (0.0, (0.5, 0.5))

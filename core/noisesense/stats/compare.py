@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -225,7 +225,8 @@ def compare(
         margin=margin,
         warnings=(
             *paired.warnings,
-            *_of_units(paired, modes.values(), names, clusters),
+            *([PARTLY_CLUSTERED] if None in names and len(names) > 1 else []),
+            *_of_units(paired, modes.values(), clusters),
             *_judged_otherwise(scored, changes),
         ),
     )
@@ -297,17 +298,12 @@ def _bounds(score: Score) -> dict[Mode, Range | None]:
 
 
 def _of_units(
-    paired: Paired,
-    modes: Iterable[ModeComparison],
-    names: Collection[str | None],
-    clusters: int | None,
+    paired: Paired, modes: Iterable[ModeComparison], clusters: int | None
 ) -> Iterator[str]:
     """How many pairs or clusters there are, and what that means."""
     only_a, only_b = len(paired.only_a), len(paired.only_b)
     if only_a or only_b:
         yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
-    if None in names and len(names) > 1:
-        yield PARTLY_CLUSTERED
     for mode in modes:
         units = counted(mode.pairs, "pair") if clusters is None else counted(clusters, "cluster")
         if mode.too_few:

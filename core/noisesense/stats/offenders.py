@@ -72,8 +72,15 @@ class Offender(Record):
 
     @property
     def interval(self) -> Interval:
-        """Of the rate, 95%, by Wilson."""
-        return wilson_interval(self.samples, self.retrieved)
+        """Of the rate, 95%: all ``p`` with ``(rate − p)² ≤ z² p (1 − p) / retrieved``.
+
+        Source: Wilson (1927), Probable inference, JASA 22.
+        """
+        hits, count, square = self.samples, self.retrieved, NORMAL.inv_cdf(0.975) ** 2
+        middle = (hits + square / 2) / (count + square)
+        reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
+        low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
+        return Interval(low, high, 0.95, "wilson", count)
 
 
 def offenders(results: Iterable[Result]) -> tuple[Offender, ...]:
@@ -107,20 +114,6 @@ def culprit(ranking: Sequence[Offender]) -> Offender | None:
         return None
     told = [(each.claims, each.alone) for each in others[:1]]
     return None if (first.claims, first.alone) in told else first
-
-
-def wilson_interval(hits: int, count: int) -> Interval:
-    """The 95% interval of a share, ``hits / count``, of independent cases; at least one.
-
-    All ``p`` with ``(hits/count − p)² ≤ z² p (1 − p) / count``.
-
-    Source: Wilson (1927), Probable inference, JASA 22.
-    """
-    square = NORMAL.inv_cdf(0.975) ** 2
-    middle = (hits + square / 2) / (count + square)
-    reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
-    low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
-    return Interval(low, high, 0.95, "wilson", count)
 
 
 def _add(found: dict[str, Offender], sample: str, score: Score) -> None:
