@@ -207,7 +207,7 @@ def test_costs_add_up_without_rounding() -> None:
     assert (half + half).summary().usage == Usage(calls=6, cost=1.0)
 
 
-def test_a_sum_changes_neither_part() -> None:
+def test_a_sum_changes_neither_part_and_a_merge_only_the_left() -> None:
     left, right = tally(made(20)), tally(made(10))
     both = left + right
     both.add(made(1)[0])
@@ -215,6 +215,11 @@ def test_a_sum_changes_neither_part() -> None:
     left += right
     assert (left.summary().samples, right) == (30, tally(made(10)))
     assert sum([right, right], Tally()) == right + right
+    both = tally(made(10))
+    both.merge(right)
+    assert (both, right) == (right + right, tally(made(10)))
+    with pytest.raises(InputError, match="merge: expected a Tally, got 5"):
+        both.merge(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         Tally("ragas")  # it starts with nothing
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
 
-from noisesense.errors import InputError
+from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Counts, Partition, Range
@@ -130,8 +130,10 @@ class Tally:
         """Count all that the other has counted.
 
         Raises:
-            InputError: it is of another definition; nothing was counted.
+            InputError: no tally, or one of another definition; nothing was counted.
         """
+        if not isinstance(other, Tally):
+            raise InputError("a Tally", describe(other), where="merge")
         if other.definition is not None:
             self._settle(other.definition, "merge")
         self._sums.update(other._sums)
