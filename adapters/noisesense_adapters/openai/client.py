@@ -73,8 +73,7 @@ class ChatClient:
         """The completion, with its fields as attributes, whatever they are."""
         body = json.dumps(request).encode()
         self._opener = self._opener or _new_opener()
-        attempt = 0
-        while True:
+        for attempt in range(self._max_retries + 1):
             post = in_thread(partial(self._post, body, self._opener))
             try:
                 reply = await asyncio.wait_for(post, self._timeout)
@@ -85,7 +84,7 @@ class ChatClient:
                     raise
                 delay = _delay(error, attempt)
             await asyncio.sleep(delay)
-            attempt += 1
+        raise AssertionError("the last attempt returns or raises")
 
     def _post(self, body: bytes, opener: OpenerDirector) -> bytes:
         from http.client import HTTPException
