@@ -134,17 +134,16 @@ def test_with_expired_and_malformed_answers(folder: Path, plan: str, samples: in
 
 
 @pytest.mark.parametrize("check", ["list", "each"])
-def test_votes_and_single_claims_are_asked_as_directly(folder: Path, check: str) -> None:
+def test_lists_and_single_claims_are_asked_as_directly(folder: Path, check: str) -> None:
     pairs = pairs_of(4)
     written(folder / "data.jsonl", pairs)
     llm = ScriptedLLM(Mind(pairs).answer)
-    options = {"votes": 3, "check": check}
-    judge = LLMJudge(llm, **options)  # type: ignore[arg-type]
+    judge = LLMJudge(llm, check=check)  # type: ignore[arg-type]
     for sample, _ in pairs:
         asyncio.run(judge.judge(sample))
     provider = BatchProvider(Mind(pairs))
-    rounds(folder, provider, **options)
-    # Votes on one thing are equal prompts and several requests. (Equal texts are asked once.)
+    rounds(folder, provider, check=check)
+    # Equal texts are asked once.
     assert provider.requests <= len(llm.prompts) <= provider.requests + 10
 
 
@@ -276,7 +275,7 @@ def test_other_samples_or_prompts_while_requests_are_open(folder: Path) -> None:
     before = (folder / "round.jsonl").read_bytes()
     answers = answered(folder, pairs)
     written(folder / "data.jsonl", pairs[2:])
-    for options in ({}, {"model": "gpt-5"}, {"votes": 2}):
+    for options in ({}, {"model": "gpt-5"}, {"check": "each"}):
         with pytest.raises(InputError, match=r"4 requests to gpt-4\.1-mini, prompts 3, have no"):
             export(folder, **options)
     assert (folder / "round.jsonl").read_bytes() == before

@@ -121,7 +121,7 @@ def test_copy_metrics_keeps_every_argument() -> None:
         **{"threshold": 0.3, "model": "gpt-4o", "mode": "irrelevant", "definition": "paper"},
         **{"include_reason": False, "async_mode": False, "strict_mode": False},
         **{"verbose_mode": True, "flaky": True, "empty": "zero", "undetermined": "high"},
-        **{"store": VerdictStore("store.db"), "judge_options": {"votes": 3}},
+        **{"store": VerdictStore("store.db"), "judge_options": {"plan": "full"}},
     }
     given = [{**values}, {"judge": CountingJudge([])}, {"threshold": 0.9, "strict_mode": True}]
     with_model, with_judge, strict = [NoiseSensitivityMetric(**each) for each in given]
@@ -143,7 +143,7 @@ def test_copy_metrics_keeps_every_argument() -> None:
         ({"mode": "both"}, "mode: expected 'relevant' or 'irrelevant', got 'both'"),
         ({"definition": "ragsa"}, "definition: expected .*'ragsa'"),
         ({"undetermined": "nan"}, "undetermined: expected 'none', 'low' or 'high'"),
-        ({"judge_options": {"vote": 3}}, "judge_options: .*'vote'.*did you mean 'votes'"),
+        ({"judge_options": {"plans": 3}}, "judge_options: .*'plans'.*did you mean 'plan'"),
         ({"judge": CountingJudge([]), "model": "m"}, "a judge alone, got model too"),
     ],
 )

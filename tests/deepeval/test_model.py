@@ -193,9 +193,9 @@ def test_threads_share_what_a_model_has_said_and_options_reach_the_judge() -> No
     assert found == [0.5, 0.0]
     assert len(model.prompts) == 4
     model.prompts.clear()
-    metric = NoiseSensitivityMetric(model=model, judge_options={"votes": 3, "max_reasks": 0})
+    metric = NoiseSensitivityMetric(model=model, judge_options={"check": "each", "max_reasks": 0})
     assert metric.measure(test_case) == 0.5
-    assert len(model.prompts) == 2 + 3 * 2  # each verdict is asked for three times
+    assert len(model.prompts) == 2 + 2 + 3  # each claim is asked about by itself
 
 
 @BOTH

@@ -170,7 +170,7 @@ def store(data: bytes) -> None:
         path.with_name(path.name + each).unlink(missing_ok=True)
     with VerdictStore(path) as opened:
         for deed in (
-            lambda: asyncio.run(opened.claim("a")) and opened.release("a"),
+            lambda: asyncio.run(opened.claim("a")) and asyncio.run(opened.release("a")),
             lambda: asyncio.run(LLMJudge(_Silent(), store=opened).judge(PAIR[0])),
             opened.stats,
         ):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisesense import InputError
-from noisesense.judging.prompts import Budget, batches, split_text
+from noisesense.judging.prompts import Budget, split_text
 
 
 @given(st.text(st.sampled_from("ab .\n。"), max_size=200), st.integers(1, 40), st.data())
@@ -37,18 +37,9 @@ def test_split_where_a_reader_would(text: str, size: int, expected: list[str]) -
     assert split_text(text, size) == expected
 
 
-@given(st.dictionaries(st.integers(), st.text(max_size=12)), st.integers(1, 5), st.integers(1, 30))
-def test_batches_fit_and_cover(claims: dict[int, str], count: int, chars: int) -> None:
-    found = list(batches(claims, Budget(claims=count, claim_chars=chars)))
-    assert [item for batch in found for item in batch.items()] == list(claims.items())
-    for batch in found:
-        assert 1 <= len(batch) <= count
-        assert len(batch) == 1 or sum(map(len, batch.values())) <= chars
-
-
 @pytest.mark.parametrize(
     "arguments",
-    [{"claims": 0}, {"text_chars": 0}, {"claim_chars": 1.5}, {"overlap_chars": -1},
+    [{"claims": 0}, {"text_chars": 0}, {"claims": 1.5}, {"overlap_chars": -1},
      {"text_chars": 100, "overlap_chars": 51}, {"claims": True}],
 )  # fmt: skip
 def test_impossible_budgets(arguments: dict[str, int]) -> None:

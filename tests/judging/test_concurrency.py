@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from noisesense import JudgeError, LLMJudge, Sample, Verdicts, score
-from noisesense.judging.calls import Calls, gather_all
+from noisesense import JudgeError, LLMJudge, Verdicts, score
+from noisesense.judging.calls import gather_all
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, is_decomposition, scripted
 from support.tables import Shape, random_pairs
@@ -33,18 +33,12 @@ def test_never_more_calls_at_once_than_stated_over_all_samples() -> None:
     assert [score(each).relevant for each in found] == [score(v).relevant for _, v in TRUTHS]
 
 
-def test_one_judge_in_one_event_loop_after_another() -> None:
-    llm = scripted(*TRUTHS)
-    judge = LLMJudge(llm, max_concurrency=1)
-    for sample, verdicts in TRUTHS:
-        found = asyncio.run(judge.judge(sample))
-        assert score(found).relevant == score(verdicts).relevant
-
-
-def test_one_judge_in_threads_that_each_have_a_loop() -> None:
+def test_one_judge_in_one_loop_after_another_and_in_threads_that_each_have_one() -> None:
     """Calls wait for slots in every loop at once: nothing belongs to one loop only."""
     llm = scripted(*TRUTHS)
     judge = LLMJudge(llm, max_concurrency=2)
+    for sample, _ in TRUTHS[:2]:
+        asyncio.run(judge.judge(sample))
     together = threading.Barrier(4)
 
     def some(k: int) -> list[Verdicts]:
@@ -59,21 +53,6 @@ def test_one_judge_in_threads_that_each_have_a_loop() -> None:
             for each, (_, verdicts) in zip(found, TRUTHS[k::4], strict=True):
                 assert score(each).relevant == score(verdicts).relevant
     assert judge.usage.calls == len(llm.prompts)
-
-
-def test_limits_of_closed_loops_are_dropped() -> None:
-    limit = Calls(ScriptedLLM(str), "m", "1", None, 1)
-
-    async def contend() -> None:
-        async def once() -> None:
-            async with limit._slot():
-                await asyncio.sleep(0)
-
-        await asyncio.gather(once(), once())
-
-    for _ in range(5):
-        asyncio.run(contend())
-    assert len(limit._slots) == 1
 
 
 async def others() -> set[asyncio.Task[object]]:
@@ -132,19 +111,6 @@ def test_cancelled_at_any_step_nothing_goes_on(rounds: int) -> None:
     gc.collect()  # an exception that nobody looked at would be reported here, and fail the test
 
 
-def test_a_timeout_from_outside() -> None:
-    sample, verdicts = TRUTHS[0]
-    llm = GatedLLM(Mind([(sample, verdicts)]).answer)
-
-    async def run() -> None:
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(LLMJudge(llm).judge(sample), timeout=0.01)
-        assert llm.running == 0
-        assert not await others()
-
-    asyncio.run(run())
-
-
 def test_gather_all_raises_the_first_failure_once_everything_is_gone() -> None:
     log: list[str] = []
 
@@ -177,22 +143,3 @@ def test_of_failures_at_once_the_first_in_order_is_raised() -> None:
     for _ in range(20):
         with pytest.raises(ValueError, match=r"^0$"):
             asyncio.run(gather_all(fail(n) for n in range(20)))
-
-
-def test_the_samples_of_a_run_share_no_failure() -> None:
-    bad = Sample(response="r", reference="g", retrieved_contexts=["c"])
-    mind = Mind(TRUTHS)
-    of_bad = ('Text: "r"', 'Text: "g"')
-    llm = ScriptedLLM(
-        lambda p: JudgeError("down") if any(each in p for each in of_bad) else mind.answer(p)
-    )
-    judge = LLMJudge(llm, max_concurrency=3)
-
-    async def run() -> list[Verdicts | BaseException]:
-        samples = [TRUTHS[0][0], bad, *(sample for sample, _ in TRUTHS[1:])]
-        work = (judge.judge(sample) for sample in samples)
-        return await asyncio.gather(*work, return_exceptions=True)
-
-    found = asyncio.run(run())
-    assert [type(each).__name__ for each in found].count("JudgeError") == 1
-    assert sum(isinstance(each, Verdicts) for each in found) == len(TRUTHS)

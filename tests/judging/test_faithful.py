@@ -17,7 +17,7 @@ from support.scripted_llm import scripted
 from support.sizes import few_or_many
 from support.tables import Shape, matrices, random_pairs
 
-SMALL = Budget(text_chars=60, overlap_chars=10, claims=3, claim_chars=80)
+SMALL = Budget(text_chars=60, overlap_chars=10, claims=3)
 
 
 def with_texts(table: Matrices) -> tuple[Sample, Verdicts]:

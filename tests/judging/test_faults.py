@@ -82,31 +82,19 @@ def same_score(judgement: Judgement) -> bool:
     )  # fmt: skip
 
 
-_SAID = {True: "TRUE", False: " No."}
-
 HEALED: dict[str, tuple[Spoil, int]] = {
     # how a reply is bad, and how many of the 1 + 3 verification calls are repeated for it
-    "reordered": (mapped(lambda items: items[::-1]), 0),
-    "duplicated": (mapped(lambda items: [*items, *items]), 0),
+    "reordered and twice": (mapped(lambda items: [*items[::-1], *items]), 0),
     "unknown ids besides": (mapped(lambda items: [{"id": 99, "entailed": True}, *items]), 0),
-    "a note besides": (mapped(lambda items: [*items, {"id": "note", "entailed": "done"}]), 0),
     "one left out": (mapped(lambda items: items[1:]), 4),
     "all left out": (mapped(lambda items: []), 4),
     "shifted ids": (mapped(lambda items: [{**i, "id": i["id"] + 50} for i in items]), 4),
-    "numbered from 0": (mapped(lambda items: [{**i, "id": i["id"] - 1} for i in items]), 4),
-    "a contradiction": (mapped(lambda i: [*i, {**i[0], "entailed": not i[0]["entailed"]}]), 4),
-    "true for yes": (mapped(lambda v: [{**i, "entailed": _SAID[i["entailed"]]} for i in v]), 0),
-    "1 for true": (mapped(lambda v: [{**i, "entailed": int(i["entailed"])} for i in v]), 0),
-    "perhaps": (mapped(lambda items: [{**items[0], "entailed": "perhaps"}, *items[1:]]), 4),
     "numbered 0 to N": (mapped(lambda items: [{**items[0], "id": 0}, *items]), 4),
-    "numbered 1 to N + 1": (mapped(lambda v: [*v, {**v[0], "id": len(v) + 1}]), 4),
+    "a contradiction": (mapped(lambda i: [*i, {**i[0], "entailed": not i[0]["entailed"]}]), 4),
     "null": (mapped(lambda items: [{**items[0], "entailed": None}, *items[1:]]), 4),
-    "an object in its place": (mapped(lambda v: [{**v[0], "entailed": {"a": 1}}, *v[1:]]), 4),
     "cut off": (lambda reply, attempt: reply[: len(reply) // 2] if not attempt else reply, CALLS),
-    "empty": (lambda reply, attempt: reply if attempt else "", CALLS),
     "twice empty": (lambda reply, attempt: reply if attempt > 1 else "", 2 * CALLS),
     "an unusable reply": (lambda r, attempt: r if attempt else ReplyError("refused"), CALLS),
-    "prose": (lambda r, attempt: r if attempt else "Certainly! All are entailed.", CALLS),
 }
 
 
@@ -159,9 +147,7 @@ def test_what_stays_missing_is_undetermined_and_counted(max_reasks: int) -> None
         assert low <= (score(TRUTH).value(mode) or 0) <= high
 
 
-@pytest.mark.parametrize(
-    "garbage", ["", "{}", "[]", "null", "I cannot help with that.", '{"1": "yes", "2']
-)
+@pytest.mark.parametrize("garbage", ["", "[]", "I cannot help with that.", '{"1": "yes", "2'])
 def test_garbage_throughout_never_makes_a_number(garbage: str) -> None:
     with pytest.raises(ReplyError, match="asked 3 times for the claims of the response") as caught:
         judged(lambda reply, attempt: garbage)
@@ -221,25 +207,6 @@ def test_a_model_that_cannot_be_asked_fails_the_sample_at_once() -> None:
     assert len(llm.prompts) == 3  # not repeated: clients have their own retries
 
 
-def test_other_samples_are_unharmed() -> None:
-    other, verdicts = random_pair(5, SHAPE)
-    mind = Mind([(SAMPLE, TRUTH), (other, verdicts)])
-    llm = ScriptedLLM(
-        lambda prompt: JudgeError("no") if SAMPLE.user_input in prompt else mind.answer(prompt)
-    )
-    judge = LLMJudge(llm)
-
-    async def run() -> list[Verdicts | BaseException]:
-        work = (judge.judge(sample) for sample in (SAMPLE, other, SAMPLE))
-        return await asyncio.gather(*work, return_exceptions=True)
-
-    failed, found, again = asyncio.run(run())
-    assert isinstance(failed, JudgeError)
-    assert isinstance(again, JudgeError)
-    assert isinstance(found, Verdicts)
-    assert score(found).relevant == score(verdicts).relevant
-
-
 def test_a_model_of_another_kind() -> None:
     class Wrong:
         async def generate(self, prompt: str, schema: type) -> object:
@@ -253,7 +220,7 @@ def test_a_model_of_another_kind() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"plan": "eager"}, {"votes": 0}, {"votes": 1.0}, {"max_concurrency": 0}, {"max_reasks": -1},
+    [{"plan": "eager"}, {"max_concurrency": 0}, {"max_concurrency": 1.0}, {"max_reasks": -1},
      {"check": "all"}, {"timeout": 0}, {"timeout": "60"}, {"timeout": math.nan},
      {"timeout": True}],
 )  # fmt: skip
@@ -271,7 +238,7 @@ def test_an_empty_list_of_claims_is_believed_when_it_is_said_twice(max_reasks: i
             '{"claims": []}' if "claims" in json.loads(reply) and attempt < times else reply
         )
 
-    llm, judgement = judged(empty(1), max_reasks=max_reasks)
+    _, judgement = judged(empty(1), max_reasks=max_reasks)
     assert same_score(judgement)
     assert judgement.usage.reasks == 2  # of the response and of the reference
     llm, judgement = judged(empty(2), max_reasks=max_reasks)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from pathlib import Path
 
 from noisesense import (
@@ -52,8 +51,3 @@ def test_store_reasons_and_reprs(tmp_path: Path) -> None:
         found = score(judgement.verdicts)
         clean(found.reason("relevant") + found.reason("irrelevant") + repr(found.to_dict()))
     clean(everything_in(tmp_path))
-
-
-def told(error: BaseException) -> str:
-    """An error with all it came from, as a log shows it."""
-    return "".join(traceback.format_exception(error, value=error, tb=None)) + repr(error)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from noisesense import LLMJudge, Sample
+from noisesense.judging.llm import any_of
+from noisesense.judging.plan import Finding
 from noisesense.judging.prompts import Budget
 from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
-FACTS = ["red", "green", "blue"]
+T, F, N = True, False, None
 
 
 def reader(prompt: str) -> str:
@@ -81,11 +84,18 @@ def test_a_long_response_is_decomposed_in_parts_in_its_order() -> None:
     assert sum("text" in data for data in llm.data) > 2
 
 
-@pytest.mark.parametrize("budget", [Budget(claims=4), Budget(claim_chars=22)])
-def test_a_long_list_of_claims_is_spread_over_calls(budget: Budget) -> None:
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [([T], T), ([F, T, N], T), ([F, F], F), ([F, N], N), ([N], N), ([N, N], N)],
+)
+def test_any_of(cells: Sequence[bool | None], expected: bool | None) -> None:
+    assert any_of([Finding(cell) for cell in cells]).cell is expected
+
+
+def test_a_long_list_of_claims_is_spread_over_calls() -> None:
     words = [f"{chr(97 + i)}word" for i in range(10)]
     sample = Sample(response=" ".join(words), reference="none", retrieved_contexts=["bword jword"])
-    llm, (cells, _) = judge(sample, budget)
+    llm, (cells, _) = judge(sample, Budget(claims=4))
     assert [i for i, (entailed, _) in enumerate(cells) if entailed] == [1, 9]
     sizes = [len(data["claims"]) for data in llm.data if data.get("premise") == "bword jword"]
     assert sizes == [4, 4, 3]  # ten of the response, one of the reference

@@ -16,13 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from noisesense import InputError, JudgeError, LLMJudge, Sample, StoreError, Usage, VerdictStore
 from noisesense import score as score_of
 from noisesense.judging import store as store_module
-from noisesense.judging import store_file
 from noisesense.judging.prompts import Prompts
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, scripted
@@ -32,7 +32,6 @@ from support.tables import Shape, random_pairs
 TRUTHS = list(random_pairs(10, shape=Shape(response_claims=(2, 4), chunks=(2, 4))))
 SAMPLE, TRUTH = TRUTHS[0]
 USAGE = Usage(calls=1, input_tokens=3, output_tokens=2, cost=0.5)
-HERE = Path(__file__)
 
 
 @pytest.fixture
@@ -113,18 +112,20 @@ def test_stopped_and_resumed_in_the_middle_of_a_sample(store: VerdictStore, roun
     assert not {*again.prompts} & {*llm.prompts[:finished]}
 
 
-@pytest.mark.parametrize("what", ["model", "identity", "version", "vote", "schema"])
-def test_everything_a_reply_depends_on_is_in_its_key(store: VerdictStore, what: str) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [{"model": "other"}, {"prompts": Prompts(version="another")}, {"check": "each"}, {}],
+    ids=["model", "version", "schema", "identity"],
+)
+def test_everything_a_reply_depends_on_is_in_its_key(store: VerdictStore, other: Any) -> None:
     run(LLMJudge(scripted(*TRUTHS), store=store), SAMPLE)
-    llm = scripted(*TRUTHS, name="other" if what == "model" else "scripted")
-    if what == "identity":
+    llm = scripted(*TRUTHS)
+    if not other:
         llm.identity = "temperature 1"  # type: ignore[attr-defined]
-    prompts = Prompts(version="another") if what == "version" else None
-    votes, check = (2 if what == "vote" else 1), "each" if what == "schema" else "list"
-    judge = LLMJudge(llm, store=store, prompts=prompts, votes=votes, check=check)  # type: ignore[arg-type]
+    judge = LLMJudge(llm, store=store, **other)
     run(judge, SAMPLE)
     assert judge.usage.calls > 0
-    assert bool(judge.usage.cached_calls) is (what in ("vote", "schema"))
+    assert bool(judge.usage.cached_calls) is ("check" in other)  # the lists of claims
 
 
 def test_useless_replies_are_not_kept_and_what_repaired_them_is(store: VerdictStore) -> None:
@@ -159,21 +160,16 @@ def test_a_repaired_judge_is_asked_only_for_what_is_missing(store: VerdictStore)
 # Claims
 
 
-def test_one_of_several_tasks_asks_and_the_others_wait(store: VerdictStore) -> None:
+def test_one_of_several_tasks_and_threads_asks_and_the_others_wait(store: VerdictStore) -> None:
     llm = scripted(*TRUTHS)
 
     async def all_at_once() -> None:
-        judges = [LLMJudge(llm, store=store) for _ in range(4)]
-        await asyncio.gather(*(judge.judge(SAMPLE) for judge in judges))
+        judges = [LLMJudge(llm, store=store) for _ in range(2)]
+        work = [judge.judge(sample) for judge in judges for sample, _ in TRUTHS]
+        await asyncio.gather(*work)
 
-    asyncio.run(all_at_once())
-    assert len(llm.prompts) == len(set(llm.prompts))
-
-
-def test_threads(store: VerdictStore) -> None:
-    llm = scripted(*TRUTHS)
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: run(LLMJudge(llm, store=store)), range(4)))
+        list(pool.map(lambda _: asyncio.run(all_at_once()), range(4)))
     assert len(llm.prompts) == len(set(llm.prompts))
 
 
@@ -193,7 +189,7 @@ def test_a_claim_is_held_until_it_ends(store: VerdictStore, path: Path) -> None:
         assert not claim(other, "a")
         assert get(other, "a") == '{"a": 1}'
         assert claim(store, "b")
-        store.release("b")
+        asyncio.run(store.release("b"))
         assert claim(other, "b")
 
 
@@ -202,7 +198,8 @@ import asyncio, sys, time
 from noisesense import VerdictStore
 from noisesense.judging import store
 store._RENEW_SECONDS = 0.1
-print(asyncio.run(VerdictStore(sys.argv[1]).claim("a")), flush=True)
+opened = VerdictStore(sys.argv[1])
+print(asyncio.run(opened.claim("a")), flush=True)
 time.sleep(600)
 """
 
@@ -242,21 +239,17 @@ def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
         async def wait(self) -> None:
             time.sleep(1.3)  # a client that blocks the event loop, too
 
-    llm = Slow(Mind(TRUTHS).answer)
-    labelled = SAMPLE.model_copy(
-        update={
-            "retrieved_contexts": tuple(
-                chunk.model_copy(update={"relevant": True}) for chunk in SAMPLE.retrieved_contexts
-            )[:1]
-        }
-    )
+    llm, claims = Slow(Mind(TRUTHS).answer), [TRUTH.response_claims[0].text]
     with VerdictStore(path) as other, ThreadPoolExecutor(2) as pool:
         judges = [LLMJudge(llm, store=each) for each in (store, other)]
-        list(pool.map(lambda judge: asyncio.run(judge.judge(labelled)), judges))
+        asked = [judge.entailment([SAMPLE.reference], claims) for judge in judges]
+        list(pool.map(asyncio.run, asked))
     assert len(llm.prompts) == len(set(llm.prompts))
 
 
-def test_a_foreign_lock_does_not_stall_the_event_loop(store: VerdictStore, path: Path) -> None:
+def test_a_foreign_lock_does_not_stall_the_event_loop_and_is_an_error_if_it_stays(
+    store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
 
@@ -269,19 +262,24 @@ def test_a_foreign_lock_does_not_stall_the_event_loop(store: VerdictStore, path:
         await judging
 
     asyncio.run(work())
-    connection.close()
-
-
-def test_a_lock_that_stays_is_an_error(
-    store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_file, "_BUSY_SECONDS", 0.0)
-    connection = sqlite3.connect(path, isolation_level=None)
+    monkeypatch.setattr(store_module, "_BUSY_SECONDS", 0.0)
     connection.execute("BEGIN IMMEDIATE")
     assert get(store, "a") is None  # readers never wait
     with pytest.raises(StoreError, match="another program has been writing to it"):
         claim(store, "a")
     connection.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_is_told_to_open_the_store_anew(store: VerdictStore) -> None:
+    put(store, "a")
+    if not (child := os.fork()):
+        with pytest.raises(StoreError, match="open the store in each process"):
+            store.stats()
+        with VerdictStore(store.path) as own:
+            os._exit(len(own.stats()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert claim(store, "b")
 
 
 def test_what_fails_after_the_reply_gives_the_claim_back(store: VerdictStore) -> None:
@@ -314,80 +312,29 @@ def test_a_judge_cannot_be_pickled_and_says_so(store: VerdictStore) -> None:
         pickle.dumps(LLMJudge(scripted(*TRUTHS), store=store))
 
 
-def test_a_removed_store_is_not_made_again(store: VerdictStore, path: Path) -> None:
-    store.close()
-    path.unlink()
-    with pytest.raises(StoreError, match="check that its folder exists"):
-        get(store, "a")
-    assert not path.exists()
-
-
-_READER = """
-import asyncio, os, sys
-from noisesense import VerdictStore
-with VerdictStore(sys.argv[2]) as store:  # what it imports, the other user may not read
-    asyncio.run(store.get("a")), store.stats(), asyncio.run(store.claim("b"))
-os.setuid(65534)
-with VerdictStore(sys.argv[1], must_exist=True) as store:
-    print(asyncio.run(store.get("a")), sum(each.calls for each in store.stats()))
-    try:
-        asyncio.run(store.claim("b"))
-    except ValueError as error:
-        print(error)
-"""
-
-
-@pytest.mark.skipif(
-    not hasattr(os, "getuid") or os.getuid() != 0, reason="needs another user to refuse"
-)
-def test_a_store_that_cannot_be_written_to_gives_what_it_has(tmp_path: Path) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "verdicts.db"
-        with VerdictStore(path) as store:
-            put(store, "a")
-        Path(name).chmod(0o555)
-        path.chmod(0o444)
-        found = subprocess.run(
-            [sys.executable, "-c", _READER, str(path), str(tmp_path / "warm.db")],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            check=False,
-        )
-        assert found.stdout.startswith("{} 1\n"), found.stderr
-        assert "make the file and its folder writable" in found.stdout
-
-
-@pytest.mark.parametrize("content", [b"not a database at all, but long enough" * 50, b"{}\n"])
-def test_another_file(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match="move the file away to start a new store"):
-        VerdictStore(path)
-    assert path.read_bytes() == content
-
-
-def test_another_programs_database(path: Path) -> None:
-    sql(path, "CREATE TABLE theirs (x)")
-    with pytest.raises(StoreError, match="got another database"):
-        VerdictStore(path)
-
-
 @pytest.mark.parametrize(
-    "deed",
+    ("before", "error"),
     [
-        "CREATE TABLE more (x)",
-        "ALTER TABLE calls ADD COLUMN more",
-        "CREATE TRIGGER t AFTER INSERT ON calls BEGIN SELECT 1; END",
-        "CREATE VIEW v AS SELECT 1",
+        (b"not a database at all, but long enough" * 50, "move the file away to start"),
+        (b"{}\n", "move the file away to start a new store"),
+        ("CREATE TABLE theirs (x)", "got another database"),
+        ("CREATE TABLE more (x)", "use the version of noisesense that wrote it"),
+        ("ALTER TABLE calls ADD COLUMN more", "use the version of noisesense"),
+        ("CREATE TRIGGER t AFTER INSERT ON calls BEGIN SELECT 1; END", "use the version"),
+        ("CREATE VIEW v AS SELECT 1", "use the version of noisesense that wrote it"),
     ],
 )
-def test_another_format(path: Path, deed: str) -> None:
-    VerdictStore(path).close()
-    sql(path, deed)
-    with pytest.raises(StoreError, match="use the version of noisesense that wrote it"):
+def test_another_file_or_format(path: Path, before: bytes | str, error: str) -> None:
+    if isinstance(before, bytes):
+        path.write_bytes(before)
+    else:
+        if "theirs" not in before:
+            VerdictStore(path).close()
+        sql(path, before)
+    content, is_ours = path.read_bytes(), "the version" in error
+    with pytest.raises(StoreError, match=error):
         VerdictStore(path)
+    assert is_ours or path.read_bytes() == content
 
 
 def test_no_such_folder_or_file(tmp_path: Path) -> None:
@@ -435,7 +382,6 @@ def test_garbage_in_the_middle_and_a_file_cut_short(path: Path) -> None:
 
 
 def use(path: Path) -> None:
-    """Everything one does with a store."""
     with VerdictStore(path) as store:
         run(LLMJudge(scripted(*TRUTHS), store=store))
         store.stats()

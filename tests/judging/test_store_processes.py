@@ -1,4 +1,4 @@
-"""The store among processes: killed and resumed, several at once, forked."""
+"""The store among processes: killed and resumed, several at once."""
 
 from __future__ import annotations
 
@@ -19,17 +19,14 @@ from support.store_worker import CONCURRENCY, pairs
 TESTS = Path(__file__).resolve().parents[1]
 
 
-def start(folder: Path, samples: int, *flags: str) -> subprocess.Popen[str]:
+def start(folder: Path, samples: int) -> subprocess.Popen[str]:
     """A worker on the folder's store and log."""
+    worker = [sys.executable, "-W", "error", "-m", "support.store_worker"]
+    files = [str(folder / "verdicts.db"), str(folder / "calls.log")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [TESTS, *sys.path]))}
+    pipe = subprocess.PIPE
     return subprocess.Popen(
-        [
-            *(sys.executable, "-W", "error", "-m", "support.store_worker"),
-            *(str(folder / "verdicts.db"), str(folder / "calls.log"), str(samples), *flags),
-        ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [TESTS, *sys.path]))},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*worker, *files, str(samples)], env=env, stdout=pipe, stderr=pipe, text=True
     )
 
 
@@ -88,12 +85,3 @@ def test_four_processes_on_one_store_at_once(tmp_path: Path) -> None:
         assert scores_of(worker) == expected(60)
     asked = calls(tmp_path)
     assert len(asked) == len(set(asked))  # not even those in flight are made twice
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_child_has_its_own_connection(tmp_path: Path) -> None:
-    assert scores_of(start(tmp_path, 30, "fork")) == expected(30)
-    asked = calls(tmp_path)
-    assert len(asked) == len(set(asked))
-    with VerdictStore(tmp_path / "verdicts.db") as store:
-        assert count(store) == len(asked)

@@ -81,7 +81,7 @@ def test_every_setting_is_understood_and_a_server_of_ones_own_has_more_time(
         ({"model": "openai:chat:scripted"}, "scripted"),
         ({"model": "llama3:8b", "timeout": 7, "temperature": 0}, "llama3:8b"),
         (
-            {"check": "list", "plan": "full", "votes": 3, "maxConcurrency": 1, "maxReasks": 0},
+            {"check": "list", "plan": "full", "maxConcurrency": 1, "maxReasks": 0},
             "scripted",
         ),
     ):

@@ -74,7 +74,7 @@ SILENT: Any = Silent()
         ((), {"undetermined": "zero"}, "undetermined: expected 'none', 'low' or 'high'"),
         ((), {"llm": "gpt-4o-mini"}, "llm: expected one of ragas' models, got str.*llm_factory"),
         ((), {"judge": JUDGE, "llm": SILENT}, "judge: expected a judge alone, got llm too"),
-        ((), {"judge_options": {"vote": 3}}, "judge_options: .*'vote'.*mean 'votes'?"),
+        ((), {"judge_options": {"plans": 3}}, "judge_options: .*'plans'.*mean 'plan'?"),
     ],
 )
 def test_wrong_arguments(positional: Any, arguments: Any, says: str) -> None:

@@ -230,9 +230,7 @@ def _langchain(url: str) -> Any:
 
 def test_auto_refuses_the_model_and_names_what_it_got_wrong(recorder: Recorder, url: str) -> None:
     judge = LLMJudge(_openai(url), check="auto", max_reasks=0)
-    with pytest.raises(
-        JudgeError, match=r"cannot judge: in a list it .*; one by one it wrongly said"
-    ):
+    with pytest.raises(JudgeError, match=r"cannot judge: in a list it .*; one by one it answered"):
         asyncio.run(judge.entailment(["It rains."], ["It rains."]))
     assert judge.usage.calls == len(recorder.exchanges) == 21  # three lists, 18 statements
 

@@ -1,6 +1,6 @@
 """A process that judges many samples through a store, and logs every call it makes.
 
-Run as ``python -m support.store_worker STORE LOG SAMPLES [fork]``; prints the scores as JSON.
+Run as ``python -m support.store_worker STORE LOG SAMPLES``; prints the scores as JSON.
 """
 
 from __future__ import annotations
@@ -41,22 +41,17 @@ class LoggingLLM(ScriptedLLM):
         await asyncio.sleep(0.002)
 
 
-def main(path: str, log: str, count: str, *flags: str) -> None:
+def main(path: str, log: str, count: str) -> None:
     truths = pairs(int(count))
     store_module._LEASE_SECONDS, store_module._RENEW_SECONDS = 2.0, 0.3  # they are killed often
     store = VerdictStore(path)
-    if "fork" in flags:
-        child = os.fork()
     judge = LLMJudge(LoggingLLM(log, Mind(truths)), store=store, max_concurrency=CONCURRENCY)
 
     async def run() -> list[object]:
         found = await asyncio.gather(*(judge.judge(sample) for sample, _ in truths))
         return [[score(each).relevant, score(each).irrelevant] for each in found]
 
-    # In one write: a forked child prints to the same pipe.
-    os.write(sys.stdout.fileno(), f"{json.dumps(asyncio.run(run()))}\n".encode())
-    if "fork" in flags and child:
-        assert os.waitpid(child, 0)[1] == 0
+    print(json.dumps(asyncio.run(run())))
     store.close()
 
 

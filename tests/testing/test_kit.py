@@ -22,7 +22,7 @@ from noisesense import (
     score,
 )
 from noisesense.errors import JudgeError, ReplyError
-from noisesense.judging.sharing import judge_once
+from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import TEXTS, AdapterTests, BridgeTests, HostRun, Shown, ShownRow
 from noisesense_adapters.toolbox.given import chunks_of
@@ -53,7 +53,7 @@ class Sound(AdapterTests):
 
     async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
         try:
-            return await judge_once(judge, sample, metric=None, share=False)
+            return await ask_judge(judge, sample)
         except NoiseSenseError as error:
             return error
 
@@ -395,12 +395,8 @@ class ClientsErrorThrough(TestSoundBridge):
         (SpaceStripped, "test_texts_arrive_as_they_are", "did not arrive"),
         (AsksTwiceAfterFailure, "test_failure_stays_in_its_row", "asked 2 times"),
         (FailureAsUndefined, "test_failure_stays_in_its_row", "is called undefined"),
-        (
-            NothingRetrievedAsZero,
-            "test_nothing_retrieved_is_no_number",
-            "nothing retrieved: no number",
-        ),
-        (NothingRetrievedAsZero, "test_retrieved_documents", "nothing retrieved: no number"),
+        (NothingRetrievedAsZero, "test_nothing_retrieved_is_no_number", "retrieved: no number"),
+        (NothingRetrievedAsZero, "test_retrieved_documents", "retrieved: no number"),
         (LatestJudgeForAll, "test_two_runs_at_once", "is right"),
         (MetadataOverText, "test_retrieved_documents", "Its title"),
         (FirstFieldEvenIfBlank, "test_retrieved_documents", "the judge is given"),

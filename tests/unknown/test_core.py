@@ -97,10 +97,6 @@ def test_the_core(plan: Any) -> None:
     check(found)
 
 
-def test_votes_settle_nothing_that_nobody_said() -> None:
-    check(asyncio.run(judged(LLMJudge(ScriptedLLM(answer), votes=3))))
-
-
 @few_or_all
 def test_langchain(cases: tuple[Case, ...]) -> None:
     with ScriptedServer(mind(), script=script) as server:

@@ -15,7 +15,7 @@ from typing_extensions import Unpack
 from noisesense import Judge, RecordedJudge, Summary, Tally, Usage, errors
 from noisesense.jsonl import as_path, whole_file
 from noisesense.judging.calls import gather_all, run_blocking
-from noisesense.judging.sharing import judge_once
+from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.results import Choices, Result
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import (
@@ -217,8 +217,8 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
     try:
         if row.sample is None:
             raise errors.InputError("texts to judge", "only verdicts")
-        judgement = unasked(row.sample, chosen.get("definition") or "ragas") or await judge_once(
-            judge, row.sample, metric="score", share=False
+        judgement = unasked(row.sample, chosen.get("definition") or "ragas") or await ask_judge(
+            judge, row.sample
         )
         usage = judgement.usage
         scored = NO_LINE.scored(judgement.verdicts, **chosen)

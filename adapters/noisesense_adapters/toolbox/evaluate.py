@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Verdicts, score, summarize
 from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, located
 from noisesense.judging.protocol import Judgement
-from noisesense.judging.sharing import judge_once, sharing_key
+from noisesense.judging.sharing import ask_judge, sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
@@ -165,7 +165,7 @@ class RowEvaluator:
             judgement, name = nothing, "none"
         else:
             judge = self.judge()
-            judgement = await judge_once(judge, sample, metric=None, share=False)
+            judgement = await ask_judge(judge, sample)
             name = str(getattr(judge, "name", type(judge).__name__))
         return Result(
             sample.key,

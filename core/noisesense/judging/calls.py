@@ -60,23 +60,17 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work. Raises `_LateError` if it does not come in time, and cancels it."""
+async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T | None:
+    """The result of the work; None if it does not come in time, and then the work is cancelled."""
     task = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
-        if not done:
-            raise _LateError
-        return task.result()
+        return task.result() if done else None
     finally:
         # A client that does not let itself be cancelled would hold up `asyncio.wait_for`.
         task.cancel()
         gone = asyncio.gather(task, return_exceptions=True)  # asyncio would report its error
         await asyncio.wait({gone}, timeout=_GOING_SECONDS)
-
-
-class _LateError(Exception):
-    pass
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -123,13 +117,11 @@ class ModelCall(Generic[S, A_co]):
         prompts: of each attempt, as long as nothing is answered.
         schema: the form of the reply.
         read: what the reply answers; None if nothing, and then it is not kept.
-        vote: calls that differ in it alone are separate calls.
     """
 
     prompts: Sequence[str]
     schema: type[S]
     read: Callable[[S], A_co | None]
-    vote: int = 0
 
 
 class Calls:
@@ -155,9 +147,7 @@ class Calls:
     ) -> None:
         self.llm, self.model, self.version, self.store = llm, model, version, store
         self.usage = Usage()
-        self._lock = threading.Lock()
-        # A semaphore belongs to the loop that first waits on it, and a judge may serve several.
-        self._slots: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+        self._lock, self._own = threading.Lock(), threading.local()
         self._most, self._timeout = most, timeout
 
     def add(self, usage: Usage) -> None:
@@ -183,10 +173,9 @@ class Calls:
         while answer is None and attempt < len(call.prompts):
             if self.store is not None:
                 answer, attempt = await self._through(self.store, run, call, attempt)
-                continue
-            async with self._slot():
-                answer = await self._reply(run, call, attempt)
-            attempt += 1
+            else:
+                async with self._slot():
+                    answer, attempt = await self._reply(run, call, attempt), attempt + 1
         return answer, attempt
 
     async def _through(
@@ -218,7 +207,7 @@ class Calls:
                     try:
                         return await self._reply(run, call, attempt, keys[0]), attempt + 1
                     finally:
-                        store.release(keys[0])
+                        await store.release(keys[0])
             # Another task or process is making this very call.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
@@ -227,28 +216,25 @@ class Calls:
         self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str = ""
     ) -> A | None:
         """What the model answers; kept under the key, if there is one."""
-        reply, spent, again = None, None, int(attempt > 0)
         try:
             generating = self._generate(call.prompts[attempt], call.schema)
-            reply, spent = await _within(self._timeout, generating)
+            generated = await _within(self._timeout, generating)
         except ReplyError as error:
-            spent, run.problem = error.usage, str(error)
-        except _LateError:
-            self._count(run, Usage(calls=1, reasks=again))
-            late = f"{self.model} gave no reply within {self._timeout:g} seconds"
-            raise JudgeError(late) from None
+            generated, run.problem = (None, error.usage), str(error)
+        reply, spent = generated or (None, None)
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
             usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
-        usage = replace(usage, reasks=usage.reasks + again)
+        usage = replace(usage, reasks=usage.reasks + int(attempt > 0))
         self._count(run, usage)
+        if generated is None:
+            raise JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
         if reply is None:
             return None
         if not isinstance(reply, call.schema):
-            raise JudgeError(
-                f"generate() of {type(self.llm).__name__} gave a {type(reply).__name__}"
-                f" where a {call.schema.__name__} was asked for"
-            )
+            got, asked = type(reply).__name__, call.schema.__name__
+            bridge = type(self.llm).__name__
+            raise JudgeError(f"generate() of {bridge} gave a {got} where a {asked} was asked for")
         answer = call.read(reply)
         if answer is not None and self.store is not None:
             await self.store.put(key, as_text(reply), self.model, self.version, usage)
@@ -260,19 +246,15 @@ class Calls:
         if not isinstance(self.llm, WordLLM):
             reply, usage = await self.llm.generate(prompt, Answer)
             return (ChosenAnswer(answer=reply.answer) if type(reply) is Answer else reply), usage
-        choice, usage = await self.llm.choose(prompt, YES_NO)
-        try:
-            return ChosenAnswer.model_validate(
-                {"answer": choice.word, "probability": choice.probability}
-            ), usage
-        except ValidationError:
-            problem = f"choose() of {type(self.llm).__name__} gave none of the words"
-        raise JudgeError(problem)
+        (word, probability), usage = await self.llm.choose(prompt, YES_NO)
+        with suppress(ValidationError):
+            chosen = {"answer": word, "probability": probability}
+            return ChosenAnswer.model_validate(chosen), usage
+        raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
-        form = [_FORM, call.schema.__name__, call.vote]
-        parts = [*form, self.version, self.model, identity_of(self.llm), prompt]
-        content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        about = [_FORM, call.schema.__name__, self.version, self.model, identity_of(self.llm)]
+        content = json.dumps([*about, prompt], ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _count(self, run: SampleRun, usage: Usage) -> None:
@@ -280,14 +262,12 @@ class Calls:
         self.add(usage)
 
     def _slot(self) -> asyncio.Semaphore:
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            if loop not in self._slots:
-                # Weak keys would not do: a semaphore that was waited on holds its loop.
-                for closed in [each for each in self._slots if each.is_closed()]:
-                    del self._slots[closed]
-                self._slots[loop] = asyncio.Semaphore(self._most)
-            return self._slots[loop]
+        """It belongs to the loop that first waits on it, and a judge may serve several."""
+        own, loop = self._own, asyncio.get_running_loop()
+        if getattr(own, "loop", None) is not loop:
+            own.loop, own.slots = loop, asyncio.Semaphore(self._most)
+        slots: asyncio.Semaphore = own.slots
+        return slots
 
 
 def as_text(reply: BaseModel) -> str:
@@ -313,12 +293,9 @@ def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
     if isinstance(name, str) and name:
         return name
     if needed:
-        raise InputError(
-            "a model with a name, to keep its calls under",
-            f"{type(llm).__name__} without one",
-            where="store",
-            hint='name it: LLMJudge(…, store=…, model="…")',
-        )
+        expected, hint = "a model with a name", 'name it: LLMJudge(…, store=…, model="…")'
+        got = f"{type(llm).__name__} without one, to keep its calls under"
+        raise InputError(expected, got, where="store", hint=hint)
     return type(llm).__name__
 
 

@@ -21,14 +21,12 @@ from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, mo
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
 from noisesense.judging.probe import Probe, probe
 from noisesense.judging.prompts import (
-    DEFAULT_PROMPTS,
     Answers,
     Budget,
     ChosenAnswer,
     Claims,
     Prompts,
     answers_form,
-    batches,
     split_text,
 )
 from noisesense.judging.protocol import StructuredLLM, WordLLM
@@ -78,9 +76,6 @@ class LLMJudge(PlannedJudge):
         store: keeps every useful reply, so that a run that was killed resumes without paying
             twice.
         max_concurrency: calls at once, over all samples, in each event loop.
-        votes: ask for each verdict this many times and take what more than half say. Without
-            such a majority the verdict is undetermined. Votes only differ if the model's
-            temperature is above 0 and its host caches nothing.
         prompts: other instructions.
         max_reasks: how often one call is repeated for what is missing.
         model: the model's name in the store, where ``llm`` has no ``name``. A model of your own
@@ -101,7 +96,6 @@ class LLMJudge(PlannedJudge):
         plan: Plan = "lazy",
         store: VerdictStore | None = None,
         max_concurrency: int = 16,
-        votes: int = 1,
         prompts: Prompts | None = None,
         max_reasks: int = 2,
         model: str | None = None,
@@ -120,11 +114,10 @@ class LLMJudge(PlannedJudge):
                 raise InputError('check="each"', 'check="list"', where="threshold", hint=hint)
         check_plan(plan, store)
         check_whole(max_concurrency, 1, "max_concurrency")
-        check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
         check_number(timeout, 0.001, math.inf, "timeout")
-        self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
-        self._check, self._threshold, self._votes = check, threshold, votes
+        self._prompts, self._budget = prompts or Prompts(), budget or Budget()
+        self._check, self._threshold = check, threshold
         self._attempts = range(1 + max_reasks)
         self._probe = Once[Probe]()
         self.form_reason = ""
@@ -132,7 +125,7 @@ class LLMJudge(PlannedJudge):
         name = model_name(llm, model, needed=store is not None)
         calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
         known = "" if threshold is None else f" threshold={threshold}"
-        super().__init__(calls, plan=plan, settings=f"check={check}{known} votes={votes}")
+        super().__init__(calls, plan=plan, settings=f"check={check}{known}")
 
     async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
         """The claims in the text's order; none if the model says twice that there are none.
@@ -164,7 +157,7 @@ class LLMJudge(PlannedJudge):
         )
 
     async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
-        """A text in parts entails a claim if any part does. Votes decide by majority."""
+        """A text in parts entails a claim if any part does."""
         form = await self._form(run)
         parts = split_text(text, self._budget.text_chars, self._budget.overlap_chars)
         by_part = await gather_all(self._part(run, form, part, claims) for part in parts)
@@ -173,24 +166,15 @@ class LLMJudge(PlannedJudge):
     async def _part(
         self, run: SampleRun, form: str, text: str, claims: Sequence[str]
     ) -> list[Finding]:
-        budget = self._budget if form == "list" else Budget(claims=1)
-        ask = self._list if form == "list" else self._each
-        found = await gather_all(
-            ask(run, text, batch, vote)
-            for batch in batches(dict(enumerate(claims)), budget)
-            for vote in range(self._votes)
-        )
-        return [
-            majority([answers[number] for answers in found if number in answers], self._votes)
-            for number in range(len(claims))
-        ]
+        ask, most = (self._list, self._budget.claims) if form == "list" else (self._each, 1)
+        starts = range(0, len(claims), most)
+        found = await gather_all(ask(run, text, claims[start : start + most]) for start in starts)
+        return [finding for findings in found for finding in findings]
 
-    async def _list(
-        self, run: SampleRun, text: str, claims: Mapping[int, str], vote: int
-    ) -> dict[int, Finding]:
+    async def _list(self, run: SampleRun, text: str, claims: Sequence[str]) -> list[Finding]:
         """All in one call; asks again for what the replies left out."""
-        answers: dict[int, Finding] = {}
-        attempt, missing = 0, list(claims)
+        cells: dict[int, bool] = {}
+        attempt, missing = 0, [*range(len(claims))]
         while missing and attempt < len(self._attempts):
             # Numbered from 1 in every call: with gaps, a model may count on its own.
             numbered = {n: claims[number] for n, number in enumerate(missing, start=1)}
@@ -198,22 +182,20 @@ class LLMJudge(PlannedJudge):
                 self._prompts.verification(text, numbered, attempt=n) for n in self._attempts
             ]
             read = partial(_answers, numbered)
-            call = ModelCall(prompts, answers_form(len(missing)), read, vote)
+            call = ModelCall(prompts, answers_form(len(missing)), read)
             found, attempt = await self._calls.ask(run, call, attempt)
-            answers |= {missing[n - 1]: Finding(cell) for n, cell in (found or {}).items()}
-            missing = [number for number in claims if number not in answers]
-        return answers
+            cells |= {missing[n - 1]: cell for n, cell in (found or {}).items()}
+            missing = [number for number in range(len(claims)) if number not in cells]
+        return [Finding(cells.get(number)) for number in range(len(claims))]
 
-    async def _each(
-        self, run: SampleRun, text: str, claims: Mapping[int, str], vote: int
-    ) -> dict[int, Finding]:
+    async def _each(self, run: SampleRun, text: str, claims: Sequence[str]) -> list[Finding]:
         """One claim, for one word."""
-        ((number, claim),) = claims.items()
+        (claim,) = claims
         form = not isinstance(self._calls.llm, WordLLM)
         prompts = [self._prompts.single(text, claim, form=form, attempt=n) for n in self._attempts]
-        call = ModelCall(prompts, ChosenAnswer, partial(_answer, self._threshold), vote)
+        call = ModelCall(prompts, ChosenAnswer, partial(_answer, self._threshold))
         found, _ = await self._calls.ask(run, call)
-        return {} if found is None else {number: found}
+        return [found or Finding(None)]
 
     async def _form(self, run: SampleRun) -> str:
         """How claims are checked. Raises `UnfitJudgeError` if the model can do neither."""
@@ -223,7 +205,7 @@ class LLMJudge(PlannedJudge):
         async def asked(form: str, text: str, statements: Sequence[str]) -> list[Cell]:
             return [each.cell for each in await self._part(run, form, text, statements)]
 
-        form, reason = await self._probe.get(partial(probe, asked))
+        (form, reason), _ = await self._probe.get(partial(probe, asked))
         if form is None:
             raise UnfitJudgeError(f"{self.model} cannot judge: {reason}")
         self.form_reason = reason
@@ -259,14 +241,6 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     if said.keys() - set(asked) and len(agreed) < len(asked):
         return None
     return agreed or None
-
-
-def majority(votes: Sequence[Finding], of: int) -> Finding:
-    """What more than half of the ``of`` votes say; votes that were not cast count for no side."""
-    yes = sum(vote.cell is True for vote in votes)
-    no = len(votes) - yes
-    cell = True if 2 * yes > of else False if 2 * no > of else None
-    return Finding(cell, votes[0].probability if len(votes) == of == 1 else None)
 
 
 def any_of(findings: Sequence[Finding]) -> Finding:

@@ -66,9 +66,6 @@ class PlannedJudge:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, plan={self.plan!r})"
 
-    def __copy__(self) -> PlannedJudge:
-        return self
-
     def __deepcopy__(self, memo: object) -> PlannedJudge:
         return self
 
@@ -78,7 +75,7 @@ class PlannedJudge:
 
     @property
     def name(self) -> str:
-        """The model and all that its verdicts depend on: prompts, plan, votes, its own options."""
+        """The model and all that its verdicts depend on: prompts, plan, its own options."""
         options = digest(identity_of(self._calls.llm))[:8]
         return f"{self.model}, {self._settings}, prompts {self.version}, options {options}"
 
@@ -117,10 +114,9 @@ class PlannedJudge:
         found = await self._checked(run, dict.fromkeys(texts, different))
         table = [[_finding(found, text, claim) for text in texts] for claim in claims]
         cells = [[each.cell for each in row] for row in table]
-        known = [[each.probability for each in row] for row in table]
-        told = any(each is not None for row in known for each in row)
         unanswered = sum(row.count(None) for row in cells)
-        return Entailment(cells, run.usage, unanswered, known if told else None)
+        likely = [[each.probability for each in row] for row in table]
+        return Entailment(cells, run.usage, unanswered, likely)
 
     async def _judged(self, run: SampleRun, sample: Sample) -> tuple[Verdicts, int]:
         """The plan, step by step; and how many cells were asked and stayed open."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from noisesense.verdicts.form import Cell
@@ -68,29 +68,19 @@ async def probe(ask: Ask) -> Probe:
     """
     failures: list[str] = []
     for form, how, most in _FORMS:
-        wrong: dict[str, bool | None] = {}
+        wrong: list[str] = []
         for text, truth in _TEXTS:
             said = await ask(form, text, list(truth))
             answers = zip(truth, said, strict=True)
-            wrong |= {claim: answer for claim, answer in answers if answer is not truth[claim]}
+            wrong += [claim for claim, answer in answers if answer is not truth[claim]]
         if len(wrong) <= most:
             passed = f'check="{form}": the model answered known statements well {how}'
             return form, "; ".join([passed, *failures])
-        failures.append(f"{how} it {_failure(wrong)}")
+        failures.append(
+            f"{how} it answered {len(wrong)} of {_COUNT} statements wrongly or not at all"
+            f' (such as "{wrong[0]}")'
+        )
     return None, (
         f"{'; '.join(failures)}. Hint: use a larger model, or a temperature of 0; "
         'check="list" or check="each" (--check) overrules this'
-    )
-
-
-def _failure(wrong: Mapping[str, bool | None]) -> str:
-    """In words, with an example each."""
-    said = {True: "wrongly said yes to", False: "wrongly said no to", None: "did not answer"}
-    claims = {
-        words: [c for c, cell in wrong.items() if cell is which] for which, words in said.items()
-    }
-    return " and ".join(
-        f'{words} {len(of)} of {_COUNT} statements (such as "{of[0]}")'
-        for words, of in claims.items()
-        if of
     )

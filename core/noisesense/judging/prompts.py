@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictStr,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
 
 from noisesense.errors import InputError, check_whole, encodable
 
@@ -116,8 +109,9 @@ _WORDS = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 def _as_word(value: Any) -> Any:
     if isinstance(value, str):
         return _WORDS.get(value.strip(" \t\r\n.\"'*").lower(), value)
-    is_bit = isinstance(value, (bool, int, float)) and value in (0, 1)
-    return ("yes" if value else "no") if is_bit else value
+    if isinstance(value, (bool, int, float)) and value in (0, 1):
+        return "yes" if value else "no"
+    return value
 
 
 def _as_text(value: Any) -> Any:
@@ -130,9 +124,7 @@ F = TypeVar("F", bound="_Form")
 class _Form(BaseModel):
     """A reply. Forms may say their ``max_tokens``, see `noisesense.StructuredLLM`."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", json_schema_extra={"additionalProperties": False}
-    )
+    model_config = ConfigDict(frozen=True, json_schema_extra={"additionalProperties": False})
 
     @classmethod
     def model_validate_json(cls: type[F], json_data: str | bytes | bytearray, **kwargs: Any) -> F:
@@ -164,13 +156,11 @@ class ChosenAnswer(Answer):
     probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class Answers(_Form):
+class Answers(_Form, extra="allow"):
     """Answers by the numbers of the statements; `answers_form` makes the form of so many.
 
     A number without a yes or no has no answer, and spoils no other.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     @model_validator(mode="before")
     @classmethod
@@ -178,12 +168,11 @@ class Answers(_Form):
         """What else a reply holds is not kept: it could be too deep to be written again."""
         if not isinstance(value, dict):
             return value
-        words = {n: _as_word(word) for n, word in cast("dict[str, Any]", value).items()}
-        answers = {
-            n: word
-            for n, word in words.items()
-            if word in YES_NO and n.isdecimal() and len(n) < 10
-        }
+        answers: dict[str, str] = {}
+        for number, said in cast("dict[str, Any]", value).items():
+            word = _as_word(said)
+            if word in YES_NO and number.isdecimal() and len(number) < 10:
+                answers[number] = word
         if not answers:
             raise ValueError("no statement's number with yes or no")
         return answers
@@ -204,8 +193,7 @@ def answers_form(count: int) -> type[Answers]:
         "required": numbers,
     }
 
-    class Numbered(Answers):
-        model_config = ConfigDict(title=name, json_schema_extra=form)
+    class Numbered(Answers, title=name, json_schema_extra=form):
         max_tokens: ClassVar[int] = 64 + 16 * count
 
     Numbered.__name__ = Numbered.__qualname__ = name
@@ -231,30 +219,26 @@ class Budget:
 
     A premise split in parts entails a claim if any part does, and does not if no part does;
     what only two parts together would entail is missed. A text to decompose is split without
-    overlap. A single claim longer than ``claim_chars`` goes alone, and whole.
+    overlap.
 
     Attributes:
         text_chars: of one premise, or of one text to decompose.
         overlap_chars: how far the parts of a split premise overlap; at most half of a part.
         claims: in one call.
-        claim_chars: of all claims in one call.
     """
 
     text_chars: int = 16_000
     overlap_chars: int = 1_000
     claims: int = 50
-    claim_chars: int = 8_000
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            least = 0 if field.name == "overlap_chars" else 1
-            check_whole(getattr(self, field.name), least, field.name)
-        if self.overlap_chars > self.text_chars // 2:
-            raise InputError(
-                f"at most half of text_chars, {self.text_chars // 2}",
-                str(self.overlap_chars),
-                where="overlap_chars",
-            )
+        check_whole(self.text_chars, 1, "text_chars")
+        check_whole(self.overlap_chars, 0, "overlap_chars")
+        check_whole(self.claims, 1, "claims")
+        half = self.text_chars // 2
+        if self.overlap_chars > half:
+            expected = f"at most half of text_chars, {half}"
+            raise InputError(expected, str(self.overlap_chars), where="overlap_chars")
 
 
 def split_text(text: str, size: int, overlap: int = 0) -> list[str]:
@@ -277,18 +261,3 @@ def _split_point(text: str, earliest: int, latest: int) -> int:
         if earliest <= best <= latest:
             return best
     return latest
-
-
-def batches(claims: Mapping[int, str], budget: Budget) -> Iterator[dict[int, str]]:
-    """The claims in their order, in groups that fit a call."""
-    batch: dict[int, str] = {}
-    size = 0
-    for number, claim in claims.items():
-        full = len(batch) == budget.claims or size + len(claim) > budget.claim_chars
-        if batch and full:
-            yield batch
-            batch, size = {}, 0
-        batch[number] = claim
-        size += len(claim)
-    if batch:
-        yield batch

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from noisesense.errors import JudgeError, NoiseSenseError
@@ -33,7 +33,8 @@ class Once(Generic[T]):
         self._lock = threading.Lock()
         self._future: Future[T] | None = None
 
-    async def get(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def get(self, work: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
+        """The result, and whether it was the caller who did the work."""
         while True:
             with self._lock:
                 theirs = self._future
@@ -44,7 +45,7 @@ class Once(Generic[T]):
                     own.set_running_or_notify_cancel()
                     break
             with suppress(_GoneError):
-                return await asyncio.wrap_future(theirs)
+                return await asyncio.wrap_future(theirs), False
         try:
             result = await work()
         except BaseException as error:
@@ -52,7 +53,7 @@ class Once(Generic[T]):
             own.set_exception(error if isinstance(error, Exception) else _GoneError())
             raise
         own.set_result(result)
-        return result
+        return result, True
 
 
 class _GoneError(Exception):
@@ -68,7 +69,7 @@ class _Judging(Once[Judgement]):
 
 
 class _Run:
-    """What is judged in one run, of the 10,000 samples that were asked for last.
+    """What is judged in one run, of the 10,000 samples that came last.
 
     Judges are told apart by identity: they need not be hashable (a plain dataclass is not).
     """
@@ -76,15 +77,7 @@ class _Run:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.judges: dict[int, Judge] = {}  # kept, so that an id stays its judge's own
-        self._judgings: OrderedDict[Hashable, list[_Judging]] = OrderedDict()
-
-    def judgings(self, key: Hashable) -> list[_Judging]:
-        """Of one sample, in their order."""
-        found = self._judgings.setdefault(key, [])
-        self._judgings.move_to_end(key)
-        if len(self._judgings) > _SAMPLES_KEPT:
-            self._judgings.popitem(last=False)
-        return found
+        self.judgings: dict[Hashable, list[_Judging]] = {}
 
 
 _runs: dict[int, tuple[_Run, object]] = {}
@@ -93,15 +86,14 @@ _runs: dict[int, tuple[_Run, object]] = {}
 
 def _run_of(owner: object) -> _Run:
     """What is judged in the run that ends with the host's object."""
-    known = _runs.get(id(owner))
-    if known is None:
+    if id(owner) not in _runs:
         kept = None
         try:
             weakref.finalize(owner, _runs.pop, id(owner), None).atexit = False
         except TypeError:
             kept = owner
-        known = _runs.setdefault(id(owner), (_Run(), kept))
-    return known[0]
+        _runs.setdefault(id(owner), (_Run(), kept))
+    return _runs[id(owner)][0]
 
 
 def sharing_key(sample: Sample) -> tuple[str, tuple[bool | None, ...]]:
@@ -110,12 +102,7 @@ def sharing_key(sample: Sample) -> tuple[str, tuple[bool | None, ...]]:
 
 
 async def judge_once(
-    judge: Judge,
-    sample: Sample,
-    *,
-    metric: Hashable,
-    run: object | None = None,
-    share: bool = True,
+    judge: Judge, sample: Sample, *, metric: Hashable, run: object | None = None
 ) -> Judgement:
     """The judge's verdicts on the sample: metrics over one sample share them within one run.
 
@@ -132,7 +119,6 @@ async def judge_once(
             verdicts differ (host, class, mode, definition, …), and not the metric object.
         run: an object that lives as long as the host's run; it is held weakly. What was judged
             in one run is never given to another. None is the run that ends with the judge.
-        share: False asks the judge and leaves the answer to nobody else.
 
     Returns:
         The judgement; ``shared=True`` and no usage where another metric has paid for it.
@@ -140,39 +126,38 @@ async def judge_once(
     Raises:
         NoiseSenseError: as the judge raises.
     """
-    if not share:
-        return await _ask(judge, sample)
-    shared, leads = _run_of(judge if run is None else run), False
+    shared = _run_of(judge if run is None else run)
     with shared.lock:
         if run is not None:
             shared.judges[id(judge)] = judge
-        judgings = shared.judgings((id(judge), sharing_key(sample)))
+        judgings = shared.judgings.setdefault((id(judge), sharing_key(sample)), [])
+        if len(shared.judgings) > _SAMPLES_KEPT:
+            del shared.judgings[next(iter(shared.judgings))]
         judging = next((each for each in judgings if metric not in each.takers), None)
         if judging is None:
             judging = _Judging()
             judgings.append(judging)
         judging.takers.add(metric)
 
-    async def lead() -> Judgement:
-        nonlocal leads
-        leads = True
-        judgement = await _ask(judge, sample)
-        if judgement.unanswered:  # for those who wait, and nobody later
-            with shared.lock:
-                judgings.remove(judging)
-        return judgement
-
     try:
-        judgement = await judging.get(lead)
+        judgement, leads = await judging.get(partial(ask_judge, judge, sample))
     except BaseException:
         judging.takers.discard(metric)
         raise
-    if leads:
-        return judgement
-    return replace(judgement, usage=Usage(), shared=True, paid=judgement.usage)
+    if not leads:
+        return replace(judgement, usage=Usage(), shared=True, paid=judgement.usage)
+    if judgement.unanswered:  # for those who waited, and nobody later
+        with shared.lock:
+            judgings.remove(judging)
+    return judgement
 
 
-async def _ask(judge: Judge, sample: Sample) -> Judgement:
+async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
+    """The judge's verdicts on the sample, beside it; shared with nobody.
+
+    Raises:
+        NoiseSenseError: as the judge raises; `JudgeError` in place of anything else.
+    """
     failure: JudgeError
     try:
         if isinstance(judge, DetailedJudge):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import math
@@ -10,21 +11,37 @@ import sqlite3
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import InputError, StoreError, encodable
+from noisesense.jsonl import as_path
 from noisesense.judging.protocol import NO_USAGE, Usage
-from noisesense.judging.store_file import StoreFile
 
+T = TypeVar("T")
+
+_BUSY_SECONDS = 30.0
 _LEASE_SECONDS, _RENEW_SECONDS = 20.0, 5.0
 _REQUEST = "request "
 UNUSABLE = "null"
 """The reply of a request in a batch file, where nothing in its answer can be used."""
+
+# Without a reply the call is being made; ``beat`` counts while its owner lives. This text is known
+# as the file's format.
+_TABLE = (
+    "CREATE TABLE calls (key TEXT PRIMARY KEY, reply TEXT, owner TEXT NOT NULL,"
+    " beat INTEGER NOT NULL, made REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,"
+    " usage TEXT NOT NULL, checksum TEXT NOT NULL)"
+)
+_KEPT = f"FROM calls WHERE reply IS NOT NULL AND key NOT LIKE '{_REQUEST}%'"
+_PUT = "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_RENEW = "UPDATE calls SET beat = beat + 1 WHERE key = ? AND owner = ? AND reply IS NULL"
+_RELEASE = "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL"
 
 
 class StoredRequest(NamedTuple):
@@ -34,8 +51,7 @@ class StoredRequest(NamedTuple):
         key: of the call.
         exchange: a digest of the samples and of the judge it was made for.
         form: the name of the reply's form.
-        model: by name.
-        version: of the prompts.
+        model: by name; ``version`` of the prompts.
     """
 
     key: str
@@ -61,19 +77,17 @@ class StoredCalls(NamedTuple):
     newest: float
 
 
-class VerdictStore(StoreFile):
+class VerdictStore:
     """A SQLite file of judged calls, found by prompt version, model and input.
 
     A run that was killed resumes from it, and processes share it: finished calls are never
     repeated, and a call that one task or process is making the others wait for. Whoever makes a
     call shows a sign of life every 5 seconds; after 20 without one the call is free. Only useful
     replies are kept, each with a checksum: a damaged one is asked again. It holds no prompts and
-    no keys.
-
-    A store that cannot be written to (a read-only disk) gives what it has.
+    no keys. After a fork, open it anew.
 
     Args:
-        path: made if it is not there. It must lie on a local disk.
+        path: made if it is not there. It must lie on a local disk, and be writable.
         must_exist: raise instead of making it.
 
     Raises:
@@ -81,15 +95,34 @@ class VerdictStore(StoreFile):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
-        super().__init__(path, must_exist=must_exist)
-        self._held: dict[str, tuple[str, threading.Event]] = {}
-        self._seen: dict[str, tuple[object, float]] = {}
+        self.path = as_path(path, StoreError)
+        if must_exist and not self.path.is_file():
+            raise StoreError("a verdict store", "no such file", where=str(self.path))
+        self._lock, self._pid = threading.RLock(), os.getpid()
+        self._connections: list[sqlite3.Connection] = []  # one, while it is open
+        weakref.finalize(self, _close, self._connections, self._pid)
+        self._owner, self._claims = uuid.uuid4().hex, set[str]()
+        self._life = threading.Thread(target=self._live, args=(weakref.ref(self),), daemon=True)
+        self._signs: dict[str, tuple[object, float]] = {}
+        self._patiently(lambda connection: None, write=False)
 
     def __repr__(self) -> str:
         return f"VerdictStore({str(self.path)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return VerdictStore, (self.path,)
+
+    def __enter__(self) -> VerdictStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the next use opens another."""
+        with self._lock:
+            self._claims.clear()
+            _close(self._connections, self._pid)
 
     # Calls: never a wait for another program's lock that would hold up the event loop
 
@@ -103,61 +136,59 @@ class VerdictStore(StoreFile):
         Args:
             over: a kept reply that is of no use, and may be made again.
         """
-        owner, done = uuid.uuid4().hex, threading.Event()
 
         def claimed(connection: sqlite3.Connection) -> bool:
             row = _row_of(connection, key)
             if _reply_of(connection, key) not in (None, over) or self._is_being_made(row):
                 return False
-            _put(connection, key, None, owner)
-            self._held[key] = owner, done
+            _put(connection, key, None, self._owner)
+            self._claims.add(key)
+            with suppress(RuntimeError):  # it is running already, or the process is ending
+                self._life.start()
             return True
 
-        mine = await self._soon(claimed)
-        if mine:
-            with suppress(RuntimeError):  # no more threads, as the process is ending
-                threading.Thread(target=self._renew, args=(key, owner, done), daemon=True).start()
-        return mine
+        return await self._soon(claimed)
 
     async def put(self, key: str, reply: str, model: str, version: str, usage: Usage) -> None:
         """Keep a finished call. Its claim ends."""
-        await self._soon(
-            lambda connection: _put(connection, key, reply, "", model, version, usage)
-        )
-        self._end(key)
+        row = key, reply, "", model, version, usage
+        await self._soon(lambda connection: _put(connection, *row))
+        self._claims.discard(key)
 
-    def release(self, key: str) -> None:
+    async def release(self, key: str) -> None:
         """A claim ends without a reply. If that cannot be written, it runs out."""
-        if owner := self._end(key):
+        if key in self._claims:
+            self._claims.discard(key)
             with suppress(StoreError):
-                self._patiently(
-                    lambda connection: connection.execute(_RELEASE, (key, owner)), seconds=1.0
-                )
+                await self._soon(lambda file: file.execute(_RELEASE, (key, self._owner)))
 
-    def _end(self, key: str) -> str:
-        """No more signs of life. Returns whose they were; empty if the call is not claimed."""
-        owner, done = self._held.pop(key, ("", threading.Event()))
-        done.set()
-        return owner
+    def _renew(self) -> bool:
+        """A sign of life for each claim. False if it has to be tried again."""
+        # In one go: between the two the store may be closed, and must not be opened again.
+        with self._lock, suppress(StoreError):  # whoever uses the store next is told
+            claims = [(key, self._owner) for key in tuple(self._claims)]
+            if claims:
+                self._now(lambda file: file.executemany(_RENEW, claims), write=True)
+            return True
+        return False
 
-    def _renew(self, key: str, owner: str, done: threading.Event) -> None:
-        while not done.wait(_RENEW_SECONDS):
-            with suppress(StoreError):  # whoever uses the store next is told
-                self._patiently(
-                    lambda connection: connection.execute(_RENEW, (key, owner)),
-                    seconds=_RENEW_SECONDS,
-                )
+    @staticmethod
+    def _live(this: weakref.ref[VerdictStore]) -> None:
+        """Signs of life from time to time, as long as there is the store."""
+        while (store := this()) is not None:
+            pause = _RENEW_SECONDS if store._renew() else 0.05
+            del store
+            time.sleep(pause)
 
     def _is_being_made(self, row: Any) -> bool:
         """As long as there is a sign of life from time to time: no two clocks are compared."""
         if row is None or row["reply"] is not None:
             return False
         sign, now = (row["owner"], row["beat"]), time.monotonic()
-        seen, since = self._seen.get(row["key"], (None, now))
-        if sign == seen:
-            return now - since < _LEASE_SECONDS
-        self._seen[row["key"]] = sign, now
-        return True
+        seen, since = self._signs.get(row["key"], (None, now))
+        if sign != seen:
+            self._signs[row["key"]] = sign, now
+        return sign != seen or now - since < _LEASE_SECONDS
 
     # Requests of batch files: rows beside those of their calls
 
@@ -182,14 +213,8 @@ class VerdictStore(StoreFile):
         about = json.dumps([exchange, form])
         await self.put(f"{_REQUEST}{key}", about, model, version, NO_USAGE)
 
-    # Upkeep
-
     def stats(self) -> list[StoredCalls]:
-        """What is in it, by model and version of the prompts.
-
-        Raises:
-            StoreError: the file is damaged.
-        """
+        """What is in it, by model and version of the prompts."""
 
         def counted(connection: sqlite3.Connection) -> dict[tuple[str, str], StoredCalls]:
             found: dict[tuple[str, str], StoredCalls] = {}
@@ -237,11 +262,100 @@ class VerdictStore(StoreFile):
 
         return self._patiently(taken)
 
+    def _patiently(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
+        """Do the work in a transaction; while another program holds the lock, wait."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while time.monotonic() < deadline:
+            with suppress(_BusyError):
+                return self._now(work, write)
+            time.sleep(0.01)
+        return self._now(work, write)
 
-_KEPT = f"FROM calls WHERE reply IS NOT NULL AND key NOT LIKE '{_REQUEST}%'"
-_PUT = "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_RENEW = "UPDATE calls SET beat = beat + 1 WHERE key = ? AND owner = ? AND reply IS NULL"
-_RELEASE = "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL"
+    async def _soon(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
+        """As `_patiently`; the event loop goes on."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while time.monotonic() < deadline:
+            with suppress(_BusyError):
+                return self._now(work, write)
+            await asyncio.sleep(0.01)
+        return self._now(work, write)
+
+    def _now(self, work: Callable[[sqlite3.Connection], T], write: bool) -> T:
+        """All or nothing. SQLite's errors come as ours."""
+        if os.getpid() != self._pid:  # neither a connection nor a lock may cross a fork
+            hint = "open the store in each process; they share its file"
+            raise StoreError("the process that opened the store", "a fork of it", hint=hint)
+        with self._lock:
+            try:
+                if not self._connections:
+                    self._connections.append(_opened(self.path.absolute()))
+                (connection,) = self._connections
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                with connection:  # commits; or rolls back, also if that fails
+                    return work(connection)
+            except _FAILURES as error:
+                raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> StoreError:
+        got = encodable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+        kind = _BusyError if "locked" in got or "busy" in got else StoreError
+        hint = next((hint for sign, hint in _HINTS.items() if sign in got), "")
+        return kind("a store that can be read and written", got, where=str(self.path), hint=hint)
+
+
+class _BusyError(StoreError):
+    """Another program is writing to it."""
+
+
+# SQLite's own; and what Python says of names that are no UTF-8 and sizes that cannot be.
+_FAILURES = (sqlite3.Error, UnicodeError, OverflowError, MemoryError, OSError)
+_HINTS = {
+    "locked": "another program has been writing to it for 30 seconds",
+    "readonly": "make the file and its folder writable",
+    "unable to open": "check that its folder exists and can be written",
+    "disk I/O": "check that the file is still there, and that the disk is a local one",
+    "malformed": "move the file away to start a new store",
+    "not a database": "move the file away to start a new store",
+}
+
+
+def _opened(path: os.PathLike[str]) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    try:
+        connection.row_factory = sqlite3.Row
+        # A damaged text is read, and found out by its row's checksum.
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        # With FULL a new file shrinks when it is pruned.
+        for pragma in ("synchronous = NORMAL", "auto_vacuum = FULL", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            _check_format(connection, path)
+        # Only now: it is written into the file, which may have been another program's.
+        connection.execute("PRAGMA journal_mode = WAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_format(connection: sqlite3.Connection, path: os.PathLike[str]) -> None:
+    """Our table alone; it is made in a new file."""
+    # Triggers and views would run with every question, for as long as they like.
+    question = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+    tables = [sql for (sql,) in connection.execute(question)]
+    # Damage may hide the table; a file of several pages is not a new one.
+    if not tables and connection.execute("PRAGMA page_count").fetchone()[0] <= 1:
+        connection.execute(_TABLE)
+    elif tables != [_TABLE]:
+        hint = "use the version of noisesense that wrote it, or another file"
+        expected = "a verdict store of this version's format"
+        raise StoreError(expected, "another database", where=os.fspath(path), hint=hint)
+
+
+def _close(connections: list[sqlite3.Connection], pid: int) -> None:
+    while connections and os.getpid() == pid:  # a fork leaves its parent's alone
+        connections.pop().close()
 
 
 def _row_of(connection: sqlite3.Connection, key: str) -> Any:

@@ -33,6 +33,7 @@ from noisesense.verdicts.verdicts import Verdicts
 
 TOLERANCE = 1e-12
 _PROMPT = "canary wording of the prompt"
+_NOTHING = "nothing was retrieved"
 
 
 @dataclass(frozen=True)
@@ -126,13 +127,13 @@ class AdapterTests:
         """The documented examples give the figures derived by hand, under every definition."""
         examples = reference_examples()
         judge = TableJudge([(example.sample, example.verdicts) for example in examples])
-        for definition in self.definitions:
-            run = self.run([e.sample for e in examples], judge, definition=definition)
+        for name in self.definitions:
+            run = self.run([e.sample for e in examples], judge, definition=name)
             for example, row in zip(examples, run.rows, strict=True):
-                for mode, value in zip(MODES, example.expected[definition], strict=True):
-                    if value is not None:
-                        what = f"{example.id}, {mode}, definition {definition}"
-                        _expect_value(_mode(row, mode, what), value, what)
+                expected = dict(zip(MODES, example.expected[name], strict=True))
+                for mode in modes_of(name):
+                    what = f"{example.id}, {mode}, definition {name}"
+                    _expect_value(_mode(row, mode, what), expected[mode], what)
 
     def test_random_tables(self) -> None:
         """Random verdict tables, in every other one a tenth open, score as in the core."""
@@ -141,7 +142,7 @@ class AdapterTests:
 
     def test_both_modes_from_one_judging(self) -> None:
         """Both modes of a sample cost one judging."""
-        pairs = [random_pair(seed) for seed in range(5)]
+        pairs = _pairs(5)
         _, judge = _run(self, pairs)
         assert len(judge.asked) == len(pairs), "a sample was judged more than once for its modes"
 
@@ -156,17 +157,20 @@ class AdapterTests:
         table = [[True, False], [False, True]]
         self._expect_no_number(pair_of(999, [None, None], table, table[:1]), "undetermined")
 
-    def _expect_no_number(self, pair: Pair, status: str) -> None:
-        known = noisy_pair()
+    def test_nothing_retrieved_is_no_number(self) -> None:
+        """Without chunks nothing is measured: the host shows no number and no pass, and why."""
+        none = random_pair(5)[0].model_copy(update={"retrieved_contexts": ()})
+        verdicts = Verdicts.from_matrices([False, True], [[], []], [[]])
+        self._expect_no_number((none, verdicts), _NOTHING)
+
+    def _expect_no_number(self, pair: Pair, says: str) -> None:
+        """Nor does it count in the host's mean, and the row beside it keeps its own."""
+        known, expected = noisy_pair(), score(noisy_pair()[1])
         run, _ = _run(self, [pair, known])
-        for mode in MODES:
-            shown = _mode(run.rows[0], mode, status)
-            _expect_absent(shown, status)
-            assert status in shown.text.lower(), f"nobody is told that the score is {status}"
-            if mode in run.averages:
-                expected = score(known[1]).value(mode)
-                what = f"the host's mean, with a row that is {status}"
-                _expect_value(Shown(run.averages[mode]), expected, what)
+        _expect_nothing(run.rows[0], says)
+        _expect_score(run.rows[1], expected)
+        for mode, mean in run.averages.items():
+            _expect_value(Shown(mean), expected.value(mode), f"the host's mean beside {says}")
 
     def test_lower_is_better_is_said(self) -> None:
         """Whoever reads a number is told in which direction it is better."""
@@ -177,26 +181,19 @@ class AdapterTests:
 
     def test_failure_stays_in_its_row(self) -> None:
         """A judge that fails on one sample costs that row its number, and no other."""
-        pairs = [random_pair(seed) for seed in range(4)]
+        pairs = _pairs(4)
         failing = pairs[2][0]
         run, judge = _run(self, pairs, failing=[failing])
         for number in (0, 1, 3):
             _expect_score(run.rows[number], score(pairs[number][1]))
-        row = run.rows[2]
-        for shown in row.modes.values():
-            _expect_absent(shown, "a failed judge")
-        texts = _texts(row)
-        is_undefined = any("undefined" in text.lower() for text in texts)
-        assert not is_undefined, "a failed judge is called undefined"
-        assert any("refused this sample" in text for text in texts), "the cause is not said"
-        name = run.names[2] if run.names else ""
-        assert any(name in text for text in texts), f"the row is not named: {name}"
+        for said in ("refused this sample", run.names[2] if run.names else ""):
+            _expect_failed(run.rows[2], said, "a failed judge")
         times = [sample.key for sample in judge.asked].count(failing.key)
         assert 1 <= times <= self.metrics, f"a judge that failed was asked {times} times"
 
     def test_repeats_ask_again(self) -> None:
         """A second evaluation asks the judge again: it would else measure nothing."""
-        pairs = [random_pair(seed) for seed in range(3)]
+        pairs = _pairs(3)
         judge = TableJudge(pairs)
         for _ in range(2):
             self.run([sample for sample, _ in pairs], judge)
@@ -204,13 +201,13 @@ class AdapterTests:
 
     def test_concurrent_rows_do_not_mix(self) -> None:
         """Rows that are judged side by side, and finish in another order, keep their own."""
-        _expect_scores(self, [random_pair(seed) for seed in range(20, 32)], slow=True)
+        _expect_scores(self, _pairs(12), slow=True)
 
     def test_two_runs_at_once(self) -> None:
         """Two runs side by side over the same samples keep their own judges' verdicts."""
         if not self.side_by_side:
             raise unittest.SkipTest("the host does one run at a time")
-        samples = [random_pair(seed)[0] for seed in range(40, 44)]
+        samples = [sample for sample, _ in _pairs(4)]
         tables = [[all_from(sample, correct) for sample in samples] for correct in (False, True)]
         with ThreadPoolExecutor(2) as threads:
             list(threads.map(partial(_expect_scores, self, both=threading.Barrier(2)), tables))
@@ -220,11 +217,9 @@ class AdapterTests:
         if not self.labels:
             raise unittest.SkipTest("the host has no place for labels")
         sample, verdicts = noisy_pair()
-        flipped = [
-            chunk.model_copy(update={"relevant": number == 1})
-            for number, chunk in enumerate(sample.retrieved_contexts)
-        ]
-        labeled = sample.model_copy(update={"retrieved_contexts": tuple(flipped)})
+        labels = zip(sample.retrieved_contexts, (False, True), strict=True)
+        flipped = tuple(chunk.model_copy(update={"relevant": label}) for chunk, label in labels)
+        labeled = sample.model_copy(update={"retrieved_contexts": flipped})
         _expect_scores(self, [(labeled, verdicts)])
 
     def test_texts_arrive_as_they_are(self) -> None:
@@ -247,16 +242,6 @@ class AdapterTests:
             pairs.append((sample, verdicts.beside(sample)))
         _expect_scores(self, [*pairs, pairs[0]])
 
-    def test_nothing_retrieved_is_no_number(self) -> None:
-        """Without chunks nothing is measured: the host shows no number and no pass, and why."""
-        sample, _ = random_pair(5)
-        none = sample.model_copy(update={"retrieved_contexts": ()})
-        verdicts = Verdicts.from_matrices([False, True], [[], []], [[]])
-        known = noisy_pair()
-        run, _ = _run(self, [(none, verdicts), known])
-        _expect_nothing(run.rows[0])
-        _expect_score(run.rows[1], score(known[1]))
-
     def test_retrieved_documents(self) -> None:
         """Of the host's own documents the text is judged; what holds none is an error."""
         own = self.document("The chunk.", {"text": "Its title", "id": "a.md"})
@@ -268,32 +253,31 @@ class AdapterTests:
         ]
         wrong: list[object] = [{"documents": ["The chunk."]}, "The chunk.", [1, 2], [{"id": "a"}]]
         nothing: list[object] = [[], [""], [{"text": " "}]]
+        things = [*readable, *wrong, *nothing]
         samples: list[Sample] = []
-        for number, thing in enumerate([*readable, *wrong, *nothing]):
+        for number, thing in enumerate(things):
             texts = {name: text.format(number) for name, text in TEXTS.items()}
             chunks = [] if thing in nothing else ["The chunk."]
             samples.append(Sample(**texts, retrieved_contexts=chunks))
         judge = TableJudge([all_from(sample, False) for sample in samples])
-        run = self.retrieved([*readable, *wrong, *nothing], judge)
+        run = self.retrieved(things, judge)
         if run is None:
             raise unittest.SkipTest("the host's rows hold lists of texts only")
         read = {each.response: [c.text for c in each.retrieved_contexts] for each in judge.asked}
-        for number, thing in enumerate(readable):
-            found = read.get(samples[number].response)
-            assert found == ["The chunk."], f"of {thing!r} the judge is given {found!r}"
-            assert run.rows[number].error is None, run.rows[number].error
-        for number, thing in enumerate(wrong, len(readable)):
-            row = run.rows[number]
-            for shown in row.modes.values():
-                _expect_absent(shown, repr(thing))
-            assert samples[number].response not in read, f"{thing!r} is judged"
-            assert any("expected" in text for text in _texts(row)), f"{thing!r} is no error"
-        for row in run.rows[-len(nothing) :]:
-            _expect_nothing(row)
+        for thing, sample, row in zip(things, samples, run.rows, strict=True):
+            found = read.get(sample.response)
+            if thing in nothing:
+                _expect_nothing(row, _NOTHING)
+            elif thing in readable:
+                assert found == ["The chunk."], f"of {thing!r} the judge is given {found!r}"
+                assert row.error is None, row.error
+            else:
+                assert found is None, f"{thing!r} is judged"
+                _expect_failed(row, "expected", f"{thing!r}")
 
     def test_nothing_secret_is_stored(self) -> None:
         """Neither a key nor a prompt is in anything the host stores, and errors hold neither."""
-        samples = [random_pair(seed)[0] for seed in range(3)]
+        samples = [sample for sample, _ in _pairs(3)]
         prompts = Prompts(decompose=f"{_PROMPT}, to decompose", verify=f"{_PROMPT}, to verify")
         run = self.run(samples, LLMJudge(AgreeingLLM(samples[1].response), prompts=prompts))
         _expect_score(run.rows[0], score(all_from(samples[0], True)[1]))
@@ -305,13 +289,13 @@ class AdapterTests:
     def test_usage_is_counted_once(self) -> None:
         """Calls, tokens and cost that a reader sums up are what judging cost."""
         usage = Usage(calls=4, input_tokens=50, output_tokens=7, cost=0.25)
-        run, _ = _run(self, [random_pair(seed) for seed in range(3)], usage=usage)
+        run, _ = _run(self, _pairs(3), usage=usage)
         if run.usage is not None:
-            total = usage + usage + usage
+            total, found = usage + usage + usage, run.usage
             # Some hosts have no place for one of the two.
-            cost = total.cost if run.usage.cost is None else run.usage.cost
-            reported = replace(run.usage, calls=run.usage.calls or total.calls, cost=cost)
-            assert reported == total, f"{run.usage} is reported for {total}"
+            cost = total.cost if found.cost is None else found.cost
+            reported = replace(found, calls=found.calls or total.calls, cost=cost)
+            assert reported == total, f"{found} is reported for {total}"
 
     def test_gate(self) -> None:
         """A row passes only if every completion of its open verdicts is within the limit."""
@@ -325,6 +309,10 @@ class AdapterTests:
                     continue
                 outcome = score(verdicts).gate(mode, self.limit)
                 assert (passed is True) == (outcome == "pass"), f"{outcome} is shown as {passed}"
+
+
+def _pairs(count: int) -> list[Pair]:
+    return [random_pair(seed) for seed in range(count)]
 
 
 def _run(kit: AdapterTests, pairs: Sequence[Pair], **options: Any) -> tuple[HostRun, TableJudge]:
@@ -344,10 +332,6 @@ def _mode(row: ShownRow, mode: Mode, what: str) -> Shown:
     return row.modes[mode]
 
 
-def _texts(row: ShownRow) -> list[str]:
-    return [row.error or "", *(shown.text for shown in row.modes.values())]
-
-
 def _expect_absent(shown: Shown, what: str) -> None:
     value = shown.value
     is_absent = value is None or (isinstance(value, float) and math.isnan(value))
@@ -355,12 +339,20 @@ def _expect_absent(shown: Shown, what: str) -> None:
     assert not shown.passed, f"{what} passes"
 
 
-def _expect_nothing(row: ShownRow) -> None:
+def _expect_nothing(row: ShownRow, says: str) -> None:
     for mode in MODES:
-        shown = _mode(row, mode, "nothing retrieved")
-        _expect_absent(shown, "nothing retrieved")
-        said = "nothing was retrieved" in shown.text.lower()
-        assert said, f"nobody is told that nothing was retrieved: {shown.text!r}"
+        shown = _mode(row, mode, says)
+        _expect_absent(shown, says)
+        assert says in shown.text.lower(), f"nobody is told why ({says}): {shown.text!r}"
+
+
+def _expect_failed(row: ShownRow, says: str, what: str) -> None:
+    for shown in row.modes.values():
+        _expect_absent(shown, what)
+    texts = [row.error or "", *(shown.text for shown in row.modes.values())]
+    is_undefined = any("undefined" in text.lower() for text in texts)
+    assert not is_undefined, f"{what} is called undefined"
+    assert any(says in text for text in texts), f"{what} is no error that says {says!r}: {texts}"
 
 
 def _expect_score(row: ShownRow, expected: Score) -> None:

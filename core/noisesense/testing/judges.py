@@ -8,12 +8,12 @@ import random
 import threading
 import unittest
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
 from noisesense.errors import JudgeError, ReplyError
-from noisesense.judging.protocol import Judgement, StructuredLLM, Usage
+from noisesense.judging.protocol import NO_USAGE, Judgement, StructuredLLM, Usage
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
@@ -50,7 +50,7 @@ class TableJudge:
         self,
         pairs: Sequence[Pair],
         *,
-        usage: Usage = Usage(),  # noqa: B008 - it is frozen
+        usage: Usage = NO_USAGE,
         failing: Sequence[Sample] = (),
         slow: bool = False,
         both: threading.Barrier | None = None,
@@ -90,12 +90,9 @@ def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
         drawn = [(rng.random() < odds, rng.random() < open_share) for _ in range(count)]
         return [None if is_open else cell for cell, is_open in drawn]
 
-    return pair_of(
-        seed,
-        cells(odds[0], claims),
-        [cells(odds[1], chunks) for _ in range(claims)],
-        [cells(odds[2], chunks) for _ in range(references)],
-    )
+    correct = cells(odds[0], claims)
+    response = [cells(odds[1], chunks) for _ in range(claims)]
+    return pair_of(seed, correct, response, [cells(odds[2], chunks) for _ in range(references)])
 
 
 def pair_of(seed: int, correct: Row, response: Sequence[Row], reference: Sequence[Row]) -> Pair:
@@ -139,9 +136,7 @@ class AgreeingLLM:
         if self._failing in prompt:
             raise RuntimeError(f"Authorization: Bearer {KEY}; the prompt was {prompt}")
         fields = schema.model_json_schema()["properties"]
-        reply: dict[str, Any] = dict.fromkeys(fields, "yes")
-        if "claims" in fields:
-            reply = {"claims": ["It is so."]}
+        reply = {name: ["It is so."] if name == "claims" else "yes" for name in fields}
         return schema.model_validate(reply), Usage(calls=1)
 
 
@@ -174,13 +169,8 @@ class BridgeTests:
 
     def test_what_is_no_answer_is_an_error(self) -> None:
         """Prose, a reply cut off, another form, two answers: a `ReplyError`, never a value."""
-        for text in (
-            "",
-            "I cannot say.",
-            '{"words": ["one", "tw',
-            '{"other": 1}',
-            '{"words": ["one"]} or {"words": ["two"]}',
-        ):
+        two = '{"words": ["one"]} or {"words": ["two"]}'
+        for text in ("", "I cannot say.", '{"words": ["one", "tw', '{"other": 1}', two):
             with _raises(ReplyError, msg=f"{text!r} is read as an answer"):
                 self._ask(_always(text))
 
