@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts, score
 from noisesense.judging.plan import Plan
-from noisesense.scoring.definitions import DEFINITIONS
 from support.mind import Mind
 from support.scripted_llm import GatedLLM
 
@@ -40,13 +40,18 @@ def pair(
 
 
 def judged(
-    truth: tuple[Sample, Verdicts], plan: Plan = "lazy", **options: int
+    truth: tuple[Sample, Verdicts],
+    plan: Plan = "lazy",
+    contexts: Sequence[Any] | None = None,
+    **options: int,
 ) -> tuple[GatedLLM, Verdicts]:
-    """The model after judging, and what the judge says."""
+    """The model after judging, and what the judge says; with other contexts, if given."""
     llm = GatedLLM(Mind([truth]).answer)
+    fields = {**dict(truth[0]), **({"retrieved_contexts": contexts} if contexts else {})}
 
     async def run() -> Verdicts:
-        work = asyncio.ensure_future(LLMJudge(llm, plan=plan, **options).judge(truth[0]))
+        judge = LLMJudge(llm, plan=plan, **options)
+        work = asyncio.ensure_future(judge.judge(Sample(**fields)))
         await llm.drive(work)
         return work.result()
 
@@ -131,17 +136,7 @@ def test_every_step_sees_the_texts_it_needs() -> None:
 
 
 def test_equal_chunks_are_asked_about_once_and_blank_ones_never() -> None:
-    sample, verdicts = pair([False])
-    contexts = ["chunk 0", "  ", "chunk 1", "chunk 0"]
-    llm = GatedLLM(Mind([(sample, verdicts)]).answer)
-
-    async def run() -> Verdicts:
-        other = Sample(**{**dict(sample), "retrieved_contexts": contexts})
-        work = asyncio.ensure_future(LLMJudge(llm).judge(other))
-        await llm.drive(work)
-        return work.result()
-
-    found = asyncio.run(run())
+    llm, found = judged(pair([False]), contexts=["chunk 0", "  ", "chunk 1", "chunk 0"])
     assert llm.rounds == [2, 1, 2]
     # Chunk 0 entails the response's claim and the reference's first; chunk 1 the second.
     assert found.response_claims[0].entailed_by == (0, 3)
@@ -151,27 +146,7 @@ def test_equal_chunks_are_asked_about_once_and_blank_ones_never() -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_equal_chunks_with_and_without_a_label(first: int) -> None:
-    sample, verdicts = pair([False])
-    llm = GatedLLM(Mind([(sample, verdicts)]).answer)
     contexts = [{"text": "chunk 0", "relevant": False}, {"text": "chunk 0"}]
-    both = [contexts[first], contexts[1 - first]]
-    other = Sample.model_validate({**dict(sample), "retrieved_contexts": both})
-
-    async def run() -> Verdicts:
-        work = asyncio.ensure_future(LLMJudge(llm).judge(other))
-        await llm.drive(work)
-        return work.result()
-
-    found = asyncio.run(run())
+    llm, found = judged(pair([False]), contexts=[contexts[first], contexts[1 - first]])
     assert llm.rounds == [2, 1, 1]
     assert score(found).chunk_relevance == ((False, True), (True, False))[first]
-
-
-def test_the_documented_examples_through_the_judge() -> None:
-    from noisesense.fixtures import reference_examples
-
-    for example in reference_examples():
-        _, verdicts = judged((example.sample, example.verdicts))
-        for name in DEFINITIONS:
-            found = score(verdicts, definition=name)
-            assert (found.relevant, found.irrelevant) == pytest.approx(example.expected[name])

@@ -215,15 +215,6 @@ class Rounded(Sound):
         return shown if value is None else replace(shown, value=round(value, 4))
 
 
-class NoneAsZeroInTheMean(Sound):
-    def averages(self, rows: Sequence[ShownRow]) -> dict[Mode, object]:
-        averages: dict[Mode, object] = {}
-        for mode in MODES:
-            values: list[Any] = [row.modes[mode].value or 0.0 for row in rows if not row.error]
-            averages[mode] = sum(values) / len(values)
-        return averages
-
-
 class Changed(Sound):
     """Hands the judge other chunks than it was given; its children say how."""
 
@@ -308,11 +299,6 @@ class KeysAsChunks(Sound):
         return list(thing) if isinstance(thing, dict) else chunks_of(thing)
 
 
-class LettersAsChunks(Sound):
-    def chunks(self, thing: object) -> list[Any]:
-        return list(thing) if isinstance(thing, str) else chunks_of(thing)
-
-
 class BrokenRetrieverAsNothing(Sound):
     def chunks(self, thing: object) -> list[Any]:
         try:
@@ -387,7 +373,6 @@ class ClientsErrorThrough(TestSoundBridge):
         (UsagePerMode, "test_usage_is_counted_once", "is reported for"),
         (ModesSwapped, "test_reference_examples", "is right"),
         (Rounded, "test_random_tables", "is right"),
-        (NoneAsZeroInTheMean, "test_undefined_is_no_number", "the host's mean"),
         (LabelsDropped, "test_labels_win", "is right"),
         (DuplicatesDropped, "test_texts_arrive_as_they_are", "did not arrive"),
         (BlanksDropped, "test_texts_arrive_as_they_are", "did not arrive"),
@@ -401,7 +386,6 @@ class ClientsErrorThrough(TestSoundBridge):
         (MetadataOverText, "test_retrieved_documents", "Its title"),
         (FirstFieldEvenIfBlank, "test_retrieved_documents", "the judge is given"),
         (KeysAsChunks, "test_retrieved_documents", "is judged"),
-        (LettersAsChunks, "test_retrieved_documents", "is judged"),
         (BrokenRetrieverAsNothing, "test_retrieved_documents", "is no error|is judged"),
         (ProseAsNothing, "test_what_is_no_answer_is_an_error", "is read as an answer"),
         (ClientsErrorThrough, "test_a_failing_model_is_a_judge_error_without_its_key", "the key"),
