@@ -31,24 +31,23 @@ def of(run: Run, folder: Path, test: str, definition: Any = "ragas") -> Result:
     return result
 
 
-@pytest.mark.parametrize(("example", "definition"), DOCUMENTED)
-def test_given_verdicts(run: Run, example: Any, definition: Any, tmp_path: Path) -> None:
-    result = of(run, tmp_path, f"{example.id}, {definition}", definition)
+JUDGED = [pytest.param(each, "judged", id=f"judged: {each.id}") for each in EXAMPLES]
 
-    assert result.error is None
-    assert (result.score.relevant, result.score.irrelevant) == pytest.approx(
-        example.expected[definition], abs=1e-12
+
+@pytest.mark.parametrize(("example", "definition"), [*DOCUMENTED, *JUDGED])
+def test_given_verdicts_and_those_of_a_judge(
+    run: Run, example: Any, definition: Any, tmp_path: Path
+) -> None:
+    """A judge's are in the metadata."""
+    test, definition = (
+        (f"judged: {example.id}", "ragas")
+        if definition == "judged"
+        else (f"{example.id}, {definition}", definition)
     )
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
-def test_judged_verdicts_from_the_metadata(run: Run, example: Any, tmp_path: Path) -> None:
-    result = of(run, tmp_path, f"judged: {example.id}")
-
+    result = of(run, tmp_path, test, definition)
     assert result.error is None
-    assert (result.score.relevant, result.score.irrelevant) == pytest.approx(
-        example.expected["ragas"], abs=1e-12
-    )
+    figures = (result.score.relevant, result.score.irrelevant)
+    assert figures == pytest.approx(example.expected[definition], abs=1e-12)
     assert result.sample.key == example.sample.key
 
 

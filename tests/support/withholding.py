@@ -34,13 +34,11 @@ __all__ = [
     "LIMIT",
     "NOTHING",
     "SOME",
-    "UNDETERMINED",
     "WAYS",
     "Case",
     "Expected",
     "Reply",
     "Way",
-    "WithholdingMind",
     "few_or_all",
     "mind",
     "reply",
@@ -357,20 +355,6 @@ def reply(prompt: str) -> Reply:
 @cache
 def _mind() -> Mind:
     return mind()
-
-
-class WithholdingMind:
-    """The model behind the server where nothing but a text can be said."""
-
-    def answer(self, prompt: str) -> str:
-        said = reply(prompt)
-        return said.refusal or said.text
-
-
-UNDETERMINED: tuple[Case, ...] = tuple(
-    case for case in CASES if case.table == "both" and case.expected("relevant").value is None
-)
-"""One for each way that leaves the relevant mode open."""
 
 
 def wrong_with(

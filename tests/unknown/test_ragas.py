@@ -13,20 +13,11 @@ from ragas.metrics.result import MetricResult
 from noisesense import Mode, ReplyError
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
-from support.ragas_llms import KINDS, asked, evaluated_by
+from support.ragas_llms import asked, evaluated_by
 from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
 from support.withholding import Case, few_or_all, mind, script, wrong_with
-
-LLMS = [kind for kind in KINDS if kind != "LangChain wrapped"]
-
-
-def one_of_three(usual: str) -> pytest.MarkDecorator:
-    """Each takes seconds, so the others are left to the broad tests."""
-    broad = pytest.mark.broad
-    llms = [pytest.param(llm, marks=[] if llm == usual else broad) for llm in LLMS]
-    return pytest.mark.parametrize("llm", llms)
 
 
 def wrong_with_value(case: Case, mode: Mode, number: float, told: str | None) -> str:
@@ -42,11 +33,10 @@ def wrong_with_value(case: Case, mode: Mode, number: float, told: str | None) ->
 
 
 @few_or_all
-@one_of_three("async client")
-def test_evaluate(llm: str, cases: tuple[Case, ...], caplog: pytest.LogCaptureFixture) -> None:
+def test_evaluate(cases: tuple[Case, ...], caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedServer(mind(), script=script) as server, caplog.at_level(logging.INFO):
         metrics = [NoiseSensitivity(mode) for mode in MODES]
-        result = evaluated_by(llm, server, [case.sample for case in cases], metrics)
+        result = evaluated_by("async client", server, [case.sample for case in cases], metrics)
     wrong = ""
     for case, row in zip(cases, result.scores, strict=True):
         for mode in MODES:
@@ -70,8 +60,7 @@ def test_evaluate(llm: str, cases: tuple[Case, ...], caplog: pytest.LogCaptureFi
 
 
 @few_or_all
-@one_of_three("LangChain")
-def test_the_collections_api(llm: str, cases: tuple[Case, ...]) -> None:
+def test_the_collections_api(cases: tuple[Case, ...]) -> None:
     async def work(model: Any) -> list[Any]:
         metrics = [NoiseSensitivity(mode, llm=model) for mode in MODES]
         return await asyncio.gather(
@@ -80,7 +69,7 @@ def test_the_collections_api(llm: str, cases: tuple[Case, ...]) -> None:
         )
 
     with ScriptedServer(mind(), script=script) as server:
-        found = asked(llm, server, work)
+        found = asked("LangChain", server, work)
     wrong, cells = "", [(case, mode) for case in cases for mode in MODES]
     for (case, mode), result in zip(cells, found, strict=True):
         if isinstance(result, ReplyError):
