@@ -15,6 +15,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -149,16 +150,9 @@ def judged_reply(data: bytes) -> None:
     """The same text as the reply to every call of a judge with a store."""
     text = data.decode("utf-8", "replace")
 
-    class Model:
-        name = "fuzzed"
-
-        async def generate(self, prompt: str, schema: Any) -> Any:
-            return read_reply(text, schema, Usage(calls=1)), Usage(calls=1)
-
-    path = _file("judged.db", b"")
-    with VerdictStore(path) as store:
+    with VerdictStore(_file("judged.db", b"")) as store:
         store.prune(model="fuzzed")
-        judge = LLMJudge(Model(), store=store, max_reasks=1)
+        judge = LLMJudge(_Says(text), store=store, max_reasks=1)
         found = score(asyncio.run(judge.judge(PAIR[0])))
         found.reason("relevant")
 
@@ -171,36 +165,38 @@ def store(data: bytes) -> None:
     with VerdictStore(path) as opened:
         for deed in (
             lambda: asyncio.run(opened.claim("a")) and asyncio.run(opened.release("a")),
-            lambda: asyncio.run(LLMJudge(_Silent(), store=opened).judge(PAIR[0])),
+            lambda: asyncio.run(LLMJudge(_Says(), store=opened).judge(PAIR[0])),
             opened.stats,
         ):
             with contextlib.suppress(NoiseSenseError):
                 deed()
 
 
-class _Silent:
-    name = "scripted"
-    identity = "fuzz"
+class _Says:
+    """The same reply whatever it is asked, or none."""
+
+    name, identity = "fuzzed", "fuzz"
+
+    def __init__(self, text: str | None = None) -> None:
+        self._text = text
 
     async def generate(self, prompt: str, schema: Any) -> Any:
-        raise JudgeError("nobody is asked")
+        if self._text is None:
+            raise JudgeError("nobody is asked")
+        return read_reply(self._text, schema, Usage(calls=1)), Usage(calls=1)
 
 
-_sound: list[bytes] = []
-
-
+@cache
 def _sound_store() -> bytes:
-    if not _sound:
-        from support.scripted_llm import scripted
+    from support.scripted_llm import scripted
 
-        path = _file("sound.db", b"")
-        llm = scripted(PAIR)
-        llm.identity = "fuzz"  # type: ignore[attr-defined]
-        with VerdictStore(path) as opened:
-            asyncio.run(LLMJudge(llm, store=opened).judge(PAIR[0]))
-            asyncio.run(opened.claim("under way"))
-        _sound.append(path.read_bytes())
-    return _sound[0]
+    path = _file("sound.db", b"")
+    llm = scripted(PAIR, name=_Says.name)
+    llm.identity = _Says.identity  # type: ignore[attr-defined]
+    with VerdictStore(path) as opened:
+        asyncio.run(LLMJudge(llm, store=opened).judge(PAIR[0]))
+        asyncio.run(opened.claim("under way"))
+    return path.read_bytes()
 
 
 def _flipped(sound: bytes, data: bytes) -> bytes:

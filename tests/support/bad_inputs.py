@@ -99,10 +99,6 @@ def _claim(name: str, *names: str, drop: str = "", **changes: Any) -> BadInput:
     return _verdicts(name, *names, response_claims=[good, bad])
 
 
-def _chunks(name: str, *names: str, chunks: Any) -> BadInput:
-    return _verdicts(name, *names, chunks=chunks)
-
-
 def _recording(
     name: str,
     data: bytes | None,
@@ -197,10 +193,10 @@ BAD_INPUTS: tuple[BadInput, ...] = (
     ),
     BadInput("verdicts: a list", "verdicts", [GOOD_VERDICTS], ("Verdicts", "an object")),
     BadInput("verdicts: null", "verdicts", None, ("Verdicts", "an object", "None")),
-    _chunks("fewer chunks than positions", "response claim 1", "below 1", chunks=[_TEXTS[0]]),
-    _chunks("too many chunks", "chunks", "2 chunks", "3", chunks=[*_TEXTS, "more"]),
-    _chunks("chunks in another order", "chunk 0", "another text", chunks=_TEXTS[::-1]),
-    _chunks(
+    _verdicts("fewer chunks than positions", "response claim 1", "below 1", chunks=[_TEXTS[0]]),
+    _verdicts("too many chunks", "chunks", "2 chunks", "3", chunks=[*_TEXTS, "more"]),
+    _verdicts("chunks in another order", "chunk 0", "another text", chunks=_TEXTS[::-1]),
+    _verdicts(
         "a chunk's label is not a bool",
         "chunk 1, relevant",
         "true or false",
