@@ -66,13 +66,14 @@ class RunProgress:
         if more := self.failed - len(self._kinds):
             self.say(f"{more:,} more failed")
 
-    def add(self, result: Result | None) -> None:
-        """One more is done."""
+    def add(self, result: Result | None, failure: str | None = None) -> None:
+        """One more is done, or failed."""
         self.done += 1
         if result is not None:
             self.chunks += _chunks(result)
-            if result.error is not None:
-                self.fail(result.error)
+            failure = result.error
+        if failure is not None:
+            self.fail(failure)
         self._bar.advance(self._task)
         self._tell()
 

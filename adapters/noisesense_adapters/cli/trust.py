@@ -87,14 +87,12 @@ class Trust(Command):
 
         judge: Any = self.asking.make_judge(model, **self.asking.of_model, **self.local.given())
         with RunProgress(len(labeled), judge) as progress:
-
-            def done(failure: str | None) -> None:
-                if failure is not None:
-                    progress.fail(failure)
-                progress.add(None)
-
-            concurrency = self.asking.concurrency
-            judged = judge_labels(labeled, judge, concurrency=concurrency, on_done=done)
+            judged = judge_labels(
+                labeled,
+                judge,
+                concurrency=self.asking.concurrency,
+                on_done=lambda failure: progress.add(None, failure),
+            )
         return measure(
             model,
             judged.samples,
