@@ -187,6 +187,12 @@ def test_documented_figures_count_to_the_precision_printed() -> None:
         assert found.agrees is fits
 
 
+def test_a_framework_that_fails_is_no_agreement() -> None:
+    found = report((0.5, 0.0), failed=(Place("Promptfoo", "failed", "no output"),))
+    assert (found.agrees, found.verdict) == (False, "Promptfoo failed")
+    assert list(found.notes) == ["Promptfoo: failed. no output"]
+
+
 def test_save_writes_the_examples_as_a_recording_and_overwrites_only_with_force(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
