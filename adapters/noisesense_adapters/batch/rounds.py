@@ -134,7 +134,7 @@ def export_batch(
             Their answers can be imported all the same.
         on_done: called after each sample.
         on_error: called with the error of each sample that cannot be judged.
-        options: of `noisesense.LLMJudge`: ``plan``, ``check``, …
+        options: of `noisesense.LLMJudge`: ``plan``, ``votes``, ``check``, …
 
     Raises:
         InputError: the dataset, an argument, a file that holds something else; open requests of

@@ -36,6 +36,7 @@ class Export(Command):
     base_url: str | None = options.BASE_URL
     temperature: float | None = options.TEMPERATURE
     plan: str = options.PLAN
+    votes: int | None = options.VOTES
     max_requests: int = option("At most so many requests in a file.", "N", default=50_000)
     max_megabytes: int = option("A file's size at most.", "MB", default=200)
     force: bool = option(
@@ -61,6 +62,7 @@ class Export(Command):
                 on_done=lambda: progress.add(None),
                 on_error=progress.fail,
                 plan=self.plan,
+                votes=self.votes or 1,
             )
         status = options.SOME_FAILED if written.failed else 0
         if self.as_json:

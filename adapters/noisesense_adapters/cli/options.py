@@ -29,6 +29,7 @@ PNG = option("Write the plots: one .png file.", "FILE")
 REPORT = option("Write a report: one .html file.", "FILE")
 RESULTS = argument("Results, a recording, or any file with verdicts.")
 TEMPERATURE = option("The model's temperature; by default its own.")
+VOTES = option("Ask for each verdict this many times; by default once.")
 TOP = option("How many changed samples to show.", type=COUNT, default=10)
 
 
@@ -112,6 +113,7 @@ class Asking(Options):
         "All claims in one call, by default, or each in its own, for small models; auto: test it.",
         "list|each|auto",
     )
+    votes: int | None = VOTES
     temperature: float | None = TEMPERATURE
     max_tokens: int | None = option("Of a reply, at most; by default the model's own.")
     timeout: float | None = option("Without a byte, of a request; by default 60.", "SECONDS")

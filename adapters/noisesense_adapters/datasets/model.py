@@ -27,6 +27,7 @@ def model_judge(
     timeout: float | None = None,
     check: str | None = None,
     plan: str = "lazy",
+    votes: int = 1,
     concurrency: int = 16,
     store: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
@@ -51,6 +52,7 @@ def model_judge(
             600 for an endpoint on this machine or its network.
         check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
         plan: see `noisesense.LLMJudge`.
+        votes: likewise.
         concurrency: how many calls to make at once.
         store: a file that keeps every call, so that none is paid for twice.
         threshold: of a local judge, 0.5 by default; or see `noisesense.LLMJudge`.
@@ -71,7 +73,7 @@ def model_judge(
     of_llm: dict[str, Any] = {"base_url": base_url, "temperature": temperature}
     of_llm |= {"max_tokens": max_tokens, "timeout": timeout}
     of_classifier = {"device": device, "batch_size": batch_size}
-    of_judge = {"check": check}
+    of_judge = {"check": check, "votes": None if votes == 1 else votes}
     _check(is_local, "a local judge (local:MODEL)", claims=claims, **of_classifier)
     _check(asked is not None, "a model that is asked", api_key_env=api_key_env, **of_llm)
     _check(not is_local, "a model that is asked", **of_judge)

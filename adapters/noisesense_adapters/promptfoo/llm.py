@@ -20,7 +20,7 @@ from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.toolbox.given import as_object
 from noisesense_adapters.toolbox.judges import check_address, judge_over, patience
 
-_OF_THE_JUDGE = {"check", "plan", "max_concurrency", "max_reasks"}
+_OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 
 
 class _Settings(Model):
@@ -37,6 +37,7 @@ class _Settings(Model):
     store: str | None = None
     check: Literal["list", "each", "auto"] | None = None
     plan: Literal["lazy", "full"] | None = None
+    votes: int | None = Field(None, ge=1)
     max_concurrency: int | None = Field(None, ge=1)
     max_reasks: int | None = Field(None, ge=0)
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from noisesense import Judge, summarize
 from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, located
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
-from noisesense.scoring.scoring import Empty
+from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_rows
 from noisesense_adapters.toolbox.evaluate import Modes, check_modes
 from noisesense_adapters.toolbox.failures import judge_error
 from noisesense_adapters.toolbox.given import Column, Places
 from noisesense_adapters.toolbox.judges import given_judge, judge_over
-from noisesense_adapters.validmind.result import aggregates, plots, raw_data
+from noisesense_adapters.validmind.result import plots, raw_data, tables
 
 _NAMESPACE, _NAME = "noisesense", "NoiseSensitivity"
 TEST_ID = f"{_NAMESPACE}.{_NAME}"
@@ -51,6 +51,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
     store: Any = None,
+    undetermined: Undetermined = "none",
 ) -> Output:
     r"""
     Measures how much of what a RAG system answers is wrong because of the documents it retrieved.
@@ -104,16 +105,21 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     `"promptfoo"` or `"validmind"`, the formula in the description of ValidMind's test: all
     incorrect claims, whatever they come from.
     - `empty`: `"undefined"`, `"zero"` or `"error"` for responses without claims.
+    - `undetermined`: `"none"`, `"low"` or `"high"`: the score of a sample with open verdicts in
+    the raw data and figures. It does not change the range of the mean.
     - `store`: a file that keeps a model's replies, so that no call is paid for twice.
     - `judge_embeddings`: accepted so that existing calls work, and not used.
 
     ### Signs of High Risk
 
-    - Many samples with high scores.
-    - A mean far from the median: few samples carry the problem.
-    - A high standard deviation: the system is robust for some inputs only.
-    - Failed samples, or a wide range from `Mean Low` to `Mean High`: the judge left so much open
-    that the data do not say how good the system is.
+    The second table says for each sign whether it is present, with its figure and threshold:
+
+    - At least every tenth sample has a score of 0.5 or more.
+    - Mean and median are 0.1 or more apart: few samples carry the problem.
+    - A standard deviation of 0.25 or more: the system is robust for some inputs only.
+
+    Look also for failed samples, and for a wide range from `Mean Low` to `Mean High`: the judge
+    then left so much open that the data do not say how good the system is.
 
     ### Strengths
 
@@ -141,6 +147,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
         _judge(judge, judge_llm, store),
         definition=definition,
         empty=empty,
+        undetermined=undetermined,
     )
     if failed := [result.error for result in results if result.error is not None]:
         said = f"{len(failed)} of {len(results)} samples failed. The first: {failed[0]}"
@@ -149,9 +156,9 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
             raise NoiseSenseError(said)
     summary = summarize(results)
     shown = [figures for name in modes if (figures := summary.mode(name)) is not None]
-    histogram, box = plots(results, shown)
+    histogram, box = plots(results, shown, undetermined)
     return (
-        {"Aggregate Scores": [aggregates(summary, each) for each in shown]},
+        tables(summary, shown, undetermined),
         histogram,
         box,
         raw_data(dataset, results, summary),

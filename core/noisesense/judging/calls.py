@@ -117,11 +117,13 @@ class ModelCall(Generic[S, A_co]):
         prompts: of each attempt, as long as nothing is answered.
         schema: the form of the reply.
         read: what the reply answers; None if nothing, and then it is not kept.
+        vote: calls that differ in it alone are separate calls.
     """
 
     prompts: Sequence[str]
     schema: type[S]
     read: Callable[[S], A_co | None]
+    vote: int = 0
 
 
 class Calls:
@@ -253,8 +255,9 @@ class Calls:
         raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
-        about = [_FORM, call.schema.__name__, self.version, self.model, identity_of(self.llm)]
-        content = json.dumps([*about, prompt], ensure_ascii=False, separators=(",", ":"))
+        form = [_FORM, call.schema.__name__, call.vote]
+        parts = [*form, self.version, self.model, identity_of(self.llm), prompt]
+        content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _count(self, run: SampleRun, usage: Usage) -> None:

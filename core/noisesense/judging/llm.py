@@ -76,6 +76,9 @@ class LLMJudge(PlannedJudge):
         store: keeps every useful reply, so that a run that was killed resumes without paying
             twice.
         max_concurrency: calls at once, over all samples, in each event loop.
+        votes: ask for each verdict this many times and take what more than half say. Without
+            such a majority the verdict is undetermined. Votes only differ if the model's
+            temperature is above 0 and its host caches nothing.
         prompts: other instructions.
         max_reasks: how often one call is repeated for what is missing.
         model: the model's name in the store, where ``llm`` has no ``name``. A model of your own
@@ -96,6 +99,7 @@ class LLMJudge(PlannedJudge):
         plan: Plan = "lazy",
         store: VerdictStore | None = None,
         max_concurrency: int = 16,
+        votes: int = 1,
         prompts: Prompts | None = None,
         max_reasks: int = 2,
         model: str | None = None,
@@ -114,10 +118,11 @@ class LLMJudge(PlannedJudge):
                 raise InputError('check="each"', 'check="list"', where="threshold", hint=hint)
         check_plan(plan, store)
         check_whole(max_concurrency, 1, "max_concurrency")
+        check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
         check_number(timeout, 0.001, math.inf, "timeout")
         self._prompts, self._budget = prompts or Prompts(), budget or Budget()
-        self._check, self._threshold = check, threshold
+        self._check, self._threshold, self._votes = check, threshold, votes
         self._attempts = range(1 + max_reasks)
         self._probe = Once[Probe]()
         self.form_reason = ""
@@ -125,6 +130,7 @@ class LLMJudge(PlannedJudge):
         name = model_name(llm, model, needed=store is not None)
         calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
         known = "" if threshold is None else f" threshold={threshold}"
+        known += "" if votes == 1 else f" votes={votes}"
         super().__init__(calls, plan=plan, settings=f"check={check}{known}")
 
     async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
@@ -157,7 +163,7 @@ class LLMJudge(PlannedJudge):
         )
 
     async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
-        """A text in parts entails a claim if any part does."""
+        """A text in parts entails a claim if any part does. Votes decide by majority."""
         form = await self._form(run)
         parts = split_text(text, self._budget.text_chars, self._budget.overlap_chars)
         by_part = await gather_all(self._part(run, form, part, claims) for part in parts)
@@ -168,10 +174,17 @@ class LLMJudge(PlannedJudge):
     ) -> list[Finding]:
         ask, most = (self._list, self._budget.claims) if form == "list" else (self._each, 1)
         starts = range(0, len(claims), most)
-        found = await gather_all(ask(run, text, claims[start : start + most]) for start in starts)
-        return [finding for findings in found for finding in findings]
+        votes = range(self._votes)
+        by_batch = [
+            gather_all([ask(run, text, claims[start : start + most], vote) for vote in votes])
+            for start in starts
+        ]
+        found = await gather_all(by_batch)
+        return [majority(each) for batch in found for each in zip(*batch, strict=True)]
 
-    async def _list(self, run: SampleRun, text: str, claims: Sequence[str]) -> list[Finding]:
+    async def _list(
+        self, run: SampleRun, text: str, claims: Sequence[str], vote: int
+    ) -> list[Finding]:
         """All in one call; asks again for what the replies left out."""
         cells: dict[int, bool] = {}
         attempt, missing = 0, [*range(len(claims))]
@@ -182,18 +195,20 @@ class LLMJudge(PlannedJudge):
                 self._prompts.verification(text, numbered, attempt=n) for n in self._attempts
             ]
             read = partial(_answers, numbered)
-            call = ModelCall(prompts, answers_form(len(missing)), read)
+            call = ModelCall(prompts, answers_form(len(missing)), read, vote)
             found, attempt = await self._calls.ask(run, call, attempt)
             cells |= {missing[n - 1]: cell for n, cell in (found or {}).items()}
             missing = [number for number in range(len(claims)) if number not in cells]
         return [Finding(cells.get(number)) for number in range(len(claims))]
 
-    async def _each(self, run: SampleRun, text: str, claims: Sequence[str]) -> list[Finding]:
+    async def _each(
+        self, run: SampleRun, text: str, claims: Sequence[str], vote: int
+    ) -> list[Finding]:
         """One claim, for one word."""
         (claim,) = claims
         form = not isinstance(self._calls.llm, WordLLM)
         prompts = [self._prompts.single(text, claim, form=form, attempt=n) for n in self._attempts]
-        call = ModelCall(prompts, ChosenAnswer, partial(_answer, self._threshold))
+        call = ModelCall(prompts, ChosenAnswer, partial(_answer, self._threshold), vote)
         found, _ = await self._calls.ask(run, call)
         return [found or Finding(None)]
 
@@ -241,6 +256,15 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     if said.keys() - set(asked) and len(agreed) < len(asked):
         return None
     return agreed or None
+
+
+def majority(votes: Sequence[Finding]) -> Finding:
+    """What more than half of the votes say; one without an answer counts for no side."""
+    if len(votes) == 1:
+        return votes[0]
+    said = [vote.cell for vote in votes]
+    cells = [cell for cell in (True, False) if 2 * said.count(cell) > len(said)]
+    return Finding(cells[0] if cells else None)
 
 
 def any_of(findings: Sequence[Finding]) -> Finding:

@@ -13,10 +13,11 @@ import pytest
 import validmind as vm
 from plotly.graph_objects import Figure
 
-from noisesense import Sample, Verdicts, score, write_recording
+from noisesense import Sample, Verdicts, score, summarize, write_recording
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 from noisesense_adapters.validmind import TEST_ID, NoiseSensitivity
+from noisesense_adapters.validmind.result import GAP, HIGH, MANY, SPREAD, signs
 from support.tables import Shape, random_pairs
 
 ALL = [
@@ -24,8 +25,8 @@ ALL = [
 ]
 
 
-def rows_of(result: Any) -> list[dict[str, Any]]:
-    (found,) = result.tables
+def rows_of(result: Any, title: str) -> list[dict[str, Any]]:
+    (found,) = [each for each in result.tables if each.title == title]
     rows: list[dict[str, Any]] = found.data.to_dict("records")
     return rows
 
@@ -42,15 +43,22 @@ def test_table_figures_and_raw_data(
     result = run(table, judge=str(recording), definition=definition, mode=mode)
     # By hand: what the examples' documents derive.
     values: list[Any] = [e.expected[definition][MODES.index(mode)] for e in reference_examples()]
-    middle = round(mean(values), 4)
-    assert rows_of(result) == [
+    assert rows_of(result, "Aggregate Scores") == [
         {
-            **{"Mode": mode, "Definition": definition},
-            **{"Mean Score": middle, "Median Score": round(median(values), 4)},
-            **{"Max Score": round(max(values), 4), "Min Score": round(min(values), 4)},
-            **{"Standard Deviation": round(stdev(values), 4), "Count": 6},
-            **{"Mean Low": middle, "Mean High": middle, "Undetermined Claims": 0},
-            **{"Undetermined": 0, "Undefined": 0, "Failed": 0},
+            "Mode": mode,
+            "Definition": definition,
+            "Mean Score": round(mean(values), 4),
+            "Median Score": round(median(values), 4),
+            "Max Score": round(max(values), 4),
+            "Min Score": round(min(values), 4),
+            "Standard Deviation": round(stdev(values), 4),
+            "Count": 6,
+            "Mean Low": round(mean(values), 4),
+            "Mean High": round(mean(values), 4),
+            "Undetermined": 0,
+            "Undefined": 0,
+            "Failed": 0,
+            "Undetermined Claims": 0,
         }
     ]
     raw = result.raw_data.evaluation_results
@@ -60,8 +68,6 @@ def test_table_figures_and_raw_data(
     assert [trace.type for f in result.figures for trace in f.figure.data] == ["histogram", "box"]
     assert histogram.figure.layout.title.text == f"Noise Sensitivity ({mode})"
     assert result.raw_data.dataset == "answers"
-    assert raw["response"].tolist() == table["response"].tolist()
-    result.raw_data.inspect(show=True)  # ValidMind's own way of looking at it: as JSON
     assert result.raw_data.summary[mode]["mean"]["value"] == pytest.approx(mean(values))
 
 
@@ -70,7 +76,7 @@ def test_the_mode_is_relevant_unless_said_otherwise(
 ) -> None:
     def modes(**params: Any) -> list[str]:
         result = run(table, judge=recording, **params)
-        found = [row["Mode"] for row in rows_of(result)]
+        found = [row["Mode"] for row in rows_of(result, "Aggregate Scores")]
         assert [list(drawn(figure)) for figure in result.figures] == [found, found]
         return found
 
@@ -80,18 +86,41 @@ def test_the_mode_is_relevant_unless_said_otherwise(
     assert modes(focus="irrelevant") == ["irrelevant"]
 
 
-def test_open_verdicts_leave_a_range(run: Any, tmp_path: Path) -> None:
+def test_raw_data_hold_both_modes_with_reasons(
+    run: Any, table: pd.DataFrame, pairs: Any, recording: Path
+) -> None:
+    raw = run(table.set_index("user_input", drop=False), judge=recording).raw_data
+    found = raw.evaluation_results
+    scores = [score(verdicts) for _, verdicts in pairs]
+    for mode in MODES:
+        name = f"noise_sensitivity_{mode}"
+        assert found[name].tolist() == [each.value(mode) for each in scores]
+        assert found[f"{name}_reason"].tolist() == [each.reason(mode) for each in scores]
+    assert found.index.tolist() == table.user_input.tolist()
+    names = ["user_input", "retrieved_contexts", "response", "reference"]
+    assert found[names].to_dict("records") == table[names].to_dict("records")
+    raw.inspect(show=True)  # ValidMind's own way of looking at it: as JSON
+
+
+@pytest.mark.parametrize(
+    ("choice", "end", "told"),
+    [("none", None, "left out"), ("low", 0, "as no noise"), ("high", 1, "as noise")],
+)
+def test_open_verdicts_leave_a_range_whatever_they_count_as(
+    run: Any, tmp_path: Path, choice: Any, end: int | None, told: str
+) -> None:
     pairs = list(random_pairs(80, seed=40, shape=Shape(undetermined=0.1, labelled=0.2)))
     write_recording(tmp_path / "v.jsonl", pairs)
     table = pd.DataFrame([sample.model_dump(mode="json") for sample, _ in pairs])
-    result = run(table, judge=tmp_path / "v.jsonl", mode="both")
-    scores = [score(verdicts.beside(sample)) for sample, verdicts in pairs]
-    for row, mode in zip(rows_of(result), MODES, strict=True):
+    result = run(table, judge=tmp_path / "v.jsonl", mode="both", undetermined=choice)
+    for row, mode in zip(rows_of(result, "Aggregate Scores"), MODES, strict=True):
+        scores = [score(v.beside(s), undetermined=choice) for s, v in pairs]
         bounds = [found for each in scores if (found := each.bounds(mode))]
         left_open = sum(low != high for low, high in bounds)
         means = [round(mean(each[i] for each in bounds), 4) for i in (0, 1)]
         assert [row["Mean Low"], row["Mean High"]] == means
-        assert row["Mean Score"] == row["Standard Deviation"] == "undetermined"
+        assert row["Mean Score"] == ("undetermined" if end is None else means[end])
+        assert row["Standard Deviation"] == "undetermined"
         assert (row["Count"], row["Undefined"]) == (80, 80 - len(bounds))
         assert row["Undetermined"] == left_open > 0
         raw, name = result.raw_data.evaluation_results, f"noise_sensitivity_{mode}"
@@ -102,7 +131,43 @@ def test_open_verdicts_leave_a_range(run: Any, tmp_path: Path) -> None:
         assert list(ends) == bounds
         for figure in result.figures:
             assert drawn(figure)[mode] == sorted(value for value in values if value is not None)
-            assert f"{left_open} {mode}" in figure.figure.layout.title.text
+            _, said = figure.figure.layout.title.text.split(f", undetermined {told}: ")
+            assert f"{left_open} {mode}" in said
+
+
+def test_signs_of_high_risk(run: Any, table: pd.DataFrame, recording: Path) -> None:
+    """By hand: values 1/2, 1/3, 1/3 and three of 0; and 1/2, 1/2, 1/3 and three of 0."""
+    rows = rows_of(run(table, judge=recording, mode="both"), "Signs of High Risk")
+    found = [(row["Mode"], row["Present"], row["Figure"], row["Threshold"]) for row in rows]
+    assert found == [
+        ("relevant", "yes", "0.167", 0.1),
+        ("relevant", "no", "0.0278", 0.1),
+        ("relevant", "no", "0.222", 0.25),
+        ("irrelevant", "yes", "0.333", 0.1),
+        ("irrelevant", "no", "0.0556", 0.1),
+        ("irrelevant", "yes", "0.251", 0.25),
+    ]
+
+
+def test_a_sign_at_its_threshold_is_there_and_an_open_one_is_undetermined() -> None:
+    def present(*tables: list[bool | None]) -> list[str]:
+        """Of samples with one claim each where the reference entails it or not."""
+        scores = [
+            score(Verdicts.from_matrices(each, [[True]] * len(each), [[True]])) for each in tables
+        ]
+        mode = summarize(scores).relevant
+        assert mode is not None
+        return [sign["Present"] for sign in signs(mode)]
+
+    clean, noisy, open_one = [True], [False], [None]
+    # A tenth at 1: a mean of 1/10, a median of 0; a standard deviation of 0.316.
+    assert present(noisy, *[clean] * 9) == ["yes", "yes", "yes"]
+    assert present(noisy, *[clean] * 19) == ["no", "no", "no"]
+    # 3/10 and 2/10 differ by 1/10, and by less as floats.
+    fifth: list[bool | None] = [False, True, True, True, True]
+    assert present(fifth, fifth, [False, True])[1] == "yes"
+    assert present(open_one, *[clean] * 9) == ["undetermined"] * 3
+    assert present([]) == ["undefined"] * 3
 
 
 def test_responses_without_claims_are_undefined_or_as_asked(run: Any, tmp_path: Path) -> None:
@@ -112,12 +177,14 @@ def test_responses_without_claims_are_undefined_or_as_asked(run: Any, tmp_path: 
     sample = Sample.model_validate(table.to_dict("records")[0])
     write_recording(tmp_path / "v.jsonl", [(sample, Verdicts.from_matrices([], [], [[True]]))])
     result = run(table, judge=tmp_path / "v.jsonl", mode="irrelevant")
-    (row,) = rows_of(result)
-    names = ("Mean Score", "Max Score", "Min Score", "Standard Deviation", "Mean Low")
-    assert [row[name] for name in names] == ["undefined"] * 5
+    (row,) = rows_of(result, "Aggregate Scores")
+    names = ("Mean Score", "Max Score", "Standard Deviation", "Mean Low")
+    assert [row[name] for name in names] == ["undefined"] * 4
     assert (row["Count"], row["Undefined"], row["Failed"]) == (1, 1, 0)
+    assert {r["Present"] for r in rows_of(result, "Signs of High Risk")} == {"undefined"}
+    assert result.raw_data.evaluation_results["noise_sensitivity_irrelevant"].isna().all()
     zero = run(table, judge=tmp_path / "v.jsonl", mode="irrelevant", empty="zero")
-    (row,) = rows_of(zero)
+    (row,) = rows_of(zero, "Aggregate Scores")
     assert (row["Mean Score"], row["Undefined"]) == (0.0, 0)
 
 
@@ -129,7 +196,7 @@ def test_validmind_describes_the_test(table: pd.DataFrame, recording: Path) -> N
     assert list(details["Params"]) == [
         *("response_column", "retrieved_contexts_column", "reference_column", "focus"),
         *("user_input_column", "judge_llm", "judge_embeddings"),
-        *("mode", "judge", "definition", "empty", "store"),
+        *("mode", "judge", "definition", "empty", "store", "undetermined"),
     ]
     headings = [line[4:] for line in details["Description"].splitlines() if line[:4] == "### "]
     own = ["Purpose", "Test Mechanism", "Signs of High Risk", "Strengths", "Limitations"]
@@ -142,6 +209,11 @@ def test_validmind_describes_the_test(table: pd.DataFrame, recording: Path) -> N
     params = {"judge": str(recording)}
     result = vm.tests.run_test(TEST_ID, inputs={"dataset": dataset}, params=params, show=False)
     assert "<h3>Signs of High Risk</h3>" in result.description
+    words = inspect.getdoc(NoiseSensitivity) or ""
+    assert f"score of {HIGH:g} or more" in words
+    assert ("every tenth sample" in words, MANY) == (True, 0.1)
+    assert f"are {GAP:g} or more apart" in words
+    assert f"standard deviation of {SPREAD:g} or more" in words
 
 
 def test_called_as_a_function_in_a_notebook(table: pd.DataFrame, recording: Path) -> None:

@@ -1,0 +1,76 @@
+"""Votes: each cell is what more than half of them say."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from noisesense import LLMJudge, Sample, Verdicts
+from noisesense.judging.llm import majority
+from noisesense.judging.plan import Finding
+from support.mind import Mind, data_of, reply_of
+from support.scripted_llm import ScriptedLLM
+
+T, F, N = True, False, None
+
+
+@pytest.mark.parametrize(
+    ("votes", "expected"),
+    [
+        ([T], T), ([F], F), ([N], N),
+        ([T, T, F], T), ([F, T, F], F), ([T, N, T], T), ([T, N, F], N), ([T, N, N], N),
+        ([T, F], N), ([T, T], T), ([T, T, F, F], N), ([F, F, F, T], F), ([N, N, N], N),
+    ],
+)  # fmt: skip
+def test_majority(votes: Sequence[bool | None], expected: bool | None) -> None:
+    assert majority([Finding(vote) for vote in votes]).cell is expected
+
+
+def judged(*by_vote: Sequence[bool | None]) -> tuple[ScriptedLLM, Verdicts, int]:
+    """Three claims; vote *v* says ``by_vote[v]`` of them, by the reference and by the chunk."""
+    count: dict[str, int] = {}
+
+    def answer(prompt: str) -> str:
+        data = data_of(prompt)
+        if "text" in data:
+            return json.dumps({"claims": ["one", "two", "three"] if data["text"] == "r" else []})
+        vote = count[data["premise"]] = count.get(data["premise"], -1) + 1
+        cells = dict(enumerate(by_vote[vote], start=1))
+        said = [{"id": i, "entailed": cells[i]} for i in map(int, data["claims"])]
+        return reply_of([item for item in said if item["entailed"] is not None])
+
+    llm = ScriptedLLM(answer)
+    sample = Sample(response="r", reference="g", retrieved_contexts=["c"])
+    judge = LLMJudge(llm, plan="full", votes=len(by_vote), max_reasks=0)
+    found = asyncio.run(judge.judge_detailed(sample))
+    return llm, found.verdicts, found.unanswered
+
+
+def test_each_cell_has_its_own_majority() -> None:
+    llm, verdicts, unanswered = judged([T, F, N], [T, T, T], [F, F, N])
+    claims = verdicts.response_claims
+    assert [claim.correct for claim in claims] == [True, False, None]
+    assert [claim.entailed_by for claim in claims] == [(0,), (), ()]
+    assert [claim.undetermined for claim in claims] == [(), (), (0,)]
+    assert unanswered == 2
+    assert len(llm.prompts) == 3 + 3 + 3  # claims are not voted on
+
+
+def test_a_tie_is_undetermined() -> None:
+    _, verdicts, unanswered = judged([T, T, F], [T, F, F])
+    assert [claim.correct for claim in verdicts.response_claims] == [True, None, False]
+    assert unanswered == 2
+
+
+def test_every_vote_asks_the_same() -> None:
+    sample = Sample(response="r", reference="g", retrieved_contexts=["c"])
+    verdicts = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["x"],
+                                      reference_claims=["y"])  # fmt: skip
+    llm = ScriptedLLM(Mind([(sample, verdicts)]).answer)
+    found = asyncio.run(LLMJudge(llm, votes=3).judge(sample))
+    assert found == verdicts.beside(sample)
+    assert len(set(llm.prompts[2:])) == 2
+    assert len(llm.prompts) == 2 + 3 + 3
