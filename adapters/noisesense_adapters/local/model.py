@@ -86,11 +86,7 @@ class NLIModel:
     """
 
     def __init__(
-        self,
-        model: str | os.PathLike[str],
-        *,
-        device: str | None = None,
-        batch_size: int = 16,
+        self, model: str | os.PathLike[str], *, device: str | None = None, batch_size: int = 16
     ) -> None:
         check_whole(batch_size, 1, "batch_size")
         folder = Path(model)
@@ -258,10 +254,7 @@ def _fitting(text: str, start: int, end: int, room: int, count: Count) -> list[t
     middle = (start + end) // 2
     space = text.rfind(" ", start + 1, middle + 1)
     middle = space if space > (start + middle) // 2 else middle
-    return [
-        *_fitting(text, start, middle, room, count),
-        *_fitting(text, middle, end, room, count),
-    ]
+    return [*_fitting(text, start, middle, room, count), *_fitting(text, middle, end, room, count)]
 
 
 def _weights(folder: Path) -> str:

@@ -27,13 +27,7 @@ from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.datasets.model import structured_llm
 from noisesense_adapters.toolbox.bridge import Bridge, Reply
-from noisesense_adapters.toolbox.evaluate import (
-    Arguments,
-    Figure,
-    Modes,
-    RowEvaluator,
-    suffix,
-)
+from noisesense_adapters.toolbox.evaluate import Arguments, Figure, Modes, RowEvaluator, suffix
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.failures import made
 from noisesense_adapters.toolbox.given import chunks_of, paths

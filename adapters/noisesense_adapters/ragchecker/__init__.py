@@ -23,12 +23,7 @@ from noisesense.scoring.scoring import Score
 from noisesense_adapters.datasets.files import document_rows
 from noisesense_adapters.toolbox.given import as_list, as_object, chunks_of, named
 
-__all__ = [
-    "CheckedResult",
-    "ragchecker_aggregates",
-    "read_checking_outputs",
-    "read_result",
-]
+__all__ = ["CheckedResult", "ragchecker_aggregates", "read_checking_outputs", "read_result"]
 
 T = TypeVar("T")
 

@@ -217,10 +217,7 @@ GateOutcome = Literal["pass", "fail", "warn", "undecided", "undefined"]
 
 
 def gate(
-    bounds: tuple[float, float] | None,
-    limit: float,
-    *,
-    interval: Sequence[Any] | None = None,
+    bounds: tuple[float, float] | None, limit: float, *, interval: Sequence[Any] | None = None
 ) -> GateOutcome:
     """Does a score, or the mean of many, stay within a limit? Lower is better.
 

@@ -124,9 +124,7 @@ def ends_of(values: Sequence[tuple[Hashable, Range]]) -> list[Counter[Unit]]:
 
 
 def mean_interval(
-    ends: Sequence[Units],
-    resampling: Resampling,
-    limits: tuple[float, float] = (0.0, 1.0),
+    ends: Sequence[Units], resampling: Resampling, limits: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | None:
     """Of a ratio of sums over independent units, such as a mean.
 

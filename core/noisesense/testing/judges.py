@@ -25,11 +25,7 @@ _raises = unittest.TestCase().assertRaises
 
 KEY = "sk-canary-5f1d0c"
 
-TEXTS = {
-    "user_input": "Question {}?",
-    "response": "Response {}.",
-    "reference": "Reference {}.",
-}
+TEXTS = {"user_input": "Question {}?", "response": "Response {}.", "reference": "Reference {}."}
 """The texts beside what was retrieved, in `AdapterTests.retrieved`; they take the row's number."""
 
 
