@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,3 +113,21 @@ def test_no_wrong_shape_is_a_perfect_score_and_a_run_has_a_range() -> None:
     assert run_summary(result.run_id, name="noise_sensitivity_validmind").definition == "validmind"
     with pytest.raises(InputError, match="feedback of 'elsewhere'"):
         run_summary(result.run_id, name="elsewhere")
+
+
+def test_a_name_in_an_error_does_not_look_like_a_rate_limit() -> None:
+    """MLflow runs such a row again, and each time it is paid for."""
+    from noisesense_adapters.mlflow import NoiseSensitivity
+
+    class Limited:
+        info = SimpleNamespace(trace_id="tr-14290")
+
+        def search_spans(self, span_type: Any = None) -> list[Any]:
+            return []
+
+    scorer = NoiseSensitivity(judge=Judge())
+    for question, place in (("open", "inputs "), ("No. 429?", "row")):
+        with pytest.raises(InputError) as raised:
+            scorer(inputs={"question": question}, outputs="An answer.", trace=Limited())
+        assert str(raised.value).startswith(place)
+        assert "429" not in str(raised.value)
