@@ -105,19 +105,6 @@ def test_a_run_that_was_killed_goes_on(
     assert (json.loads(again.stdout), server.log.calls) == (found, calls)
 
 
-def test_an_interrupt_says_what_is_kept(
-    results: Path, judge: list[str], capsys: Capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(results.parent)
-    Path("stopped.py").write_text("def answer(*_): raise KeyboardInterrupt\n")
-    arguments = ["ablation", "run", results, "--answer", "stopped:answer", *judge]
-    done = run_here(capsys, *arguments)
-    assert (done.status, done.err) == (130, "interrupted: nothing is kept without --answers\n")
-    done = run_here(capsys, *arguments, "--answers", "kept.jsonl")
-    said = "interrupted: the same command goes on from kept.jsonl\n"
-    assert (done.status, done.err) == (130, said)
-
-
 def test_what_is_wrong_with_answers_and_systems_is_named(
     results: Path, judge: list[str], capsys: Capsys
 ) -> None:

@@ -43,18 +43,6 @@ def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) 
         assert (done.status, done.out.startswith(f"Usage: noisesense {command}")) == (0, True)
 
 
-def test_options_are_shown_in_groups_with_their_defaults(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    shown = " ".join(run_here(capsys, "score", "--help").out.split())
-    headings = ("Arguments:", "Input:", "Scoring:", "Judge:", "Local judge", "Checks:", "Output:")
-    at = [shown.index(heading) for heading in headings]
-    assert at == sorted(at)
-    assert at[3] < shown.index(
-        "--concurrency INTEGER How many calls to make at once. [default: 16]"
-    )
-
-
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_without_the_cli_extra_one_line_says_what_to_install(missing: str) -> None:
     done = run("demo", hidden=[missing])

@@ -19,7 +19,6 @@ from noisesense import (
     write_results,
 )
 from noisesense_adapters.datasets.score import score_dataset
-from noisesense_adapters.report import write_report
 from support.command_here import assert_error, run_here
 
 Capsys = pytest.CaptureFixture[str]
@@ -65,22 +64,6 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
     (expected,) = offenders(results)
     assert found == [json.loads(json.dumps(expected.to_dict()))]
-
-
-def test_no_document_is_named_first_where_two_explain_as_much(
-    tmp_path: Path, capsys: Capsys
-) -> None:
-    """Two documents, one claim each; then the second has another one."""
-    results = [answer(0, "a.md", False), answer(1, "b.md", False), answer(2, "b.md", False)]
-    path = written(tmp_path, *results[:2])
-    for top in ("10", "1"):
-        _, said, *_ = run_here(capsys, "offenders", path, "--top", top).out.splitlines()
-        assert said == "No document stands out: each of several has 1 of them."
-    page = " ".join(write_report(path, tmp_path / "two.html").read_text("utf-8").split())
-    assert "No document stands out: 1 of these claims comes from each of several." in page
-    assert "Look first" not in page
-    done = run_here(capsys, "offenders", written(tmp_path, *results))
-    assert "Look first at b.md: 2 of them." in done.out
 
 
 def test_nothing_to_rank(tmp_path: Path, capsys: Capsys) -> None:

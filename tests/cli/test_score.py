@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import Sample, Verdicts, read_results, write_recording
+from noisesense import Sample, Verdicts, read_results
 from noisesense.fixtures import reference_examples
 from support.command import run
 from support.command_here import assert_error, run_here
@@ -115,30 +115,17 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
     assert done.out.startswith(head)
 
 
-def test_a_sample_the_recording_lacks(tmp_path: Path, capsys: Capsys) -> None:
-    recording, data = tmp_path / "recording.jsonl", tmp_path / "texts.jsonl"
-    write_recording(recording, PAIRS[1:])
-    write_jsonl(data, [{**row, "verdicts": None} for row in rows(PAIRS)])
-    done = run_here(capsys, "score", data, "--verdicts", recording)
-    assert (done.status, "6 samples, 5 scored, 1 failed" in done.out) == (3, True)
-    assert done.err.startswith(f"failed: texts.jsonl, line 1, {recording}: expected a recording")
-
-
 # By name: options beside `score texts.jsonl`, and what its one line on stderr names.
 ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "a missing column": ("--map reference=gold", ("texts.jsonl", "'gold'")),
     "no verdicts": ("", ("texts.jsonl", "--verdicts", "--judge")),
     "no such field": ("--map answer=gold", ("'answer'", "response")),
-    "no mapping": ("--map reference", ("--map", "FIELD=COLUMN")),
     "a mapping twice": ("--map id=a --id b", ("--map", "each field once", "'id'")),
     "no such definition": ("--definition ragsa", ("'ragas'", "'ragsa'")),
     "no such limit": ("--fail-above 20", ("--fail-above", "20.0")),
-    "no such share": ("--max-unanswered nan", ("--max-unanswered", "nan")),
     "no such confidence": ("--confidence 1", ("--confidence", "between 0 and 1")),
     "a store without a judge": ("--store s.db", ("--judge", "--store")),
-    "a threshold without a judge": ("--threshold 0.4", ("--judge as well", "--threshold")),
     "a report of another kind": ("--report r.png", ("--report", ".html", "'r.png'")),
-    "a picture of another kind": ("--png p.jpg", ("--png", ".png", "'p.jpg'")),
     "a report over a folder": ("--report f.html", ("'f.html'",)),
     "no such option": ("--nonsense", ("No such option", "--nonsense", "noisesense score --help")),
 }
@@ -205,7 +192,6 @@ CHECKS: dict[str, tuple[int, str, int, tuple[str, ...]]] = {
         ("check failed: the relevant mean, 0.0625 to 0.1125, is above 0.05",),
     ),
     "more is open than may be": (8, "", 5, ("no answer: 32 of 232 that the score", "5.0%")),
-    "a little more than may be": (2, "--max-unanswered 0.038", 5, ("8 of 208", "3.8%")),
     "undecided comes before unanswered": (8, "--fail-above 0.1", 4, ("cannot", "too many")),
     "above comes first": (8, "--fail-above 0.05", 1, ("check failed", "too many")),
     # No choice of a value moves a check.

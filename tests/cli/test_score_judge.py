@@ -17,11 +17,11 @@ import pytest
 from noisesense import read_results
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.read import results_of
-from support.command import environment, run
+from support.command import environment
 from support.command_here import Done, run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
-from support.misbehavior import Misbehavior, says, when
+from support.misbehavior import says, when
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
 
@@ -119,39 +119,6 @@ def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -
     assert all("Statements:" in prompt for prompt in again)
 
 
-def test_a_sample_the_judge_fails_on_is_told_and_tried_again(
-    tmp_path: Path, judged: Judged
-) -> None:
-    refused, text = Misbehavior("unauthorized", status=401), EXAMPLES[1].sample.response
-    out = tmp_path / "out.jsonl"
-    with ScriptedServer(
-        Mind(PAIRS), script=when(lambda prompt: text in prompt, refused)
-    ) as server:
-        arguments = [texts(tmp_path), *options(server), "--out", out]
-        done = judged(*arguments)
-        assert done.status == 3
-        first = r"failed: texts\.jsonl, line 2: scripted at \S+ could not be called: HTTP 401.*"
-        assert re.fullmatch(first, done.err.splitlines()[0])
-        assert len(figures(out)) == len(PAIRS) - 1
-        server.log.clear()
-        server.script = None
-        again = judged(*arguments)
-    assert (again.status, figures(out)) == (0, EXPECTED)
-    assert 0 < server.log.calls <= len(EXAMPLES[1].sample.retrieved_contexts) + 3
-
-
-def test_a_wrong_key_ends_the_run_soon(
-    server: ScriptedServer, tmp_path: Path, judged: Judged
-) -> None:
-    out = tmp_path / "out.jsonl"
-    done = judged(texts(tmp_path, 20), *options(server), "--out", out, key="sk-canary-wrong")
-    assert (done.status, out.exists()) == (2, False)
-    said = (
-        "error: the judge failed on the first 20 samples, so the run ends. The last: texts.jsonl"
-    )
-    assert done.err.splitlines()[-1].startswith(said)
-
-
 def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     server: ScriptedServer, tmp_path: Path, judged: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,22 +168,17 @@ def test_errors(name: str, tmp_path: Path, judged: Judged) -> None:
     assert (done.status, named in done.err) == (status, True), done.err
 
 
-def test_without_the_package_the_extra_is_named(tmp_path: Path) -> None:
-    done = run("score", texts(tmp_path), "--judge", "openai:x", hidden=["openai"])
-    assert done.returncode == 2
-    assert done.stderr.endswith("Hint: pip install 'noisesense[openai]'\n")
-
-
 def start(
-    server: ScriptedServer, data: Path, *more: str | Path, key: str = KEY, **streams: int
+    server: ScriptedServer, data: Path, *more: str | Path, key: str = KEY
 ) -> subprocess.Popen[str]:
     """``noisesense score`` in a process of its own."""
     given = ["score", data, *options(server), *more]
     return subprocess.Popen(
         [sys.executable, "-m", "noisesense_adapters.cli", *map(str, given)],
-        env={**environment(), "THE_KEY": key, "TERM": "xterm", "COLUMNS": "80"},
+        env={**environment(), "THE_KEY": key},
         encoding="utf-8",
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
 
 
@@ -225,33 +187,6 @@ def await_calls(server: ScriptedServer, count: int) -> None:
     while server.log.calls < count:
         assert time.monotonic() < deadline, "the run does not get on"
         time.sleep(0.02)
-
-
-def test_a_bar_with_cost_and_time_left_in_a_terminal(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
-    server.latency = 0.08
-    leader, follower = pty.openpty()
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": follower}
-    process = start(server, texts(tmp_path), "--concurrency", "1", **quiet)
-    os.close(follower)
-    written = b""
-    while chunk := _read(leader):
-        written += chunk
-    os.close(leader)
-    assert process.wait() == 0
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
-    # How far it is and the time left, and below it calls and tokens.
-    told = r"[2-5] of 6 samples, 0:00:\d\d left [━╸╺ ]+\r?\n\d+ calls, [\d,]+ tokens"
-    assert re.search(told, shown)
-
-
-def _read(leader: int) -> bytes:
-    try:
-        return os.read(leader, 65536)
-    except OSError:  # Linux' way to say that the other end is closed
-        return b""
 
 
 def test_an_interrupt_without_a_file_for_the_results(

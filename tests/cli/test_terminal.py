@@ -3,8 +3,8 @@ far a run is; and an end without a word where nobody reads."""
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -143,13 +143,20 @@ def test_without_a_terminal_a_line_every_minute_and_failures_once(
         "12 of 40 samples, 0:04:40 left, 24 calls, 12 failed",
         "12 more failed",
     ]
-    with RunProgress(forty) as progress:
-        for kind in range(27):
-            for number in range(2):
-                progress.fail(f"line {number}: {'x' * kind}")
-    told = capsys.readouterr().err.splitlines()
-    assert sum(each.startswith("failed: ") for each in told) == 20
-    assert told[20:] == ["34 more failed"]
+
+
+def test_in_a_terminal_a_bar_with_calls_and_time_left(
+    forty: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as rich knows a terminal
+    monkeypatch.setenv("TERM", "xterm")
+    now, judge = [0.0], SimpleNamespace(usage=Usage(calls=7, input_tokens=1200))
+    with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
+        for _ in range(2):
+            now[0] += 10
+            progress.add(None)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert re.search(r"2 of 40 samples, 0:06:20 left [━╸╺ ]+\r?\n7 calls, 1,200 tokens", shown)
 
 
 def test_while_the_first_sample_takes_minutes_the_calls_are_told(
@@ -165,27 +172,3 @@ def test_while_the_first_sample_takes_minutes_the_calls_are_told(
             time.sleep(0.01)
             told += capsys.readouterr().err
     assert told.splitlines() == ["one by one it is", "0 of 40 samples, 7 calls"]
-
-
-class Interrupted:
-    """A judge during whose first call the user presses Ctrl-C."""
-
-    name = "interrupted"
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        raise KeyboardInterrupt
-
-
-def test_ctrl_c_before_a_sample_was_done(
-    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = "noisesense_adapters.datasets.model.model_judge"
-    monkeypatch.setattr(made, lambda *_, **__: Interrupted())
-    data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
-    row = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
-    data.write_text(json.dumps(row) + "\n")
-    command = ["score", str(data), "--judge", "openai:m"]
-    for more, said in ((["--out", str(out)], "0 samples are done"), ([], "nothing is kept")):
-        done = run_here(capsys, *command, *more)
-        assert (done.status, said in done.err) == (130, True)
-        assert list(tmp_path.iterdir()) == [data]

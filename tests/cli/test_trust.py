@@ -227,19 +227,13 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     # both yes, missed, false yes, both no, judge open, people open
     assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0]
     assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4]
-    shown = run_here(capsys, "trust", "--on", sheet, "--for", judged)
-    line = next(each for each in shown.out.splitlines() if "claim in reference" in each)
-    # labels, no answer, false yes, false no, kappa and their intervals: of one sample, none.
-    assert line.split()[-8:] == ["2", "0", "-", "-", "50.0%", "-", "0.000", "-"]
 
 
 def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     judged, sheet, _ = exported(tmp_path, capsys, result("a"))
     rows = [{**row, "entailed": "no"} for row in rows_of(sheet)]
     changes = [
-        *({"sample": "z"}, {"kind": "maybe"}, {"claim": "2"}, {"statement": "other"}),
-        {"entailed": "yes"},
-        {"claim": "9" * 5000},  # more digits than Python makes a number of
+        *({"sample": "z"}, {"claim": "2"}, {"statement": "other"}, {"entailed": "yes"}),
     ]
     rows += [{**rows[0], **change} for change in changes]
     rows[1]["entailed"] = "perhaps"
@@ -249,11 +243,9 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     for line, words in {
         3: ", entailed: expected yes, no or nothing, got 'perhaps'",
         10: ", sample: expected a sample of the results, got 'z'",
-        11: ": expected a kind, a claim and a chunk of the sheet, got ('maybe', '0', ''",
-        12: ": expected a kind, a claim and a chunk of the sheet, got ('correct', '2', ''",
-        13: ", statement: expected the judge's claim, got another",
-        14: ", entailed: expected one label for each question, got yes and no",
-        15: ": expected a kind, a claim and a chunk of the sheet, got ('correct', '999",
+        11: ": expected a kind, a claim and a chunk of the sheet, got ('correct', '2', ''",
+        12: ", statement: expected the judge's claim, got another",
+        13: ", entailed: expected one label for each question, got yes and no",
     }.items():
         assert f"labels.csv, line {line}{words}" in done.err
     # Both labels stay open: one was no label, the other two contradict each other.
@@ -271,10 +263,6 @@ def test_a_sheet_without_a_column_or_without_labels(tmp_path: Path) -> None:
         read_labels(sheet, judged, errors.append)
     assert len(errors) == 8
     assert "labels.csv, line 2: expected the column 'entailed', got only" in str(errors[0])
-    with pytest.raises(InputError, match="each id once"):
-        write_labels(judged * 2, sheet)
-    with pytest.raises(InputError, match="samples with claims and texts"):
-        write_labels([Result("a", error="no")], sheet)
 
 
 def test_samples_are_drawn_at_random_and_again_by_the_seed(tmp_path: Path) -> None:

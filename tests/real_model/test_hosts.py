@@ -11,7 +11,6 @@ import asyncio
 import json
 import math
 import re
-import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,34 +185,6 @@ def test_the_command_line(
     same(results[0].score.relevant if results[0].score else None, scores)
     if done.status == 0:
         assert gate(scores[0], 0.2).status == "pass"
-
-
-def test_a_batch_file(
-    recorder: Recorder, url: str, judged: list[Verdicts], tmp_path: Path, capsys: Capsys
-) -> None:
-    """Round after round the model answers the file's requests, until nothing is left to ask."""
-    data, rounds, answers = (tmp_path / f"{n}.jsonl" for n in ("data", "round", "answers"))
-    store = ("--store", tmp_path / "judged.db")
-    data.write_text(json.dumps(ROW) + "\n", "utf-8")
-
-    def answer(line: str) -> str:
-        asked, head = json.loads(line), {"Content-Type": "application/json"}
-        body = json.dumps(asked["body"]).encode()
-        request = urllib.request.Request(f"{url}/chat/completions", body, head)
-        with urllib.request.urlopen(request) as reply:
-            response = {"status_code": 200, "body": json.load(reply)}
-        return json.dumps({"custom_id": asked["custom_id"], "response": response})
-
-    for _ in range(9):
-        how = (*store, "--model", "smollm2", "--out", rounds)
-        run_here(capsys, "batch", "export", data, *how)
-        if not rounds.exists():
-            break
-        answers.write_text("\n".join(map(answer, rounds.read_text("utf-8").splitlines())), "utf-8")
-        taken = run_here(capsys, "batch", "import", answers, *store)
-        assert taken.status in (0, 3), taken.err
-    assert recorder.exchanges
-    scores_of(judged, recorder)
 
 
 def _openai(url: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -161,18 +161,13 @@ def test_the_policy_stops_a_script_that_got_in(show: Show) -> None:
         assert all("Content Security Policy" in each for each in seen.complaints)
 
 
-def _result(claims: list[dict[str, Any]], chunks: list[dict[str, str]], word: str) -> Result:
-    texts = {"user_input": word, "response": word, "reference": word, "retrieved_contexts": chunks}
-    sample = Sample.model_validate(texts)
-    facts = [{"text": word, "entailed_by": [0]}]
-    verdicts = {"response_claims": claims, "reference_claims": facts}
-    return Result(word, score(Verdicts.model_validate(verdicts).beside(sample)), sample=sample)
-
-
 def _long_words() -> Result:
     word = "x" * 400
+    chunks = [{"text": word, "id": f"{word}/{j}"} for j in range(30)]
+    texts = {"user_input": word, "response": word, "reference": word, "retrieved_contexts": chunks}
     claim = {"text": word, "correct": False, "entailed_by": list(range(30))}
-    return _result([claim], [{"text": word, "id": f"{word}/{j}"} for j in range(30)], word)
+    found = score(Verdicts.model_validate({"response_claims": [claim], "chunks": chunks}))
+    return Result(word, found, sample=Sample.model_validate(texts))
 
 
 @pytest.mark.parametrize("width", [320, 768, 1600])
@@ -184,29 +179,6 @@ def test_no_width_makes_the_page_scroll_sideways(show: Show, width: int) -> None
             page.locator(".opener").nth(i).click()
         over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert over <= 0
-
-
-def test_many_chunks_on_a_phone(show: Show) -> None:
-    """Twenty chunks, and every kind of cell there is."""
-    claims = [
-        {"text": "one", "correct": False, "entailed_by": [0, 19]},
-        {"text": "two", "correct": True, "entailed_by": [3], "undetermined": [4]},
-        {"text": "three", "correct": None, "entailed_by": [5]},
-    ]
-    with show([_result(claims, [{"text": f"{j}"} for j in range(20)], "wide")], width=390) as seen:
-        page = seen.page
-        page.locator(".opener").click()
-        # What is scrolled to keeps its claim beside it.
-        last = page.locator(".matrix tbody tr").first.locator("td").last
-        last.scroll_into_view_if_needed()
-        claim = page.locator(".matrix tbody th").first.bounding_box()
-        assert 0 <= claim["x"] < claim["x"] + claim["width"] <= last.bounding_box()["x"] < 390
-        script = "cells => cells.map(cell => cell.className + cell.innerText.trim()[0])"
-        in_table, legend = (
-            set(page.locator(cells).evaluate_all(script))
-            for cells in (".matrix tbody:not(.references) td", ".legend .v")
-        )
-        assert (len(in_table), legend) == (7, in_table)
 
 
 def test_dark_is_dark_and_so_are_its_plots(show: Show) -> None:
