@@ -101,7 +101,6 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     "worse": (WORSE, 0, 0, FAIL, 1, WORSE_IN),
     "worse, the other mode": (WORSE, 0, 0, f"{FAIL} --mode irrelevant", 0, ""),
     "the same": (BEFORE, 0, 0, f"{FAIL} --fail-above 0", 0, ""),
-    "one sample": ([4, *BEFORE[1:]], 0, 0, FAIL, 0, ""),
     "above": (WORSE, 0, 0, "--fail-above 0.1", 1, f"{ABOVE}, is above 0.1"),
     # B's mean is 0.125 with an interval of about 0.09 to 0.16.
     "too near to say": (

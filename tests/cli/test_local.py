@@ -73,9 +73,7 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
     ("arguments", "message"),
     [
         ("--judge MODEL --base-url http://x", "base_url with a model that is asked"),
-        ("--judge MODEL --check each", "check with a model that is asked only"),
         ("--judge openai:m --threshold 0.4", 'threshold: expected check="each"'),
-        ("--judge openai:m --claims openai:n", "claims with a local judge"),
         ("--batch-size 4", "--judge as well, got only --batch-size"),
     ],
 )

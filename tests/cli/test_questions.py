@@ -66,16 +66,6 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     assert found == [json.loads(json.dumps(expected.to_dict()))]
 
 
-def test_nothing_to_rank(tmp_path: Path, capsys: Capsys) -> None:
-    done = run_here(capsys, "offenders", written(tmp_path, Result("q", error="no reply")))
-    assert (done.status, done.out) == (0, "All 1 sample failed: there are no figures.\n")
-    done = run_here(capsys, "offenders", written(tmp_path, answer(0, "guide.md", True)))
-    assert done.out.splitlines()[0].startswith("0 of 1 claim is not supported by the reference")
-    only_open = run_here(capsys, "offenders", written(tmp_path, answer(0, "guide.md", None)))
-    assert "Look first" not in only_open.out
-    assert only_open.out.splitlines()[3].split()[:2] == ["0", "1"]
-
-
 def test_sensitivity(tmp_path: Path, capsys: Capsys) -> None:
     results = [answer(i, "guide.md", i % 2 == 0, True) for i in range(20)]
     path = written(tmp_path, *results)

@@ -126,7 +126,6 @@ ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "no such confidence": ("--confidence 1", ("--confidence", "between 0 and 1")),
     "a store without a judge": ("--store s.db", ("--judge", "--store")),
     "a report of another kind": ("--report r.png", ("--report", ".html", "'r.png'")),
-    "a report over a folder": ("--report f.html", ("'f.html'",)),
     "no such option": ("--nonsense", ("No such option", "--nonsense", "noisesense score --help")),
 }
 
@@ -137,7 +136,6 @@ def test_errors_are_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_jsonl(Path("texts.jsonl"), [{**row, "verdicts": None} for row in rows(PAIRS)])
-    Path("f.html").mkdir()
     options, named = ERRORS[name]
     assert_error(run_here(capsys, "score", "texts.jsonl", *options.split()), named)
 
@@ -230,29 +228,6 @@ def test_what_has_no_interval_or_is_undefined_passes_no_check(
     assert "3 samples, 3 scored, 3 without claims" in done.out
     assert run_here(capsys, "score", path, "--fail-above", "0", "--empty", "zero").status == 0
     assert run_here(capsys, "score", path, "--empty", "error").status == 3
-
-
-def test_the_figures_are_ranges(tmp_path: Path, capsys: Capsys) -> None:
-    """Of 40 samples 8 are open: 0.25 to 0.5; two are 0.25 and thirty are 0."""
-    path, out = forty(tmp_path, 8), tmp_path / "out.jsonl"
-    done = run_here(capsys, "score", path, *ALL.split())
-    lines: dict[str, list[str]] = {}
-    for line in done.out.splitlines():
-        label, *figures = re.split("  +", line.strip())
-        lines.setdefault(label, figures)
-    assert lines["mean"] == ["0.0625 to 0.1125", "0.0000"]
-    assert lines["samples undetermined"] == ["8", "0"]
-    assert "samples undefined" not in lines  # there are none
-    assert lines["maximum"] == ["0.2500 to 0.5000", "0.0000"]
-    low, high = map(float, lines["95% interval"][0].split(" to "))
-    assert low < 0.0625 < 0.1125 < high
-    how = ("--undetermined", "high", "--out", out, "--json", *ALL.split())
-    data = json.loads(run_here(capsys, "score", path, *how).out)
-    mean = data["relevant"]["mean"]
-    assert (mean["low"], mean["high"]) == pytest.approx((0.0625, 0.1125))
-    assert (data["needed_cells"], data["open_cells"]) == (232, 32)
-    values = [result.score.relevant for result in read_results(out) if result.score]
-    assert sum(value or 0 for value in values) / 40 == pytest.approx(0.1125)
 
 
 def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(

@@ -122,15 +122,14 @@ def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -
 def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     server: ScriptedServer, tmp_path: Path, judged: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, report = tmp_path / "out.jsonl", tmp_path / "report.html"
-    arguments = [texts(tmp_path, 3), *options(server), "--out", out, "--report", report]
+    out = tmp_path / "out.jsonl"
+    arguments = [texts(tmp_path, 3), *options(server), "--out", out]
     done = judged(*arguments)
     words = (
         "Nobody tested this judge: --check auto first asks it a few statements of known answer."
     )
     assert any(line.endswith(f" tokens. {words}") for line in done.out.splitlines())
-    assert f"<li>{words}</li>" in report.read_text(encoding="utf-8")
-    before = out.read_bytes(), report.read_bytes()
+    before = out.read_bytes()
     # Of the statements it is tested on it says nothing that could be read: what was there stays.
     monkeypatch.setattr(Mind, "answer", lambda *_: "It depends.")
     done = judged(*arguments, "--check", "auto")
@@ -139,7 +138,7 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     assert first == "testing the judge on statements of known answer, then judging"
     said = r"error: scripted at \S+ cannot judge: in a list it answered 18 of 18"
     assert re.match(said, line)
-    assert (out.read_bytes(), report.read_bytes()) == before
+    assert out.read_bytes() == before
 
 
 def test_a_judge_that_was_never_reached_passed_no_test(tmp_path: Path, judged: Judged) -> None:

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -131,14 +130,15 @@ def forty(tmp_path: Path) -> Path:
 def test_without_a_terminal_a_line_every_minute_and_failures_once(
     forty: Path, capsys: Capsys
 ) -> None:
-    now, judge = [0.0], SimpleNamespace(usage=Usage())
+    now, judge = [0.0], SimpleNamespace(usage=Usage(), form_reason="")
     with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
+        judge.form_reason = "one by one it is"
         for _ in range(13):
             now[0] += 10
             judge.usage += Usage(calls=2)
             progress.add(Result("q", error="no"))
     assert capsys.readouterr().err.splitlines() == [
-        "failed: no",
+        *("failed: no", "one by one it is"),
         "6 of 40 samples, 0:05:40 left, 12 calls, 6 failed",
         "12 of 40 samples, 0:04:40 left, 24 calls, 12 failed",
         "12 more failed",
@@ -157,18 +157,3 @@ def test_in_a_terminal_a_bar_with_calls_and_time_left(
             progress.add(None)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
     assert re.search(r"2 of 40 samples, 0:06:20 left [━╸╺ ]+\r?\n7 calls, 1,200 tokens", shown)
-
-
-def test_while_the_first_sample_takes_minutes_the_calls_are_told(
-    forty: Path, capsys: Capsys
-) -> None:
-    now, told = [0.0], ""
-    judge = SimpleNamespace(usage=Usage(calls=7), form_reason="")
-    with RunProgress(forty, judge, clock=lambda: now[0]):
-        judge.form_reason = "one by one it is"
-        now[0] = 61.0
-        deadline = time.monotonic() + 120
-        while "samples" not in told and time.monotonic() < deadline:
-            time.sleep(0.01)
-            told += capsys.readouterr().err
-    assert told.splitlines() == ["one by one it is", "0 of 40 samples, 7 calls"]

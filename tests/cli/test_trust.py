@@ -90,9 +90,7 @@ ERRORS: dict[str, tuple[str, str]] = {
     "no labels": ("trust", "export-labels RESULTS SHEET"),
     "nothing asked": ("trust --on a.jsonl", "--for RESULTS or --judge PROVIDER:MODEL"),
     "a report of none": ("trust --on a.jsonl --judge openai:x --report r.html", "--for as well"),
-    "no local judge": ("trust --on a.jsonl --judge openai:x --device cpu", "a local judge"),
     "no sheet": ("trust export-labels a.jsonl labels.xlsx", "a name ending in .csv or .tsv"),
-    "a file": ("trust export-labels a.jsonl a.jsonl", "--force overwrites it"),
     "other labels": ("trust import-labels ragtruth a.jsonl b.jsonl", "expected wice, got"),
     "over a file": ("trust import-labels wice a.jsonl a.jsonl", "--force overwrites it"),
 }
@@ -275,8 +273,6 @@ def test_samples_are_drawn_at_random_and_again_by_the_seed(tmp_path: Path) -> No
 
     assert drawn(3) == drawn(3) != drawn(4)
     assert (len(drawn(3)), len(drawn(3, samples=99))) == (8, 40)
-    with pytest.raises(InputError, match="samples: expected a whole number of 1 or more"):
-        drawn(3, samples=0)
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:

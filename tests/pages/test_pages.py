@@ -91,13 +91,6 @@ def test_the_readme_fits_a_reading() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < 200
 
 
-def test_every_host_has_its_page() -> None:
-    hosts = {path.parent for path in (ROOT / "adapters").rglob("metric.py")}
-    assert hosts
-    for folder in hosts:
-        assert (folder / "README.md").exists(), folder.name
-
-
 @pytest.mark.broad
 def test_the_demo_prints_the_table_on_its_page() -> None:
     printed = run("demo").stdout.split("\n\n")[0].splitlines()

@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from noisesense import InputError, RecordingError, Result, Verdicts, compare, score, write_results
+from noisesense import InputError, RecordingError, Result, Verdicts, compare, score
 from noisesense.ablation import ablate
 from noisesense_adapters.report import write_png, write_report
 from support.ablation_world import Mind, repeating, run_of
@@ -58,14 +58,6 @@ def test_an_ablation_is_in_the_page_and_its_growth_in_a_picture(tmp_path: Path) 
     again = asyncio.run(ablate(results, repeating, Mind(), variants=["again"]))
     with pytest.raises(InputError, match=r"none.png: expected something to draw, got no value"):
         write_png(again, tmp_path / "none.png")
-
-
-def test_a_file_is_read_and_named(tmp_path: Path) -> None:
-    source = tmp_path / "run <1> & more.jsonl"
-    write_results(source, readable_run(5))
-    page = _page(source, tmp_path)
-    assert "<title>Noise sensitivity: run &lt;1&gt; &amp; more.jsonl</title>" in page
-    assert len(packed_lines(page, "rows")) == 11  # six reference examples
 
 
 @few_or_many(300, 5000)
@@ -182,5 +174,3 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     assert "irrelevant 0.000 → 0.000 (+0.000, which may be chance)." in said
     assert "It is trusted." in said
     assert "Since" not in header()
-    same = header(baseline=compare(run(*[1] * 60), run(*[1] * 60), margin=0.2))
-    assert "relevant 0.500 → 0.500 (+0.000, the same within the margin)," in same
