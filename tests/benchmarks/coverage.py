@@ -8,9 +8,9 @@ the truth lies below its low end and above its high end (wanted: at most 4% each
 of claims of 2 to 300 samples with 0, 1, 5 and 20% of the verdicts missing, clusters, error rates
 over few samples of many cells, means corrected by labels, effects of chunks (with the control,
 and without it). Of the paired comparison it prints how
-often it is wrong: "worse" or "better" where nothing changed, and "the same" where one sample in
-fourteen became a catastrophe (wanted: at most 2.5%, and 6% at any sign); of a gate whose limit is
-the true mean, how often it fails and passes, plainly and with an interval. Exit status 1 if a
+often it says "worse" or "better" where nothing changed (wanted: at most 3.5% each, and 6% at any
+sign); of a gate whose limit is the true mean, how often it fails and passes, plainly and with an
+interval. Exit status 1 if a
 figure is out of its range by more than twice its own standard error. The same seeds on every
 machine.
 """
@@ -163,17 +163,6 @@ def same_version(
     return float(worse), float(better), float(worse or better)
 
 
-def catastrophe(margin: float, size: int, rng: random.Random) -> tuple[float, ...]:
-    """One sample in fourteen goes from no noise to nothing but noise: 0.071 more, which is over
-    the margin. Is it called the same?"""
-    drawn = [rng.random() < 1 / 14 for _ in range(size)]
-    a = [result_of(i, (0, 4)) for i in range(size)]
-    b = [result_of(i, (4 * lost, 4)) for i, lost in enumerate(drawn)]
-    found = compare(a, b, margin=margin).relevant
-    assert found is not None
-    return (float(found.decision == "same"),)
-
-
 def gated(p: Population, size: int, rng: random.Random) -> tuple[float, ...]:
     """A gate whose limit is the true mean."""
     found = summarize(result_of(i, p.draw(rng)) for i in range(size)).relevant
@@ -251,12 +240,6 @@ def tables() -> Iterator[Table]:
     ]
     columns = ("worse", "better", "either")
     yield Table("Paired comparison of equal versions", columns, (3.5, 3.5, 6.0), rows)
-    rows = [
-        Task(f"margin {margin}", n, partial(catastrophe, margin, n))
-        for margin in (0.02, 0.05, 0.07)
-        for n in (6, 14, 28, 50, 100, 200)
-    ]
-    yield Table("One sample in fourteen became a catastrophe", ("same",), (2.5,), rows)
     rows = [Task(p.name, n, partial(gated, p, n)) for p in POPULATIONS[:1] for n in (50, 200)]
     columns = ("fails", "passes", "sure")
     yield Table("A gate whose limit is the true mean", columns, (-20.0, -20.0, 5.0), rows)

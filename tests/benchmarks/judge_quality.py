@@ -13,8 +13,8 @@ took.
 
 The forms ``list`` and ``each`` are asked through `LLMJudge`, on an endpoint with schemas and on
 one that refuses them. ``ragas`` are the verdicts of ragas' own metric on the same statements.
-``--auto`` shows what ``check="auto"`` finds, ``--samples`` what whole samples cost, ours beside
-ragas' metric. Temperature 0. ``--cache`` keeps every reply: a second run asks nothing.
+``--auto`` shows what ``check="auto"`` finds. Temperature 0. ``--cache`` keeps every reply: a
+second run asks nothing.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ import asyncio
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ground import show
 
-from noisesense import JudgeError, LLMJudge, Sample
-from noisesense.scoring.definitions import MODES
+from noisesense import JudgeError, LLMJudge
 from noisesense_adapters.openai import OpenAILLM
 from support.real_model import Recorder, serve, smollm2
 
@@ -65,20 +64,6 @@ def texts() -> list[Text]:
         pairs.sort(key=lambda pair: hashlib.sha256(pair[0].encode()).digest())
         found.append(Text(row["kind"], row["half"], row["text"], tuple(pairs)))
     return found
-
-
-def samples(given: Sequence[Text], count: int) -> list[Sample]:
-    """Each: what one text says, right and wrong, with that text and another as chunks."""
-    plain = [text for text in given if text.kind == "plain"][: count + 1]
-    return [
-        Sample(
-            user_input="What do the texts say?",
-            response=" ".join(text.asked[:3]),
-            reference=" ".join(each for each, truth in text.statements if truth),
-            retrieved_contexts=[text.text, other.text],
-        )
-        for text, other in pairwise(plain)
-    ]
 
 
 class Cell(NamedTuple):
@@ -140,12 +125,11 @@ class Row(NamedTuple):
         ]
 
 
-COSTS = ("calls", "tokens", "s")
-HEAD = (*("form", "half", "kind", "right", "false yes", "false no", "balanced", "open"), *COSTS)
+HEAD = ("form", "half", "kind", "right", "false yes", "false no", "balanced", "open",
+        "calls", "tokens", "s")  # fmt: skip
 SHORT = ("sample", "plain")
 """Short plain English: nine samples a half, each text with each claim; and single texts."""
 
-T = TypeVar("T")
 Ask = Callable[[Text], "list[bool | None]"]
 
 
@@ -153,18 +137,6 @@ def judge_at(url: str, check: str) -> LLMJudge:
     params = {"temperature": 0, "seed": 1}
     llm = OpenAILLM("model", base_url=url, api_key="none", timeout=900, params=params)
     return LLMJudge(llm, check=check, max_concurrency=1)
-
-
-def with_ragas(url: str, work: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
-    """``await work(llm)`` with a model of ragas'."""
-    from openai import AsyncOpenAI
-    from ragas.llms import llm_factory
-
-    async def run() -> T:
-        async with AsyncOpenAI(base_url=url, api_key="none", timeout=900, max_retries=0) as client:
-            return await work(llm_factory("model", client=client, temperature=0))
-
-    return asyncio.run(run())
 
 
 def product(check: str, url: str) -> Ask:
@@ -183,19 +155,24 @@ def product(check: str, url: str) -> Ask:
 
 def ragas(url: str) -> Ask:
     """The verdicts of ragas' metric. One that is missing is a "no" to it, and none here."""
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
     from ragas.metrics.collections import NoiseSensitivity
     from ragas.metrics.collections.noise_sensitivity import util
 
     def ask(text: Text) -> list[bool | None]:
-        async def verdicts(llm: Any) -> list[bool]:
-            form = util.StatementFaithfulnessInput(context=text.text, statements=text.asked)
-            prompt = NoiseSensitivity(llm=llm).faithfulness_prompt.to_string(form)
-            reply = await llm.agenerate(prompt, util.StatementFaithfulnessOutput)
-            return [bool(each.verdict) for each in reply.statements]
+        async def verdicts() -> list[bool]:
+            options: Any = {"base_url": url, "api_key": "none", "timeout": 900, "max_retries": 0}
+            async with AsyncOpenAI(**options) as client:
+                llm: Any = llm_factory("model", client=client, temperature=0)
+                form = util.StatementFaithfulnessInput(context=text.text, statements=text.asked)
+                prompt = NoiseSensitivity(llm=llm).faithfulness_prompt.to_string(form)
+                reply = await llm.agenerate(prompt, util.StatementFaithfulnessOutput)
+                return [bool(each.verdict) for each in reply.statements]
 
         none = [None] * len(text.asked)
         try:
-            answers = with_ragas(url, verdicts)
+            answers = asyncio.run(verdicts())
         except Exception:  # noqa: BLE001 - whatever ragas' client raises at a reply it cannot read
             return [*none]
         return [*answers] if len(answers) == len(none) else [*none]
@@ -237,35 +214,6 @@ def probed(url: str, *recorders: Recorder) -> str:
     return f"auto: {found}\n({calls - more} calls, {tokens:,} tokens, {seconds:.0f} s)\n"
 
 
-def costs(url: str, given: Sequence[Sample], recorder: Recorder) -> Iterator[list[str]]:
-    """Both modes of whole samples: ours with each way to check, and ragas' metric."""
-
-    from ragas.metrics.collections import NoiseSensitivity
-
-    from support.ragas_peer import ragas_row
-
-    def ours(check: str) -> Callable[[Sample], Any]:
-        judge = judge_at(url, check)
-        return lambda sample: asyncio.run(judge.judge(sample))
-
-    def theirs(sample: Sample) -> None:
-        async def both(llm: Any) -> None:
-            for mode in MODES:
-                await NoiseSensitivity(llm=llm, mode=mode).ascore(**ragas_row(sample))
-
-        with_ragas(url, both)
-
-    for name, judged in (("list", ours("list")), ("each", ours("each")), ("ragas", theirs)):
-        Cost.of(recorder)
-        failed = 0
-        for sample in given:
-            try:
-                judged(sample)
-            except Exception:  # noqa: BLE001 - theirs raises what its client does
-                failed += 1
-        yield [name, str(len(given)), str(failed), *Cost.of(recorder).shown]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="How well a model judges, by how it is asked.")
     model = parser.add_mutually_exclusive_group(required=True)
@@ -276,7 +224,6 @@ def main() -> None:
     parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
     parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
     parser.add_argument("--auto", action="store_true", help="what check='auto' finds, too")
-    parser.add_argument("--samples", type=int, default=0, help="whole samples, beside ragas")
     parser.add_argument("--cache", type=Path, help="a folder that keeps the replies")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
@@ -300,10 +247,6 @@ def main() -> None:
         show(HEAD, [row.shown for row in found], markdown=options.markdown)
         if options.auto:
             print(probed(url, recorder))
-        if options.samples:
-            head = ["whole samples", "samples", "failed", *COSTS]
-            chosen = samples(given, options.samples)
-            show(head, costs(url, chosen, recorder), markdown=options.markdown)
 
 
 if __name__ == "__main__":

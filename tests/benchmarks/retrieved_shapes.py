@@ -1,8 +1,6 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
-    python tests/benchmarks/retrieved_shapes.py
-
-``tests/unknown/test_retrieved_shapes.py`` runs the same table. Hosts may differ only where
+``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
 `DIFFERENT` says why.
 """
 
@@ -54,11 +52,6 @@ SHAPES: dict[str, tuple[object, object]] = {
 DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     ("CSV", "None"): (NOTHING, "a table has an empty cell where nothing was retrieved"),
     ("JSONL", "None"): (NOTHING, "as in a table"),
-    **{
-        ("table", shape): (ERROR, "a recorded line holds texts, or chunks in its one form")
-        for shape in SHAPES
-        if "content" in shape or shape in ("a document", "JSON text")
-    },
     **{
         ("DeepEval", shape): (ERROR, "DeepEval's own test case takes a list of texts only")
         for shape in SHAPES
@@ -202,27 +195,6 @@ def csv(thing: object, judge: Seen) -> str:
     return _file("rows.csv", f'{head}\nq,x,r,"{quoted}"\n', judge)
 
 
-def table(thing: object, judge: Seen) -> str:
-    """A table of recorded lines: it takes as many chunks as there are positions to name."""
-    import pyarrow as pa
-
-    from noisesense_adapters.table import score_table
-
-    sample = {"response": "x", "reference": "r", "retrieved_contexts": _data(thing)}
-    lines: list[str] = []
-    for entailed_by in ([], [0], [1], [2]):
-        claims = [{"text": "x", "correct": False, "entailed_by": entailed_by}]
-        reference = [{"text": "r", "entailed_by": []}]
-        verdicts = {"response_claims": claims, "reference_claims": reference}
-        lines.append(json.dumps({"sample": sample, "verdicts": verdicts}))
-    rows = score_table(pa.table({"line": lines})).to_pylist()
-    if rows[0]["error"]:
-        raise NoiseSenseError(rows[0]["error"])
-    judge.chunks = sum(not row["error"] for row in rows) - 1
-    undefined = rows[0]["relevant_status"] == rows[0]["irrelevant_status"] == "undefined"
-    return NOTHING if undefined else "scored"
-
-
 def validmind(thing: object, judge: Seen) -> str:
     """Only in an environment of its own."""
     import pandas as pd
@@ -255,7 +227,6 @@ HOSTS: Mapping[str, Host] = {
     "pydantic-evals": pydantic_evals,
     "JSONL": jsonl,
     "CSV": csv,
-    "table": table,
 }
 if (installed := find_spec("validmind")) and installed.origin:  # not the folder tests/validmind
     HOSTS = {"ValidMind": validmind}
@@ -274,18 +245,5 @@ def outcome(host: str, shape: str) -> Outcome:
 
 
 def expected(host: str, shape: str) -> Outcome:
-    """A table of recorded lines asks no judge: what it takes is counted."""
     different = DIFFERENT.get((host, shape))
-    right = SHAPES[shape][1] if different is None else different[0]
-    return len(right) if host == "table" and isinstance(right, list) else right
-
-
-if __name__ == "__main__":
-    for shape, (_, right) in SHAPES.items():
-        print(f"{shape}: {right}")
-        for host in HOSTS:
-            found = outcome(host, shape)
-            if found != expected(host, shape):
-                print(f"    {host}: {found} (WRONG)")
-            elif found != right:
-                print(f"    {host}: {found} ({DIFFERENT.get((host, shape), (0, 'counted'))[1]})")
+    return SHAPES[shape][1] if different is None else different[0]
