@@ -21,7 +21,6 @@ from noisesense import (
     Usage,
     Verdicts,
 )
-from noisesense.errors import describe
 
 
 def test_the_template() -> None:
@@ -51,33 +50,6 @@ def test_errors_cross_processes(error: NoiseSenseError, also: type[Exception]) -
     assert type(copy) is type(error)
     assert str(copy) == str(error)
     assert vars(copy) == vars(error)
-
-
-def test_a_value_is_shown_in_one_short_line() -> None:
-    assert describe("a\nb") == "'a\\nb'"
-    assert describe(["x" * 100]) == "['" + "x" * 77 + "…"
-    assert describe("z" * 78) == repr("z" * 78)
-
-
-def test_messages_word_for_word() -> None:
-    claim = {"text": "a", "entailed_by": [0, "1"]}
-    for data, message in (
-        (
-            {"response_claims": [claim]},
-            "response claim 0: expected the field 'correct', got only 'text', 'entailed_by'. "
-            "Hint: write null where it is undetermined",
-        ),
-        ({}, "Verdicts: expected the field 'response_claims', got no fields"),
-        (
-            {"response_claims": [{**claim, "correct": True}]},
-            "response claim 0, entailed_by[1]: expected a whole number, got '1'",
-        ),
-    ):
-        with pytest.raises(InputError) as caught:
-            Verdicts.model_validate(data)
-        assert str(caught.value) == message
-    with pytest.raises(InputError, match=r"^Verdicts: expected valid JSON, got .* at line 1 col"):
-        Verdicts.model_validate_json('{"response_claims": [}')
 
 
 def test_data_is_frozen_and_hashable() -> None:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisesense import InputError
-from noisesense.judging.prompts import Budget, split_text
+from noisesense.judging.prompts import split_text
 
 
 @given(st.text(st.sampled_from("ab .\n。"), max_size=200), st.integers(1, 40), st.data())
@@ -35,13 +34,3 @@ def test_parts_fit_and_cover(text: str, size: int, data: st.DataObject) -> None:
 )
 def test_split_where_a_reader_would(text: str, size: int, expected: list[str]) -> None:
     assert split_text(text, size) == expected
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [{"claims": 0}, {"text_chars": 0}, {"claims": 1.5}, {"overlap_chars": -1},
-     {"text_chars": 100, "overlap_chars": 51}, {"claims": True}],
-)  # fmt: skip
-def test_impossible_budgets(arguments: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="expected"):
-        Budget(**arguments)

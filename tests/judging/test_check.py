@@ -154,23 +154,6 @@ def test_auto_refuses_a_model_that_cannot_judge_and_names_what_it_got_wrong(says
     right(LLMJudge(model(lambda _, __: says), check="list"))  # overruled
 
 
-@pytest.mark.parametrize(
-    ("in_list", "alone", "form"), [(1, 0, "list"), (2, 3, "each"), (2, 4, None)]
-)
-def test_one_slip_in_a_list_and_three_alone_are_forgiven(
-    in_list: int, alone: int, form: str | None
-) -> None:
-    false = [text for text, so in KNOWN.items() if not so]
-    slips = {True: false[:in_list], False: false[:alone]}
-    judge = LLMJudge(model(lambda text, lists: KNOWN[text] or text in slips[lists]), check="auto")
-    if form is None:
-        with pytest.raises(JudgeError, match="cannot judge"):
-            asyncio.run(judge.judge(SAMPLE))
-    else:
-        right(judge)
-        assert judge.form_reason.startswith(f'check="{form}"')
-
-
 def test_samples_in_tasks_and_threads_wait_for_one_asking() -> None:
     llm = model()
     judge = LLMJudge(llm, check="auto")
@@ -181,23 +164,3 @@ def test_samples_in_tasks_and_threads_wait_for_one_asking() -> None:
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda _: asyncio.run(twice()), range(3)))
     assert asked_in(llm) == len(_TEXTS)
-
-
-def test_whoever_is_cancelled_while_asking_leaves_it_to_the_next() -> None:
-    llm = model()
-    judge = LLMJudge(llm, check="auto")
-
-    async def work() -> None:
-        first = asyncio.ensure_future(judge.judge(SAMPLE))
-        while not asked_in(llm):
-            await asyncio.sleep(0)
-        second = asyncio.ensure_future(judge.judge(SAMPLE))
-        for _ in range(20):
-            await asyncio.sleep(0)
-        first.cancel()
-        found = await asyncio.gather(first, second, return_exceptions=True)
-        assert isinstance(found[0], asyncio.CancelledError)
-        assert not isinstance(found[1], BaseException)
-
-    asyncio.run(work())
-    assert judge.form_reason.startswith('check="list"')

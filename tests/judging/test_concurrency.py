@@ -109,37 +109,3 @@ def test_cancelled_at_any_step_nothing_goes_on(rounds: int) -> None:
 
     asyncio.run(run())
     gc.collect()  # an exception that nobody looked at would be reported here, and fail the test
-
-
-def test_gather_all_raises_the_first_failure_once_everything_is_gone() -> None:
-    log: list[str] = []
-
-    async def work(name: str, seconds: float, error: Exception | None = None) -> str:
-        try:
-            await asyncio.sleep(seconds)
-            if error is not None:
-                raise error
-            return name
-        except asyncio.CancelledError:
-            await asyncio.sleep(0)  # cleaning up takes time as well
-            log.append(f"{name} cancelled")
-            raise
-
-    async def run() -> None:
-        assert await gather_all([]) == []
-        assert await gather_all([work("b", 0.002), work("a", 0)]) == ["b", "a"]
-        with pytest.raises(ValueError, match="first"):
-            await gather_all([work("a", 3600), work("b", 0, ValueError("first")), work("c", 3600)])
-        assert log == ["a cancelled", "c cancelled"]
-        assert not await others()
-
-    asyncio.run(run())
-
-
-def test_of_failures_at_once_the_first_in_order_is_raised() -> None:
-    async def fail(n: int) -> None:
-        raise ValueError(n)
-
-    for _ in range(20):
-        with pytest.raises(ValueError, match=r"^0$"):
-            asyncio.run(gather_all(fail(n) for n in range(20)))

@@ -69,14 +69,6 @@ def test_3_calls_when_nothing_is_incorrect() -> None:
     assert (score(verdicts).relevant, score(verdicts).irrelevant) == (0.0, 0.0)
 
 
-def test_3_calls_when_the_response_claims_nothing() -> None:
-    """It is asked twice whether it does."""
-    llm, verdicts = judged(pair([]))
-    assert llm.rounds == [2, 1]
-    assert verdicts.response_claims == ()
-    assert score(verdicts).relevant is None
-
-
 def test_labels_save_the_references_decomposition() -> None:
     labels = [True, False, False, True]
     llm, verdicts = judged(pair([True, False], labels=labels))
@@ -96,43 +88,12 @@ def test_only_unlabelled_chunks_are_asked_for_the_reference() -> None:
     }  # fmt: skip
 
 
-def test_only_claims_that_may_be_incorrect_are_asked_about() -> None:
-    truth = pair([True, False, True, False])
-    llm, verdicts = judged(truth)
-    for data in llm.data[3:]:
-        assert [*data["claims"].values()][:2] == ["response claim 1", "response claim 3"]
-    for i, claim in enumerate(verdicts.response_claims):
-        true = truth[1].response_claims[i]
-        if true.correct:
-            assert (claim.entailed_by, claim.undetermined) == ((), (0, 1, 2, 3))
-        else:
-            assert claim == true
-
-
-def test_a_claim_of_undetermined_correctness_may_be_incorrect() -> None:
-    sample, verdicts = pair([True, True])
-    claims = verdicts.response_claims
-    open_claim = claims[0].model_copy(update={"correct": None})
-    truth = (sample, verdicts.model_copy(update={"response_claims": (open_claim, claims[1])}))
-    llm, found = judged(truth, max_reasks=0)
-    assert llm.rounds == [2, 1, CHUNKS]
-    assert found.response_claims[0] == open_claim
-
-
 def test_full_asks_for_every_cell_in_two_rounds() -> None:
     truth = pair([True, False, True], labels=[True, None, False, None])
     llm, verdicts = judged(truth, "full")
     assert llm.rounds == [2, 1 + CHUNKS]
     assert verdicts == truth[1]
     assert judged(pair([]), "full")[0].rounds == [2, 1, CHUNKS]
-
-
-def test_every_step_sees_the_texts_it_needs() -> None:
-    llm, _ = judged(pair([False]))
-    first, second, third, *_ = llm.data
-    texts = [{"question": "question?", "text": "the response"}, {"text": "the reference"}]
-    assert sorted([first, second], key=len) == sorted(texts, key=len)
-    assert third == {"premise": "the reference", "claims": {"1": "response claim 0"}}
 
 
 def test_equal_chunks_are_asked_about_once_and_blank_ones_never() -> None:

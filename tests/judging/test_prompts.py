@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
@@ -57,13 +56,6 @@ def test_nothing_breaks_out_of_a_single_statement(text: str, claim: str) -> None
     assert data_of(prompt) == {"premise": text, "claims": {"1": claim}, "one": "word"}
 
 
-def test_a_text_and_its_statements_come_first() -> None:
-    """A server that remembers how prompts begin reads a chunk once for all its claims."""
-    one, other = (PROMPTS.single("A chunk.", claim, form=False) for claim in ("One.", "Two."))
-    assert one.startswith('Text: "A chunk."\n\nStatement: "')
-    assert other.startswith('Text: "A chunk."\n\nStatement: "')
-
-
 def test_no_prompt_holds_a_reply() -> None:
     """What a model copies from its prompt is no answer."""
     forms = {PROMPTS.decompose: Claims, PROMPTS.verify: answers_form(2), PROMPTS.as_form: Answer}
@@ -73,18 +65,6 @@ def test_no_prompt_holds_a_reply() -> None:
                 form.model_validate(json.JSONDecoder().raw_decode(words[start:])[0])
 
 
-def test_other_scripts_stay_as_they_are() -> None:
-    text = "列奥纳多·达·芬奇画了蒙娜丽莎。 Ünïcödé 🎨"
-    assert text in PROMPTS.decomposition(text)
-    assert text in PROMPTS.verification(text, {1: text})
-    assert "\\u" not in PROMPTS.verification(text, {1: text})
-
-
-def test_half_a_surrogate_pair_can_be_sent() -> None:
-    prompt = PROMPTS.verification("cut \ud83c", {1: "claim"})
-    assert "cut ?" in prompt.encode("utf-8").decode("utf-8")
-
-
 def test_asking_again_says_so_and_never_in_the_same_words() -> None:
     """A host that caches replies by prompt would give the same one again."""
     prompts = [PROMPTS.verification("premise", {1: "claim"}, attempt=n) for n in range(3)]
@@ -92,10 +72,3 @@ def test_asking_again_says_so_and_never_in_the_same_words() -> None:
     assert len(set(prompts)) == 6
     assert [PROMPTS.again in prompt for prompt in prompts] == [False, True, True] * 2
     assert data_of(prompts[0]) == data_of(prompts[2])
-
-
-def test_replaced_as_one_object() -> None:
-    own = dataclasses.replace(PROMPTS, version="mine", verify="Est-ce vrai ?")
-    assert own.verification("premise", {1: "claim"}).endswith("\n\nEst-ce vrai ?")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        own.version = "other"  # type: ignore[misc]

@@ -5,11 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from noisesense import (
-    LLMJudge,
-    VerdictStore,
-    score,
-)
+from noisesense import LLMJudge, VerdictStore, score
 from noisesense.judging.prompts import Prompts
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from noisesense import (
-    InputError,
     Judge,
     JudgeError,
     Judgement,
@@ -23,7 +22,6 @@ from noisesense import (
     Usage,
     Verdicts,
 )
-from noisesense.judging import sharing
 from noisesense.judging.sharing import judge_for, judge_once
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
 
@@ -106,15 +104,6 @@ def asked(judge: Judge, metrics: str, run: object | None = None) -> list[bool]:
         not asyncio.run(judge_once(judge, SAMPLE, metric=metric, run=run)).shared
         for metric in metrics
     ]
-
-
-def test_measuring_again_asks_again_and_two_modes_agree() -> None:
-    assert asked(Counting(), "aaa") == [True, True, True]
-    assert asked(Counting(), "abab") == [True, False, True, False]
-    # b takes the judgings that a has had, in their order, and then asks for the next.
-    judge = Drawing()
-    assert asked(judge, "aaabbbb") == [True, True, True, False, False, False, True]
-    assert judge.drawn == 4
 
 
 class Drawing:
@@ -277,58 +266,6 @@ def test_when_the_first_is_cancelled_the_next_judges() -> None:
     assert sum(not judgement.shared for judgement in judgements) == 1
 
 
-def test_whoever_waits_may_be_cancelled_alone() -> None:
-    judge = Counting()
-    judge.may_answer.clear()
-
-    async def run() -> Judgement:
-        first, second = await _waiting(judge), await _waiting(judge)
-        second.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await second
-        judge.may_answer.set()
-        return await first
-
-    assert asyncio.run(run()).verdicts == BESIDE
-    assert len(judge.asked) == 1
-
-
-def test_a_loop_that_ends_in_the_middle_frees_those_who_wait_elsewhere() -> None:
-    judge = Counting()
-    judge.may_answer.clear()
-    asked, waits, gone = threading.Event(), threading.Event(), threading.Event()
-
-    async def give_up() -> None:
-        task = await _waiting(judge)
-        asked.set()
-        waits.wait()
-        del task  # asyncio.run cancels what is left
-
-    async def wait() -> Judgement:
-        asked.wait()
-        task = await _waiting(judge)
-        waits.set()
-        await asyncio.to_thread(gone.wait)
-        judge.may_answer.set()
-        return await task
-
-    with ThreadPoolExecutor(2) as pool:
-        waiter = pool.submit(asyncio.run, wait())
-        pool.submit(asyncio.run, give_up()).result(timeout=300)
-        gone.set()
-        assert waiter.result(timeout=300).verdicts == BESIDE
-    assert len(judge.asked) == 2
-
-
-def test_verdicts_that_do_not_fit_the_sample_are_refused() -> None:
-    class Confused:
-        async def judge(self, sample: Sample) -> Verdicts:
-            return Verdicts(response_claims=(), chunks=("only one",))
-
-    with pytest.raises(InputError, match="chunks: expected 2 chunks"):
-        asyncio.run(ask(Confused()))
-
-
 @pytest.mark.parametrize("end", ["judge", "run"])
 def test_what_was_judged_goes_with_the_run(end: str) -> None:
     """Without a run it goes with the judge."""
@@ -347,16 +284,6 @@ def test_a_new_run_in_the_place_of_an_old_one_inherits_nothing() -> None:
     judge = Counting()
     for _ in range(100):  # CPython gives the same address again and again
         assert asked(judge, "ab", Run()) == [True, False]
-
-
-def test_a_run_keeps_the_samples_that_came_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "_SAMPLES_KEPT", 2)
-    judge = Counting()
-    samples = [
-        Sample.model_validate({**GOOD_SAMPLE, "user_input": f"Number {i}?"}) for i in range(3)
-    ]
-    shared = [asyncio.run(ask(judge, samples[i])).shared for i in (0, 1, 1, 2, 1, 0)]
-    assert shared == [False, False, True, False, True, False]
 
 
 def test_one_judge_for_one_model_also_for_threads() -> None:

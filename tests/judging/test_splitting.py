@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-
-import pytest
 
 from noisesense import LLMJudge, Sample
-from noisesense.judging.llm import any_of
-from noisesense.judging.plan import Finding
 from noisesense.judging.prompts import Budget
 from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
@@ -67,29 +62,12 @@ def test_what_lies_on_a_seam_is_in_the_overlap() -> None:
         assert cells == [((0,), ())], at
 
 
-def test_a_long_reference_is_split_like_a_chunk() -> None:
-    reference = "blue " + "1234 " * 30 + "red"
-    sample = Sample(response="red green", reference=reference, retrieved_contexts=["green"])
-    llm = ScriptedLLM(reader)
-    budget = Budget(text_chars=80, overlap_chars=10)
-    verdicts = asyncio.run(LLMJudge(llm, budget=budget).judge(sample))
-    assert [claim.correct for claim in verdicts.response_claims] == [True, False]
-
-
 def test_a_long_response_is_decomposed_in_parts_in_its_order() -> None:
     words = [f"{chr(97 + i)}word" for i in range(20)]
     sample = Sample(response=" ".join(words), reference="none", retrieved_contexts=["none"])
     llm, (_, texts) = judge(sample, Budget(text_chars=40, overlap_chars=10))
     assert texts == words
     assert sum("text" in data for data in llm.data) > 2
-
-
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [([T], T), ([F, T, N], T), ([F, F], F), ([F, N], N), ([N], N), ([N, N], N)],
-)
-def test_any_of(cells: Sequence[bool | None], expected: bool | None) -> None:
-    assert any_of([Finding(cell) for cell in cells]).cell is expected
 
 
 def test_a_long_list_of_claims_is_spread_over_calls() -> None:

@@ -8,7 +8,6 @@ import pickle
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from noisesense import score as score_of
 from noisesense.judging import store as store_module
 from noisesense.judging.prompts import Prompts
 from support.mind import Mind
-from support.scripted_llm import GatedLLM, ScriptedLLM, scripted
+from support.scripted_llm import ScriptedLLM, scripted
 from support.sizes import few_or_many
 from support.tables import Shape, random_pairs
 
@@ -94,24 +93,6 @@ def test_nothing_is_asked_twice(store: VerdictStore) -> None:
     assert judge.usage == Usage(cached_calls=len(first.prompts))
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 2])
-def test_stopped_and_resumed_in_the_middle_of_a_sample(store: VerdictStore, rounds: int) -> None:
-    llm = GatedLLM(Mind(TRUTHS).answer)
-
-    async def stop() -> None:
-        work = asyncio.ensure_future(LLMJudge(llm, store=store).judge(SAMPLE))
-        await llm.drive(work, rounds)
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
-
-    asyncio.run(stop())
-    again = scripted(*TRUTHS)
-    again.identity = f"{GatedLLM.__module__}.GatedLLM"  # type: ignore[attr-defined]
-    run(LLMJudge(again, store=store), SAMPLE)
-    finished = sum(llm.rounds)
-    assert not {*again.prompts} & {*llm.prompts[:finished]}
-
-
 @pytest.mark.parametrize(
     "other",
     [{"model": "other"}, {"prompts": Prompts(version="another")}, {"check": "each"}, {}],
@@ -146,17 +127,6 @@ def test_useless_replies_are_not_kept_and_what_repaired_them_is(store: VerdictSt
     assert sum(each.calls for each in store.stats()) == len(failed)
 
 
-def test_a_repaired_judge_is_asked_only_for_what_is_missing(store: VerdictStore) -> None:
-    mind = Mind(TRUTHS)
-    chunk = SAMPLE.retrieved_contexts[0].text
-    broken = ScriptedLLM(lambda prompt: "garbage" if chunk in prompt else mind.answer(prompt))
-    judgement = asyncio.run(LLMJudge(broken, store=store).judge_detailed(SAMPLE))
-    assert judgement.unanswered
-    again = scripted(*TRUTHS)
-    run(LLMJudge(again, store=store), SAMPLE)
-    assert [data["premise"] for data in again.data] == [chunk]
-
-
 # Claims
 
 
@@ -178,19 +148,6 @@ def test_a_claim_ends_with_a_failure(store: VerdictStore, failure: Exception) ->
     with pytest.raises(type(failure)):
         asyncio.run(LLMJudge(ScriptedLLM(lambda _: failure), store=store).judge(SAMPLE))
     run(LLMJudge(scripted(*TRUTHS), store=store), SAMPLE)
-
-
-def test_a_claim_is_held_until_it_ends(store: VerdictStore, path: Path) -> None:
-    with VerdictStore(path) as other:
-        assert claim(store, "a")
-        assert not claim(store, "a")
-        assert not claim(other, "a")
-        put(store, "a", reply='{"a": 1}')
-        assert not claim(other, "a")
-        assert get(other, "a") == '{"a": 1}'
-        assert claim(store, "b")
-        asyncio.run(store.release("b"))
-        assert claim(other, "b")
 
 
 _CLAIMER = """
@@ -282,34 +239,13 @@ def test_a_fork_is_told_to_open_the_store_anew(store: VerdictStore) -> None:
     assert claim(store, "b")
 
 
-def test_what_fails_after_the_reply_gives_the_claim_back(store: VerdictStore) -> None:
-    async def full(*_: object) -> None:
-        raise StoreError("a store that can be read and written", "database or disk is full")
-
-    put_, store.put = store.put, full  # type: ignore[method-assign]
-    with pytest.raises(StoreError, match="full"):
-        asyncio.run(LLMJudge(scripted(*TRUTHS), store=store).judge(SAMPLE))
-    store.put = put_  # type: ignore[method-assign]
-    run(LLMJudge(scripted(*TRUTHS), store=store), SAMPLE)
-
-
 # The file
-
-
-def test_texts_that_are_no_utf_8(store: VerdictStore) -> None:
-    put(store, "half \ud83d"[:4], model="m \ud83d", reply='"\ud83d"')
-    assert get(store, "half") == '"?"'
 
 
 def test_copies_open_the_same_file(store: VerdictStore) -> None:
     put(store, "a")
     with pickle.loads(pickle.dumps(store)) as other:
         assert get(other, "a") == "{}"
-
-
-def test_a_judge_cannot_be_pickled_and_says_so(store: VerdictStore) -> None:
-    with pytest.raises(InputError, match=r"pickle: expected something that can be pickled"):
-        pickle.dumps(LLMJudge(scripted(*TRUTHS), store=store))
 
 
 @pytest.mark.parametrize(
@@ -337,22 +273,6 @@ def test_another_file_or_format(path: Path, before: bytes | str, error: str) -> 
     assert is_ours or path.read_bytes() == content
 
 
-def test_no_such_folder_or_file(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="unable to open"):
-        VerdictStore(tmp_path / "nowhere" / "verdicts.db")
-    with pytest.raises(StoreError, match="no such file"):
-        VerdictStore(tmp_path / "verdicts.db", must_exist=True)
-    assert not (tmp_path / "verdicts.db").exists()
-    with pytest.raises(StoreError):
-        VerdictStore(tmp_path)
-
-
-def test_an_empty_file_is_a_new_store(path: Path) -> None:
-    path.touch()
-    with VerdictStore(path) as store:
-        assert store.stats() == []
-
-
 @pytest.mark.parametrize("column", ["reply", "model", "version", "usage", "made", "checksum"])
 def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) -> None:
     """As sound as before to SQLite and to JSON: only the checksum tells."""
@@ -369,22 +289,6 @@ def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) 
         again = scripted(*TRUTHS)
         run(LLMJudge(again, store=store))
         assert again.prompts == []
-
-
-def test_garbage_in_the_middle_and_a_file_cut_short(path: Path) -> None:
-    filled(path)
-    sound = path.read_bytes()
-    middle = len(sound) // 2
-    for content in (sound[:middle] + Random(0).randbytes(40_000), sound[:middle]):
-        path.write_bytes(content)
-        with pytest.raises(StoreError, match=r"malformed|not a database"):
-            use(path)
-
-
-def use(path: Path) -> None:
-    with VerdictStore(path) as store:
-        run(LLMJudge(scripted(*TRUTHS), store=store))
-        store.stats()
 
 
 def _flipped(content: bytes, random: Random) -> bytes:
@@ -446,25 +350,3 @@ def test_merge_keeps_what_is_useful(store: VerdictStore, tmp_path: Path) -> None
         assert store.merge(other) == 1  # "c" is damaged, and "d" is nobody's yet
         assert store.merge(other) == 0
     assert {each.model: each.calls for each in store.stats()} == {"ours": 1, "theirs": 1}
-
-
-def test_stats(store: VerdictStore) -> None:
-    assert store.stats() == []
-    for key in "abc":
-        put(store, key)
-    assert claim(store, "d")
-    (line,) = store.stats()
-    assert (line.model, line.version, line.calls) == ("m", "1", 3)
-    assert line.usage == USAGE + USAGE + USAGE
-    assert line.oldest <= line.newest
-
-
-def test_two_in_the_same_moment_make_one_file(path: Path) -> None:
-    together = threading.Barrier(4)
-
-    def opened(_: int) -> None:
-        together.wait()
-        VerdictStore(path).close()
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(opened, range(4)))

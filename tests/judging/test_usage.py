@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from noisesense import JudgeError, LLMJudge, ReplyError, Usage, VerdictStore
+from noisesense import LLMJudge, ReplyError, Usage, VerdictStore
 from support.mind import Mind, data_of
-from support.scripted_llm import ScriptedLLM, scripted, without
+from support.scripted_llm import ScriptedLLM, scripted
 from support.tables import Shape, random_pairs
 
 TRUTHS = list(random_pairs(6, shape=Shape(response_claims=(2, 4), chunks=(2, 4))))
@@ -30,22 +30,6 @@ def test_calls_and_tokens_of_a_sample_and_of_the_run() -> None:
     assert judge.usage == total
 
 
-def test_reasks_and_unanswered_cells_are_counted() -> None:
-    sample, verdicts = TRUTHS[0]
-    mind = Mind(TRUTHS)
-
-    def answer(prompt: str) -> str:
-        reply = mind.answer(prompt)
-        return without(reply, [1]) if data_of(prompt).get("premise") == sample.reference else reply
-
-    judge = LLMJudge(ScriptedLLM(answer), max_reasks=3)
-    judgement = asyncio.run(judge.judge_detailed(sample))
-    # With one of two claims or more left: the first re-ask numbers the missing one 1 again.
-    assert judgement.usage.reasks == 3
-    assert judgement.unanswered == 1
-    assert verdicts.response_claims[0].text == judgement.verdicts.response_claims[0].text
-
-
 def test_unusable_replies_and_failed_samples_cost_all_the_same() -> None:
     judge = LLMJudge(ScriptedLLM(lambda prompt: "garbage"), max_reasks=1)
     with pytest.raises(ReplyError) as caught:
@@ -53,13 +37,6 @@ def test_unusable_replies_and_failed_samples_cost_all_the_same() -> None:
     assert judge.usage.calls >= 2
     assert judge.usage.output_tokens == judge.usage.calls * len("garbage")
     assert isinstance(caught.value.usage, Usage)
-
-
-def test_a_call_that_could_not_be_made_is_none() -> None:
-    judge = LLMJudge(ScriptedLLM(lambda prompt: JudgeError("no route")))
-    with pytest.raises(JudgeError):
-        asyncio.run(judge.judge(TRUTHS[0][0]))
-    assert judge.usage == Usage()
 
 
 def test_usage_adds_up() -> None:

@@ -11,7 +11,7 @@ import pytest
 from noisesense import LLMJudge, Sample, Verdicts
 from noisesense.judging.llm import majority
 from noisesense.judging.plan import Finding
-from support.mind import Mind, data_of, reply_of
+from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
 T, F, N = True, False, None
@@ -63,14 +63,3 @@ def test_a_tie_is_undetermined() -> None:
     _, verdicts, unanswered = judged([T, T, F], [T, F, F])
     assert [claim.correct for claim in verdicts.response_claims] == [True, None, False]
     assert unanswered == 2
-
-
-def test_every_vote_asks_the_same() -> None:
-    sample = Sample(response="r", reference="g", retrieved_contexts=["c"])
-    verdicts = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["x"],
-                                      reference_claims=["y"])  # fmt: skip
-    llm = ScriptedLLM(Mind([(sample, verdicts)]).answer)
-    found = asyncio.run(LLMJudge(llm, votes=3).judge(sample))
-    assert found == verdicts.beside(sample)
-    assert len(set(llm.prompts[2:])) == 2
-    assert len(llm.prompts) == 2 + 3 + 3

@@ -10,12 +10,7 @@ from hypothesis import given, settings
 
 from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
 from noisesense.scoring.definitions import DEFINITIONS, MODES
-from support.plain_definitions import (
-    category_by_words,
-    completions,
-    counted_by_words,
-    open_cells,
-)
+from support.plain_definitions import category_by_words, completions, counted_by_words, open_cells
 from support.tables import matrices
 
 # Up to ten open cells, labels among them: each table has up to 1,024 completions.

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import beta
 
 from noisesense import (
     Matrices,
@@ -195,39 +194,6 @@ def test_missing_verdicts_alone_are_no_difference(rate: float, choice: Undetermi
             assert not any(change.changed(mode) for change in found.changes for mode in MODES)
     assert decided == 0
     assert open_pairs > 10
-
-
-def test_verdicts_without_which_a_value_may_be_the_same() -> None:
-    """B's claims are all noise and one of A's two is open: 0 to 1/2 before, 1 after. And a claim
-    whose chunk nobody judged again is another one, but no value changed."""
-    before: Matrices = {
-        "reference_to_response": [True, False],
-        "chunks_to_response": [[True], [None]],
-        "chunks_to_reference": [[True]],
-        "relevant": [None],
-    }
-    after: Any = {
-        **before,
-        "reference_to_response": [False, False],
-        "chunks_to_response": [[True], [True]],
-    }
-    found = compare(*runs_of([before] * 40, [after] * 40))
-    ours = found.relevant
-    assert (ours.decision, ours.undetermined, ours.pairs) == ("worse", 40, 40)
-    assert (ours.mean_a, ours.mean_b) == ((0.0, 0.5), (1.0, 1.0))
-    assert ours.difference == (0.5, 1.0)
-    # All lower ends 1/2, all upper ends 1: beside 40 pairs half a one of −1 is left.
-    reach = 1.5 * float(beta.ppf(0.975, 0.5, 40))
-    assert ours.interval[:2] == pytest.approx((0.5 - reach, 1.0), abs=0.01)
-    assert (found.changes[0].changed("relevant"), found.changes[0].apart("relevant")) == (
-        True,
-        0.5,
-    )
-    (change,) = compare(
-        *runs_of([{**after, "chunks_to_response": [[True], [None]]}], [after])
-    ).changes
-    assert not change.changed("relevant")
-    assert [(each.before, each.after) for each in change.claims] == [("undetermined", "relevant")]
 
 
 @given(Tables)

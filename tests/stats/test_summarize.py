@@ -13,7 +13,7 @@ import pytest
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
 from noisesense.stats.summary import ModeSummary, headline
-from support.simulated import POPULATIONS, result_of, score_of
+from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
 
 EMPTY = Verdicts(response_claims=())
@@ -30,25 +30,6 @@ def test_figures_derived_by_hand() -> None:
     assert (found.mean, found.median, found.maximum) == ((0.5, 0.5), (0.5, 0.5), (1.0, 1.0))
     assert (found.micro, found.claims) == ((3 / 7, 3 / 7), (3, 7, 7))
     assert found.distribution == ((0.0, 1), (0.5, 1), (1.0, 1))
-
-
-def test_undetermined_verdicts_move_the_bounds() -> None:
-    # Two claims from a relevant chunk, one incorrect and one nobody judged: from 1/2 to 2/2. And a
-    # sample of which nothing is known: from 0 to 1. No value for either, and so no mean.
-    half = score(Verdicts.from_matrices([False, None], [[True], [True]], [[True]]))
-    nothing = score(Verdicts.from_matrices([None], [[None]], [[None]]))
-    found = summarize([half, nothing, score_of((0, 1))])
-    mode = found.relevant
-    assert (mode.determined, mode.undetermined, mode.undefined) == (1, 2, 0)
-    assert (mode.mean.value, mode.mean) == (None, ((0.5 + 0 + 0) / 3, (1 + 1 + 0) / 3))
-    assert (mode.claims, mode.undetermined_claims, mode.micro) == ((1, 2, 4), 2, (0.25, 0.75))
-    assert mode.distribution == ((0.0, 1),)
-    # `half`: one cell. `nothing`: whether the claim is correct, whether the chunk entails it and
-    # whether the chunk entails the reference claim. Needed of `half`: two of the claims, two of
-    # the chunk, one of the reference claim; of the determined one whether its claim is correct.
-    assert (found.open_cells, found.needed_cells) == (4, 5 + 3 + 1)
-    assert found.unanswered_share == 4 / 9
-    assert found.partition == (1, 1, 0, 0, 2)
 
 
 def test_empty_and_failed_samples() -> None:
@@ -134,19 +115,6 @@ def test_a_definition_without_irrelevant_mode() -> None:
     found = summarize([score(verdicts, definition="validmind")])
     assert found.irrelevant is None
     assert found.relevant.mean == (0.5, 0.5)
-
-
-def test_memory_does_not_grow_with_the_number_of_samples() -> None:
-    rng = random.Random(0)
-    kinds = list({POPULATIONS[0].draw(rng) for _ in range(5000)})
-    tally = Tally()
-    kept: list[int] = []
-    for size in (5_000, 20_000):
-        for _ in range(size):
-            tally.add(score_of(rng.choice(kinds)))
-        kept.append(len(pickle.dumps(tally)) // 1000)
-    assert kept[0] == kept[1]
-    assert tally.summary().samples == 25_000
 
 
 # ------------------------------------------------------------------ tallies

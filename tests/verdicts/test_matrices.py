@@ -29,8 +29,7 @@ def test_boolean_arrays_rows_scalars_tuples_and_masked_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    "cells",
-    [np.array([1.0, 0.0]), np.array(["yes", "no"]), np.array([[True], [False]]), [0, 1]],
+    "cells", [np.array([1.0, 0.0]), np.array(["yes", "no"]), np.array([[True], [False]]), [0, 1]]
 )
 def test_numbers_and_texts_are_no_verdicts(cells: Any) -> None:
     with pytest.raises(InputError, match="reference_to_response, cell 0: expected true, false or"):
