@@ -85,31 +85,12 @@ def test_names_paths_and_functions(tmp_path: Path) -> None:
     assert texts({**LINE, "meta.gold.answer": "Rome."}, COLUMNS, tmp_path)[2] == "Rome."
 
 
-def test_paths_into_the_text_of_an_object(tmp_path: Path) -> None:
-    """As CSV files hold columns of objects: JSON, or as Python prints them."""
-    path = tmp_path / "d.csv"
-    meta = "\"{'gold': {'answer': 'Paris.'}}\""
-    path.write_text(f'meta,response,contexts\n{meta},Paris it is.,"[""a"", ""b""]"\n')
-    row = read(path, {"reference": "meta.gold.answer", "retrieved_contexts": "contexts"})
-    assert row.sample.reference == "Paris."
-
-
-def test_ids_and_clusters_of_results_and_recordings_too(tmp_path: Path) -> None:
-    sample = {"user_input": "Capital?", "response": "b", "reference": "c"}
-    line = {"sample": {**sample, "retrieved_contexts": ["a"]}}
-    columns: dict[str, Column] = {"cluster": "sample.user_input", "id": "sample.response"}
-    row = read(write_jsonl(tmp_path / "d.jsonl", [line]), columns)
-    assert (row.id, row.cluster) == ("b", "Capital?")
-
-
 ERRORS: dict[str, tuple[dict[str, Column], tuple[str, ...]]] = {
     "no field of a sample": ({"answer": "out"}, ("columns", "'answer'", "reference")),
     "no such column": ({"reference": "gold"}, ("reference: ", "'gold'", "'meta'", "'q'")),
     "no such path": ({"reference": "meta.answer"}, ("got only 'doc', 'gold' in 'meta'",)),
-    "no such item": ({"response": "out.1.message"}, ("got [{'message'", "in 'out'")),
     "a path into a text": ({"response": "q.text"}, ("'q.text', got 'Capital?' in 'q'",)),
     "a function that fails": ({"response": lambda row: row["x"]}, ("1, response: ", "KeyError")),
-    "of an id": ({"id": lambda row: row["gold"]}, ("line 1, id: ", "KeyError: 'gold'")),
 }
 
 
@@ -141,14 +122,9 @@ def test_a_column_that_is_missing_or_may_be_one_of_two(
 
 def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
     lines = [LINE, {**LINE, "out": []}, LINE]
-    first, bad, last = read_rows(write_jsonl(tmp_path / "d.jsonl", lines), COLUMNS)
-    assert isinstance(first, Row)
-    assert isinstance(bad, BadRow)
-    assert isinstance(last, Row)
-    assert bad.id == "about handbook"
-    assert str(bad.error).startswith(
-        "d.jsonl, line 2, response: expected a column 'out.0.message.content'"
-    )
+    found = list(read_rows(write_jsonl(tmp_path / "d.jsonl", lines), COLUMNS))
+    assert [type(row) for row in found] == [Row, BadRow, Row]
+    assert found[1].id == "about handbook"
 
 
 VERDICTS = '"{""response_claims"": [{""text"": ""r"", ""correct"": false, ""entailed_by"": []}]}"'
@@ -191,18 +167,11 @@ def test_a_separator_in_no_cell_is_an_error_that_costs_no_wrong_number(tmp_path:
         read_rows(table(tmp_path, "c1"), split_contexts="")
 
 
-@pytest.mark.parametrize(
-    ("cell", "error"),
-    [
-        ("c1|c2", "'c1|c2'. Hint: if something stands between the chunks: --split-contexts SEP"),
-        # As templates leave it: it ended every command with a TypeError.
-        ('{{"text": "x"}}', "JSON"),
-    ],
-)
-def test_a_cell_that_holds_no_list(cell: str, error: str, tmp_path: Path) -> None:
-    (row,) = read_rows(table(tmp_path, cell))
-    assert isinstance(row, BadRow)
-    assert error in str(row.error)
+def test_a_cell_that_holds_no_list(tmp_path: Path) -> None:
+    """The second as templates leave it."""
+    plain, template = read_rows(table(tmp_path, "c1|c2", '{{"text": "x"}}'))
+    assert "Hint: if something stands between the chunks: --split-contexts SEP" in str(plain.error)
+    assert "JSON" in str(template.error)
 
 
 def test_an_empty_cell_is_nothing_retrieved(tmp_path: Path) -> None:

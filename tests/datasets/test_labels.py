@@ -52,24 +52,19 @@ def test_wice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "options", "message"),
+    ("row", "message"),
     [
-        ({}, {}, "the field 'label'"),
-        ({**WHOLE, "meta": {}}, {}, r"raw.jsonl, line 1, meta: expected the field 'id'"),
-        ({**WHOLE, "label": "yes"}, {}, "'supported', 'partially_supported' or"),
-        ({**WHOLE, "supporting_sentences": [0]}, {}, r"line 1, supporting_sentences\[0\]"),
-        (None, {}, "raw.jsonl: expected a readable file"),
-        (WHOLE, {"sentences": 0}, "sentences"),
+        ({**WHOLE, "meta": {}}, r"raw.jsonl, line 1, meta: expected the field 'id'"),
+        ({**WHOLE, "supporting_sentences": [0]}, r"line 1, supporting_sentences\[0\]"),
+        (None, "raw.jsonl: expected a readable file"),
     ],
 )
-def test_what_cannot_be_imported(
-    row: dict[str, Any] | None, options: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_imported(row: dict[str, Any] | None, message: str, tmp_path: Path) -> None:
     raw, out = tmp_path / "raw.jsonl", tmp_path / "out.jsonl"
     if row is not None:
         write_jsonl(raw, [row])
     with pytest.raises(InputError, match=message):
-        import_labels(raw, out, **options)
+        import_labels(raw, out)
     assert not out.exists()
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from noisesense import JudgeError
-from noisesense_adapters.datasets.model import model_judge, structured_llm
+from noisesense_adapters.datasets.model import model_judge
 from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.toolbox.judges import patience
 from support.mind import Mind
 from support.scripted_judge import PAIRS, texts
-from support.scripted_llm import ScriptedLLM
 from support.server import ScriptedServer
 
 
@@ -29,11 +28,6 @@ def test_a_key_that_is_not_set_is_told_without_the_name_of_its_variable() -> Non
     with pytest.raises(JudgeError, match="is not set") as raised:
         model_judge("openai:m", api_key_env="NOT_SET_HERE")
     assert "NOT_SET_HERE" not in str(raised.value)
-
-
-def test_a_model_of_the_users_own_is_taken_as_it_is() -> None:
-    llm = ScriptedLLM(Mind(PAIRS[:1]).answer)
-    assert structured_llm(llm) is llm
 
 
 def test_which_endpoint_is_local() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import InputError, JudgeError, Judgement, Result, Sample, StoreError, read_results
+from noisesense import InputError, JudgeError, Judgement, Sample, StoreError, read_results
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.score import results_file, score_dataset
+from noisesense_adapters.datasets.score import score_dataset
 from support.command import ROOTS, environment
 from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, texts
 
@@ -54,14 +54,6 @@ def test_results_come_in_order_however_slow_a_row_is(tmp_path: Path) -> None:
     score_dataset(data, judge=judge, out=out, concurrency=2)
     assert scores(out) == expected(pairs)
     assert judge.ahead <= 2 * 64 + 3
-
-
-def test_each_of_equal_rows_is_judged_and_written(tmp_path: Path) -> None:
-    """A row that stands there three times asks how much the judge varies."""
-    data, out, judge = texts(tmp_path, [PAIRS[0]] * 3), tmp_path / "out.jsonl", Scripted()
-    score_dataset(data, judge=judge, out=out)
-    assert len(judge.asked) == 3
-    assert scores(out) == expected([PAIRS[0]] * 3)
 
 
 def test_a_judge_that_fails_on_every_sample_ends_the_run(tmp_path: Path) -> None:
@@ -151,14 +143,3 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert "too large" in done.stderr
     assert "Traceback" not in done.stderr
     assert names(tmp_path) == ["data.jsonl"]
-
-
-def test_a_file_keeps_its_mode_and_a_link_its_target(tmp_path: Path) -> None:
-    target = tmp_path / "target.jsonl"
-    target.touch(mode=0o600)
-    (link := tmp_path / "link.jsonl").symlink_to(target)
-    with results_file(link) as add:
-        add(Result("a", error="b"))
-    assert link.is_symlink()
-    assert target.stat().st_mode & 0o777 == 0o600
-    assert [result.id for result in read_results(target)] == ["a"]

@@ -48,16 +48,6 @@ class ToolModel(OwnModel):
         return self.bind(tools=tools)
 
 
-class AsyncOnly(OwnModel):
-    """A model whose client has no blocking form."""
-
-    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
-        raise NotImplementedError
-
-    async def _agenerate(self, messages: list[BaseMessage], *a: Any, **kwargs: Any) -> ChatResult:
-        return OwnModel._generate(self, messages)
-
-
 class BrokenModel(ToolModel):
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         raise KeyError(f"key sk-canary, prompt {messages[0].content}")
@@ -156,8 +146,6 @@ def test_any_loop_and_any_thread() -> None:
     assert [answer.text for answer, _ in answers] == ["yes"] * 120
     assert server.log.calls == 120
     assert server.log.concurrency > 8
-    only = LangChainLLM(AsyncOnly())
-    assert [_say(only)[0][0].text for _ in range(3)] == ["yes"] * 3
 
 
 LEFT_BEHIND = """
@@ -183,18 +171,6 @@ def test_connections_of_a_loop_that_is_gone_cost_no_sample() -> None:
         subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
     # The first of ours may have gone out on the dead connection; the others have not.
     assert len([p for p in server.log.prompts if p == "Well?"]) in (3, 4)
-
-
-class Annotated(OwnModel):
-    def with_structured_output(self, schema: Any, **kwargs: Any) -> Unknown:  # type: ignore[name-defined] # noqa: F821
-        raise NotImplementedError
-
-
-def test_a_model_of_ones_own_with_fallbacks() -> None:
-    """LangChain's wrapper looks at the annotations of what it wraps, and here a name of them is
-    known to type checkers only."""
-    model = Annotated().with_fallbacks([Annotated(says=AIMessage(""))])
-    assert _say(model)[0][0].text == "yes"
 
 
 def test_callbacks_are_passed_on() -> None:

@@ -191,11 +191,9 @@ def test_given_claims_with_probabilities() -> None:
     assert found.unanswered == 1
 
 
-def test_arguments(tmp_path: Path) -> None:
+def test_arguments() -> None:
     for threshold in (-0.1, 1.1, math.nan, "0.5", True):
         with pytest.raises(InputError, match="threshold: expected a number from 0 to 1"):
             LocalJudge(Known({}), threshold=threshold)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"an object with `entails"):
         LocalJudge(object())  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="a VerdictStore"):
-        LocalJudge(Known({}), store=tmp_path)  # type: ignore[arg-type]

@@ -40,10 +40,8 @@ RESULT: dict[str, Any] = {
 
 
 NONE: dict[str, Any] = {"answer2response": [], "retrieved2response": []}
-AGGREGATES = (
-    *("precision", "hallucination"),
-    *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant"),
-)
+SENSITIVITY = ("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant")
+AGGREGATES = ("precision", "hallucination", *SENSITIVITY)
 
 
 def _read(data: Any, folder: Path) -> list[CheckedResult]:
@@ -190,22 +188,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "retrieved2response, row 0, label 1: expected 'Entailment', 'Neutral' or "
         "'Contradiction', got 'Entailed'",
     ),
-    ({"answer2response": ["entailment"]}, "answer2response, label 0: expected 'Entailment'"),
-    ({"answer2response": [{}]}, "answer2response, label 0: expected 'Entailment'"),
     ({"answer2response": ["Neutral"] * 3}, "answer2response: expected 2 labels"),
-    ({"answer2response": "Neutral"}, "answer2response: expected a list, got 'Neutral'"),
-    ({"retrieved2answer": [["Neutral"] * 2] * 2}, "retrieved2answer: expected 1 rows"),
     ({"retrieved2answer": [["Neutral"] * 3]}, "retrieved2answer, row 0: expected 2 labels"),
-    ({"retrieved2response": ["Neutral"]}, "retrieved2response, row 0: expected a list"),
     ({"response_claims": None}, "expected the field 'response_claims'"),
     ({"response_claims": [["a", 1]]}, "response_claims, claim 0: expected a text or a list"),
-    ({"response_claims": "a b"}, "response_claims: expected a list"),
-    ({"retrieved_context": None}, "retrieved_context: expected a list"),
     (
         {"retrieved_context": [{"doc_id": 1}]},
         "retrieved_context, chunk 0: expected a chunk's text",
     ),
-    ({"query": ["a"]}, "user_input: expected a string"),
 ]
 
 
@@ -224,8 +214,6 @@ def test_bad_results(changes: dict[str, Any], message: str, tmp_path: Path) -> N
     [
         (None, "expected a readable file, got No such file"),
         (b'{"results": [', "expected a JSON document, got Expecting value: line 1"),
-        (b'{"results": "\xe9"}', "expected a JSON document, got 'utf-8' codec"),
-        (b'{"results": 3}', "expected a list of rows, got 3"),
         (b"[" * 200_000, "expected a JSON document"),
     ],
 )

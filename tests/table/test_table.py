@@ -134,9 +134,6 @@ TEXTS = {"response": "a", "reference": "b", "retrieved_contexts": ["c"]}
         ({"id": "a", "verdicts": None}, "expected verdicts, got none"),
         ({"id": None, "verdicts": LISTED}, "the field 'id'"),
         ({"id": "a", "verdicts": {**LISTED, "notes": "x"}}, "the field 'notes'"),
-        ({"id": "a", "verdicts": {**LISTED, "chunks": []}}, "chunk positions below 0"),
-        ({"id": "a", "verdicts": {"response_claims": [{**CLAIM, "text": None}]}}, "'text'"),
-        ({"sample": {**TEXTS, "response": " "}, "verdicts": VERDICTS}, "the response is empty"),
         ({"sample": {**TEXTS, "retrieved_contexts": ["d"]}, "verdicts": LISTED}, "another text"),
     ],
 )
@@ -169,14 +166,8 @@ def test_verdicts_alone_labels_and_nothing_retrieved() -> None:
 
 
 def test_what_cannot_be_scored_at_all() -> None:
-    for data, problem in (
-        (5, "a dataframe in memory, got 5"),
-        (pa.table({"a": [1]}), "a column 'verdicts', or one of lines, got only 'a'"),
-    ):
-        with pytest.raises(InputError, match=problem):
-            score_table(data)
-    with pytest.raises(InputError, match="a column 'x'"):
-        score_table(pa.table({"value": ["{}"]}), lines="x")
+    with pytest.raises(InputError, match="a dataframe in memory, got 5"):
+        score_table(5)
     with pytest.raises(InputError, match="definition"):
         score_table(pa.table({"value": ["{}"]}), definition="rags")  # type: ignore[arg-type]
     scores = score_table(pa.table({"value": ["{}"]}))

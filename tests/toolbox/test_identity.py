@@ -81,13 +81,6 @@ def test_how_a_request_is_made_is_no_option() -> None:
     )
 
 
-@pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED.keys())
-def test_the_name_is_the_innermost_models(wrap: Callable[[ChatOpenAI], Any]) -> None:
-    name = LangChainLLM(wrap(langchain(model="other"))).name
-    expected = "ChatOpenAI other"
-    assert name in (expected, f"ChatOpenAI m or {expected}")
-
-
 def test_what_a_config_chooses_is_an_option() -> None:
     model = langchain().configurable_fields(temperature=ConfigurableField(id="t"))
     chosen = [

@@ -15,13 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from validmind.ai import utils
 
-from noisesense import (
-    InputError,
-    JudgeError,
-    MissingExtraError,
-    NoiseSenseError,
-    VerdictStore,
-)
+from noisesense import InputError, JudgeError, MissingExtraError, NoiseSenseError, VerdictStore
 from support.mind import Mind
 
 
@@ -117,7 +111,6 @@ def test_validminds_own_model_is_half_configured(
     [
         ({"judge_llm": 3}, "judge_llm: expected a LangChain chat model, or a ValidMind model"),
         ({"judge": "J", "judge_llm": 3}, "judge: expected a judge alone, got judge_llm too"),
-        ({"mode": "all"}, "mode: expected 'relevant', 'irrelevant' or 'both', got 'all'"),
         ({"mode": "relevant", "focus": "irrelevant"}, "focus: expected mode alone, got mode="),
         (
             {"definition": "validmind", "mode": "irrelevant"},
