@@ -6,8 +6,8 @@
     nox -f tests/noxfile.py -- -m ''             # with the tests marked as broad
     nox -f tests/noxfile.py -s table             # only the table, from the record
 
-What passed is recorded in ``matrix.json`` beside this file, and the README's column of tested
-versions is written from it. A version that fails stays in the record as failed until it passes.
+What passed is recorded in ``matrix.json`` beside this file; a test compares the README's column of
+tested versions with it. A version that fails stays in the record as failed until it passes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nox.command import CommandFailed
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.matrix import PLANNED, Planned, Record, check, into_readme, table_of  # noqa: E402
+from support.matrix import PLANNED, Planned, Record, check, table_of  # noqa: E402
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
@@ -123,10 +123,9 @@ for _planned in PLANNED:
 
 @nox.session(venv_backend="none")
 def table(session: nox.Session) -> None:
-    """Print what passed, write it into the README, and fail if a listed version failed."""
+    """Print what passed, and fail if a listed version failed."""
     record = Record.read()
     print(table_of(record))
-    into_readme(record)
     problems = check(record)
     if problems:
         session.error("; ".join(problems))

@@ -44,16 +44,7 @@ from noisesense_adapters.toolbox import running
 from support import bridges
 from support import misbehavior as bad
 from support.bridges import Make
-from support.faults import (
-    DRAFTS,
-    FAULTS,
-    RETRIES,
-    STRUCK,
-    Fault,
-    drafted,
-    mind,
-    pairs,
-)
+from support.faults import DRAFTS, FAULTS, RETRIES, STRUCK, Fault, drafted, mind, pairs
 from support.langchain_models import chat_openai, run
 from support.server import ScriptedServer
 

@@ -1,7 +1,6 @@
 """Spark and Ray Data: makes an environment with both and runs the tests of the page's examples.
 
-    python tests/engines/run_in_own_environment.py [--python PYTHON] [--samples 1000000]
-        [pytest's arguments]
+    python tests/engines/run_in_own_environment.py [--python PYTHON] [pytest's arguments]
 
 Spark needs a Java runtime (Debian's openjdk-17-jre-headless). Installing needs a package index,
 and takes minutes; ``--python`` names an environment in which it was done before. What runs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from noisesense import Result, Sample, Verdicts, score
 
 __all__ = ["ATTACKS", "hostile_run"]
@@ -18,31 +20,14 @@ def hostile_run() -> list[Result]:
     """One sample for each attack, in all fields; and a failed one."""
     found: list[Result] = []
     for i, attack in enumerate(ATTACKS):
-        chunks = [{"text": f"{attack} chunk", "id": f"{attack} document"}]
-        sample = Sample.model_validate(
-            {
-                "user_input": f"{attack} question",
-                "response": f"{attack} response",
-                "reference": f"{attack} reference",
-                "retrieved_contexts": chunks,
-            }
-        )
-        verdicts = Verdicts.model_validate(
-            {
-                "response_claims": [
-                    {"text": f"{attack} claim", "correct": False, "entailed_by": [0]}
-                ],
-                "reference_claims": [{"text": f"{attack} fact", "entailed_by": [0]}],
-                "chunks": chunks,
-            }
-        )
-        found.append(
-            Result(
-                f"{attack} {i}",
-                score(verdicts),
-                sample=sample,
-                cluster=f"{attack} cluster",
-                judge=f"{attack} judge",
-            )
-        )
+        chunks: Any = [{"text": f"{attack} chunk", "id": f"{attack} document"}]
+        names = ("user_input", "response", "reference")
+        texts: Any = {name: f"{attack} {name}" for name in names}
+        sample = Sample(**texts, retrieved_contexts=chunks)
+        claim = {"text": f"{attack} claim", "correct": False, "entailed_by": [0]}
+        fact = {"text": f"{attack} fact", "entailed_by": [0]}
+        verdicts = {"response_claims": [claim], "reference_claims": [fact], "chunks": chunks}
+        scored = score(Verdicts.model_validate(verdicts))
+        about = {"cluster": f"{attack} cluster", "judge": f"{attack} judge"}
+        found.append(Result(f"{attack} {i}", scored, sample=sample, **about))
     return [*found, Result("failed", error=f"{ATTACKS[0]} error")]

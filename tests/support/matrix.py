@@ -6,7 +6,6 @@ import datetime
 import fcntl
 import json
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,26 +186,3 @@ def cells(record: Record) -> dict[str, str]:
             version = entry["versions"].get(named[0], planned.label) if named else planned.label
             passed.setdefault(planned.host, []).append(version)
     return {host: ", ".join(dict.fromkeys(versions)) for host, versions in passed.items()}
-
-
-_ROW = re.compile(r"^\| (?P<host>[\w-]+)(?P<more>[^|]*)\|[^|]*\|", re.MULTILINE)
-
-
-def into_readme(record: Record) -> None:
-    """Write the tested versions into the README's table of hosts."""
-    README.write_text(with_versions(README.read_text("utf-8"), record), "utf-8")
-
-
-def with_versions(readme: str, record: Record) -> str:
-    """The README with the tested versions that the record has."""
-    tested = cells(record)
-
-    def row(found: re.Match[str]) -> str:
-        versions = tested.get(found["host"])
-        if versions is None:
-            return found[0]
-        return f"| {found['host']}{found['more']}| {versions} |"
-
-    head, start, rest = readme.partition("| host | tested with |")
-    table, end, tail = rest.partition("\n\n")
-    return f"{head}{start}{_ROW.sub(row, table)}{end}{tail}"
