@@ -189,6 +189,17 @@ def test_a_model_that_cannot_be_asked_fails_the_sample_at_once() -> None:
     assert len(llm.prompts) == 3  # not repeated: clients have their own retries
 
 
+def test_a_model_of_another_kind() -> None:
+    class Wrong:
+        async def generate(self, prompt: str, schema: type) -> object:
+            return "text", Usage()
+
+    with pytest.raises(JudgeError, match="gave a str where a Claims was asked for"):
+        asyncio.run(LLMJudge(Wrong()).judge(SAMPLE))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="llm: expected an object with"):
+        LLMJudge("gpt-4o")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [{"plan": "eager"}, {"max_concurrency": 0}, {"max_concurrency": 1.0}, {"max_reasks": -1},

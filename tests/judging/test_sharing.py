@@ -286,24 +286,11 @@ def test_a_new_run_in_the_place_of_an_old_one_inherits_nothing() -> None:
         assert asked(judge, "ab", Run()) == [True, False]
 
 
-def test_one_judge_for_one_model_also_for_threads() -> None:
-    made: list[Judge] = []
-    barrier = threading.Barrier(8)
-
-    def make() -> Judge:
-        made.append(Counting())
-        return made[-1]
-
+def test_one_judge_for_one_model_and_one_set_of_options() -> None:
     model, twin = {"name": "m"}, {"name": "m"}
-
-    def work(_: int) -> Judge:
-        barrier.wait()
-        return judge_for(model, ("lazy", 1), make)
-
-    with ThreadPoolExecutor(8) as pool:
-        (first,) = {id(judge): judge for judge in pool.map(work, range(8))}.values()
-    assert judge_for(twin, ("lazy", 1), make) is not first
-    assert judge_for(model, ("full", 1), make) is not first
-    named = judge_for("gpt-x", (), make)
-    assert judge_for("".join(["gpt", "-x"]), (), make) is named
-    assert len(made) == 4
+    first = judge_for(model, ("lazy", 1), Counting)
+    assert judge_for(model, ("lazy", 1), Counting) is first
+    assert judge_for(twin, ("lazy", 1), Counting) is not first
+    assert judge_for(model, ("full", 1), Counting) is not first
+    named = judge_for("gpt-x", (), Counting)
+    assert judge_for("".join(["gpt", "-x"]), (), Counting) is named

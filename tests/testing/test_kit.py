@@ -342,6 +342,7 @@ class ClientsErrorThrough(TestSoundBridge):
         (DirectionUnsaid, "test_lower_is_better_is_said", "the direction is not said"),
         (UsagePerMode, "test_usage_is_counted_once", "is reported for"),
         (ModesSwapped, "test_reference_examples", "is right"),
+        (ModesSwapped, "test_random_tables", "is right"),
         (LabelsDropped, "test_labels_win", "is right"),
         (DuplicatesDropped, "test_texts_arrive_as_they_are", "did not arrive"),
         (LongTextsCut, "test_texts_arrive_as_they_are", "did not arrive"),
