@@ -50,10 +50,7 @@ def evaluated(model: Any) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize(("fault", "make"), by_turns(OF_EACH_OUTCOME, MODELS))
 def test_a_fault_of_each_outcome(
-    fault: Fault,
-    make: Make,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    fault: Fault, make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("DEEPEVAL_RETRY_MAX_ATTEMPTS", str(1 + RETRIES))
     with ScriptedServer(mind(), script=fault.script(), api_key=KEY) as server:

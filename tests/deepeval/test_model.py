@@ -14,20 +14,16 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.models.utils import EvaluationCost
 from pydantic import BaseModel
 
-from noisesense import JudgeError, ReplyError, Usage, Verdicts, score
+from noisesense import JudgeError, ReplyError, Usage
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import DeepEvalLLM, NoiseSensitivityMetric
-from support.deepeval_run import MindModel, OpenAIModel, case_of, run, run_one
+from support.deepeval_run import MindModel, case_of, run, run_one
 from support.mind import Mind
-from support.server import ScriptedServer
-from support.sizes import few_or_many
-from support.tables import Shape, random_pairs
 
 EXAMPLE = reference_examples()[0]
 MIND = Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])
 SECRET = "the-prompt-holds-a-secret"
-unclosed = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 BOTH = pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
 
 
@@ -103,11 +99,9 @@ def test_every_form_of_reply_is_read(kind: type[Custom], blocking: bool) -> None
     ("reply", "says"),
     [
         ("", "empty"),
-        (None, "empty"),
         ((None, EvaluationCost(0.25, 10, 2)), "empty"),
         ('{"text": ', "no Answer"),
         ('{"text": 7}', "does not fit"),
-        ({"texts": "a"}, "does not fit"),
         (7, "no Answer"),
         ('{"text": "a"} {"text": "b"}', "something follows"),
         (json.JSONDecodeError("bad", "doc", 0), "not JSON"),
@@ -129,8 +123,6 @@ def test_an_unusable_reply_is_a_reply_error(reply: object, says: str) -> None:
         (ConnectionError(f"cannot send {SECRET}"), "custom cannot be reached"),
         (TimeoutError(SECRET), "custom gave no reply in time"),
         (RuntimeError(SECRET), r"custom could not be called: RuntimeError, raised in test_model"),
-        (AttributeError(SECRET), "AttributeError, raised in test_model"),
-        (TypeError(SECRET), "TypeError, raised in test_model"),
         (DeepEvalError("OpenAI API key is not configured."), "OpenAI API key is not configured"),
     ],
 )
@@ -163,28 +155,6 @@ def test_a_synchronous_model_is_asked_in_threads() -> None:
     assert [answer for answer, _ in asyncio.run(both())] == [Answer(text="a")] * 2
 
 
-@BOTH
-@few_or_many(60, 500)
-def test_random_tables_score_as_their_verdicts_do(run_async: bool, count: int) -> None:
-    def labels(verdicts: Verdicts) -> dict[str, Any]:
-        return {"chunk_labels": [chunk.relevant for chunk in verdicts.chunks or ()]}
-
-    pairs = list(random_pairs(count, shape=Shape(labelled=0.3)))
-    cases = [
-        case_of(sample, name=str(i), metadata=labels(verdicts))
-        for i, (sample, verdicts) in enumerate(pairs)
-    ]
-    model = MindModel(Mind(pairs))
-    metrics = [NoiseSensitivityMetric(mode=mode, model=model) for mode in MODES]
-    results = run(cases, metrics, run_async=run_async)
-    for result, (_, verdicts) in zip(results, pairs, strict=True):
-        expected = score(verdicts)
-        assert [data.score for data in result.metrics_data] == [
-            *(expected.relevant, expected.irrelevant)
-        ]
-    assert len(model.prompts) <= sum(3 + len(sample.retrieved_contexts) for sample, _ in pairs)
-
-
 def test_threads_share_what_a_model_has_said_and_options_reach_the_judge() -> None:
     model, test_case = MindModel(MIND), case_of(EXAMPLE.sample)
     metrics = [NoiseSensitivityMetric(mode=mode, model=model, async_mode=False) for mode in MODES]
@@ -208,30 +178,3 @@ def test_a_missing_key_is_deepevals_own_error(run_async: bool) -> None:
     test_case.metadata = {"verdicts": EXAMPLE.verdicts.model_dump()}
     _, data = run_one(test_case, metric, run_async=run_async)
     assert data.score == 0.5
-
-
-@unclosed
-@pytest.mark.usefixtures("unclosed_clients")
-def test_a_key_set_later_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong key is corrected in a notebook: the model is made anew."""
-    test_case = case_of(EXAMPLE.sample)
-    with ScriptedServer(MIND, api_key="right") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        monkeypatch.setenv("OPENAI_API_KEY", "wrong")
-        metric = NoiseSensitivityMetric(async_mode=False)
-        with pytest.raises(Exception, match="HTTP 401"):
-            metric.measure(test_case)
-        monkeypatch.setenv("OPENAI_API_KEY", "right")
-        assert metric.measure(test_case) == 0.5
-        assert metric.evaluation_model == OpenAIModel().get_model_name()
-
-
-def test_an_unusable_reply_of_any_judge_is_undetermined() -> None:
-    class Mute:
-        async def judge(self, sample: object) -> Verdicts:
-            raise ReplyError("nothing came")
-
-    metric = NoiseSensitivityMetric(judge=Mute(), threshold=1.0, include_reason=False)
-    assert metric.measure(case_of(EXAMPLE.sample)) is None
-    assert metric.success is metric.is_successful() is False
-    assert "is undetermined: nothing came." in str(metric.reason)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from deepeval.models import LocalModel
 
 from noisesense import VerdictStore
 from noisesense.scoring.definitions import MODES
@@ -15,7 +14,6 @@ from noisesense_adapters.deepeval import NoiseSensitivityMetric
 from support.deepeval_run import CountingJudge, MindModel, SilentOnChunks, case_of, run
 from support.drawing import CALLS, SAMPLE, DrawingMind
 from support.faults import mind, pairs
-from support.server import ScriptedServer
 
 ROUNDS = 5
 Metrics = list[NoiseSensitivityMetric]
@@ -53,23 +51,19 @@ def claims_of(data: Any) -> str:
     return str(data.verbose_logs).partition("Verdicts:")[2].partition("Judge:")[0]
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-@pytest.mark.usefixtures("unclosed_clients")
 @each_round
 def test_repeats_measure_the_judge_and_modes_agree(one_round: Round) -> None:
-    case, seen = case_of(SAMPLE, name="a"), []
-    with ScriptedServer(DrawingMind()) as server:
-        model = LocalModel("m", api_key="k", base_url=server.base_url)
-        metrics = both(model=model)
-        for i in range(1, ROUNDS + 1):
-            # The same metrics, or new ones over the same model.
-            metrics = both(model=model) if i == ROUNDS else metrics
-            relevant, irrelevant = one_round(case, metrics)
-            assert server.log.calls == i * CALLS
-            assert claims_of(relevant) == claims_of(irrelevant)
-            logs = relevant.verbose_logs + irrelevant.verbose_logs
-            assert logs.count(f"Judge: {CALLS} calls for all metrics of this test case") == 1
-            seen.append((relevant.score, irrelevant.score, claims_of(relevant)))
+    case, seen, model = case_of(SAMPLE, name="a"), [], MindModel(DrawingMind())
+    metrics = both(model=model)
+    for i in range(1, ROUNDS + 1):
+        # The same metrics, or new ones over the same model.
+        metrics = both(model=model) if i == ROUNDS else metrics
+        relevant, irrelevant = one_round(case, metrics)
+        assert len(model.prompts) == i * CALLS
+        assert claims_of(relevant) == claims_of(irrelevant)
+        logs = relevant.verbose_logs + irrelevant.verbose_logs
+        assert logs.count(f"Judge: {CALLS} calls for all metrics of this test case") == 1
+        seen.append((relevant.score, irrelevant.score, claims_of(relevant)))
     assert [len({*each}) > 1 for each in zip(*seen, strict=True)] == [True] * 3
     assert len({verdicts for _, _, verdicts in seen}) == ROUNDS
 
@@ -96,10 +90,3 @@ def test_what_was_left_open_is_asked_again_of_a_judge_that_was_repaired() -> Non
     model.mind = mind()
     for metric in (irrelevant, relevant):
         assert metric.measure(case, _show_indicator=False) == pytest.approx(1 / 3)
-
-
-def test_thresholds_share() -> None:
-    judge = CountingJudge(pairs())
-    metrics = [NoiseSensitivityMetric(judge=judge, threshold=limit) for limit in (0.2, 0.4)]
-    low, high = run([case_of(pairs()[0][0], name="a")], metrics)[0].metrics_data
-    assert (low.success, high.success, len(judge.asked)) == (False, True, 1)

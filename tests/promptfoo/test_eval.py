@@ -150,21 +150,6 @@ def test_no_call_is_paid_for_twice(run: Run) -> None:
     assert len({*prompts}) == len(prompts)
 
 
-@pytest.mark.parametrize(
-    ("place", "model"), [("environment", "gpt-4.1-mini"), ("options", "scripted")]
-)
-def test_the_judge_of_the_environment_and_of_promptfoos_options(
-    run: Run, place: str, model: str
-) -> None:
-    graded = run.evaluation.only(f"judged by {place}")
-    asked = [ask for ask in run.requests if ask.key == CANARIES[place]]
-
-    assert graded.figures == (0.5, 0)
-    assert {ask.model for ask in asked} == {model}
-    assert len(asked) == graded.result["metadata"]["judge"]["calls"] == 4
-    assert run.evaluation.rows[f"judged by {place}"]["gradingResult"]["tokensUsed"]["total"] > 0
-
-
 @pytest.mark.parametrize("place", CANARIES)
 def test_no_key_appears_in_anything_written(run: Run, place: str) -> None:
     canary = CANARIES[place]

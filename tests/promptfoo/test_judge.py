@@ -9,10 +9,8 @@ import pytest
 
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.promptfoo import get_assert
 from support.mind import Mind
-from support.misbehavior import INVALID_JSON, always
 from support.server import ScriptedServer
 
 EXAMPLE = reference_examples()[0]
@@ -67,27 +65,17 @@ def test_two_assertions_in_one_process_judge_once_to_the_documented_figure(
         assert (tokens["total"] > 0) is (calls > 0)
 
 
-def test_every_setting_is_understood_and_a_server_of_ones_own_has_more_time(
-    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[float] = []
-
-    def made(*, timeout: float, **settings: Any) -> ChatClient:
-        seen.append(timeout)
-        return ChatClient(timeout=timeout, **settings)
-
-    monkeypatch.setattr("noisesense_adapters.promptfoo.llm.ChatClient", made)
-    for given, model in (
-        ({"model": "openai:chat:scripted"}, "scripted"),
-        ({"model": "llama3:8b", "timeout": 7, "temperature": 0}, "llama3:8b"),
-        (
-            {"check": "list", "plan": "full", "maxConcurrency": 1, "maxReasks": 0},
-            "scripted",
-        ),
-    ):
-        assert assess(_judge(server, **given))["score"] == 0.5
-        assert server.log.requests[-1].model == model
-    assert seen == [600.0, 7.0, 600.0]
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model": "openai:chat:scripted", "timeout": 7, "temperature": 0},
+        {"check": "list", "plan": "full", "maxConcurrency": 1, "maxReasks": 0},
+    ],
+    ids=str,
+)
+def test_every_setting_is_understood(server: ScriptedServer, settings: dict[str, Any]) -> None:
+    assert assess(_judge(server, **settings))["score"] == 0.5
+    assert server.log.requests[-1].model == "scripted"
 
 
 def test_config_before_options_before_environment(
@@ -113,16 +101,6 @@ def test_config_before_options_before_environment(
         ("gpt-4.1-mini", "of-the-environment"),
         ("named", "of-the-environment"),
     ]
-
-
-def test_the_verdicts_in_metadata_can_be_given_again(server: ScriptedServer) -> None:
-    judged = assess(_judge(server, plan="full"))
-    calls = server.log.calls
-    again = assess(verdicts=judged["metadata"]["verdicts"])
-
-    assert server.log.calls == calls
-    assert again["namedScores"] == judged["namedScores"]
-    assert again["metadata"]["claimAnalyses"] == judged["metadata"]["claimAnalyses"]
 
 
 BAD_JUDGES: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -169,13 +147,3 @@ def test_another_grader_cannot_be_asked_from_python(
 
     assert "test.options.provider: expected openai:chat:MODEL" in reason
     assert "config.judge" in reason
-
-
-def test_garbage_is_undetermined_and_tells_its_cost(server: ScriptedServer) -> None:
-    server.script = always(INVALID_JSON)
-    result = assess(_judge(server))
-    assert (result["pass"], result["score"]) == (False, 0.0)
-    assert result["metadata"] == {"status": "undetermined"}
-    assert "could not be computed and is undetermined" in result["reason"]
-    assert "namedScores" not in result
-    assert result["tokensUsed"]["numRequests"] > 0

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from noisesense import Result, write_recording
-from noisesense_adapters.datasets.read import read_rows, results_of
-from noisesense_adapters.datasets.rows import Row
+from noisesense_adapters.datasets.read import results_of
 from support.promptfoo_cli import Run
 from support.promptfoo_suite import DOCUMENTED, EXAMPLES
 
@@ -49,14 +48,3 @@ def test_given_verdicts_and_those_of_a_judge(
     figures = (result.score.relevant, result.score.irrelevant)
     assert figures == pytest.approx(example.expected[definition], abs=1e-12)
     assert result.sample.key == example.sample.key
-
-
-def test_every_row_is_read_or_told(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "out.json"
-    path.write_text(run.evaluation.written["out.json"], encoding="utf-8")
-    found = {row.place: row for row in read_rows(path)}
-
-    assert len(found) == len(run.evaluation.rows)
-    for place, row in found.items():
-        if not isinstance(row, Row):
-            assert str(row.error).startswith(place)

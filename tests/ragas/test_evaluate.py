@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import logging
 import math
 import pickle
 import socket
@@ -14,23 +13,10 @@ from typing import Any
 import pytest
 from ragas import SingleTurnSample
 
-from noisesense import (
-    InputError,
-    JudgeError,
-    Judgement,
-    Sample,
-    Usage,
-    Verdicts,
-    score,
-)
+from noisesense import InputError, JudgeError, Judgement, Sample, Usage, Verdicts, score
 from noisesense import summarize as summarize_scores
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.ragas import (
-    NoiseSensitivity,
-    VerdictsInRows,
-    rubrics,
-    summarize,
-)
+from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows, rubrics, summarize
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE
 from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, column, evaluated
@@ -70,61 +56,12 @@ def judged(**given: Verdicts) -> tuple[list[Sample], CountingJudge]:
     return samples, CountingJudge(zip(samples, given.values(), strict=True))
 
 
-def test_columns_are_named_as_ragas_names_its_own() -> None:
-    from ragas.metrics._noise_sensitivity import NoiseSensitivity as Own
-
-    # One incorrect claim that both kinds of chunk entail: only the paper counts it twice.
-    verdicts = Verdicts.from_matrices([False], [[True, True]], [[True, False]])
-    sample = Sample(response="r", reference="g", retrieved_contexts=["a", "b"])
-    judge = CountingJudge([(sample, verdicts)])
-    paper = NoiseSensitivity("irrelevant", judge=judge, definition="paper")
-    mine = NoiseSensitivity("irrelevant", judge=judge, definition="paper", name="mine")
-    result = evaluated([sample], [*both(judge), paper, mine])
-    assert result.scores == [
-        {
-            **{RELEVANT: 1.0, IRRELEVANT: 0.0},
-            "noise_sensitivity_paper(mode=irrelevant)": 1.0,
-            "mine(mode=irrelevant)": 1.0,
-        }
-    ]
-    assert f"{Own().name}(mode=relevant)" == RELEVANT
-    assert {str(kind) for kind in result.to_pandas()[list(result.scores[0])].dtypes} == {"float64"}
-
-
-def test_nan_only_where_there_is_no_number_and_then_with_the_reason() -> None:
-    unknown = Verdicts.from_matrices([None], [[True]], [[True]])
-    hallucinated = Verdicts.from_matrices([False], [[False]], [[True]])
-    samples, judge = judged(empty=EMPTY, unknown=unknown, hallucinated=hallucinated)
-    result = evaluated(samples, both(judge))
-    for name, statuses in (
-        (RELEVANT, ["undefined", "undetermined", "determined"]),
-        # Whatever the reference entails, the one chunk is relevant: none of it is irrelevant.
-        (IRRELEVANT, ["undefined", "determined", "determined"]),
-    ):
-        values = [row[name] for row in result.scores]
-        assert [value.status for value in values] == statuses
-        assert [math.isnan(value) for value in values] == [s != "determined" for s in statuses]
-    zero = evaluated(samples[:1], both(judge, empty="zero"))
+def test_what_a_response_without_claims_is() -> None:
+    samples, judge = judged(empty=EMPTY)
+    zero = evaluated(samples, both(judge, empty="zero"))
     assert zero.scores == [{RELEVANT: 0.0, IRRELEVANT: 0.0}]
-    error = evaluated(samples[:1], both(judge, empty="error"))
+    error = evaluated(samples, both(judge, empty="error"))
     assert all(type(value) is float and math.isnan(value) for value in error.scores[0].values())
-
-
-def test_a_reference_without_claims_is_undefined_wherever_it_is_shown() -> None:
-    # The core has a number for the first: its claim comes from no chunk, whatever is relevant.
-    none = Verdicts.from_matrices([False], [[False]], [])
-    some = Verdicts.from_matrices([False], [[True]], [])
-    samples, judge = judged(none=none, some=some, sure=SURE)
-    metric = NoiseSensitivity(judge=judge)
-    result = evaluated(samples, [metric])
-    assert [value.status for value in column(result, "relevant")] == [  # type: ignore[attr-defined]
-        *("undefined", "undefined", "determined")
-    ]
-    found = summarize(result).relevant
-    assert (found.mean.value, found.determined, found.undefined) == (0.25, 1, 2)
-    alone = metric.score(**ragas_row(samples[0]))
-    assert math.isnan(alone.value)
-    assert alone.traces["output"]["value"] is None
 
 
 def test_undetermined_low_and_high() -> None:
@@ -149,25 +86,6 @@ class Failing(CountingJudge):
         if sample.key == self._fails:
             raise JudgeError("HTTP 503")
         return Judgement(await self.judge(sample), Usage(calls=2, input_tokens=10))
-
-
-def test_a_row_without_a_text_is_nan_with_a_log_line_or_raised(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    pairs = list(random_pairs(3, shape=Shape(response_claims=(1, 4))))
-    rows: list[Any] = [ragas_row(sample) for sample, _ in pairs]
-    rows[1]["reference"] = None  # ragas looks for columns in the first row only
-    metrics = both(CountingJudge(pairs))
-    with caplog.at_level(logging.ERROR):
-        result = evaluated(rows, metrics)
-    assert [math.isnan(value) for value in column(result, "relevant")] == [False, True, False]
-    named = f"InputError(row 1 ({rows[1]['user_input']!r}), reference: expected"
-    assert caplog.text.count(named) == 2
-    with pytest.raises(InputError):
-        evaluated(rows, metrics, raise_exceptions=True)
-    del rows[0]["reference"]
-    with pytest.raises(ValueError, match=r"additional columns \['reference'\]"):
-        evaluated(rows[:1], metrics)
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -5,29 +5,25 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_openai import ChatOpenAI
 from ragas.run_config import RunConfig
 
 from noisesense import Usage, VerdictStore, score
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from noisesense_adapters.toolbox import running
-from support.chat import tokens
 from support.faults import CALLS, pairs
-from support.langchain_models import chat_openai, run
 from support.mind import Mind
 from support.misbehavior import HANG, always
 from support.ragas_llms import KEY, KINDS, asked, evaluated_by
 from support.ragas_peer import ragas_row
-from support.ragas_runs import COLUMNS, same
+from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
-from support.sizes import by_turns, few_or_many, named
+from support.sizes import by_turns, named
 from support.tables import Shape, random_pair, random_pairs
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -51,26 +47,6 @@ def paid(values: Iterable[ScoredFloat]) -> Usage:
 @pytest.fixture(autouse=True)
 def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "_first", None)
-
-
-@each_kind
-@few_or_many(15, 500)
-def test_random_tables_give_the_figures_of_their_verdicts(kind: str, count: int) -> None:
-    tables = list(random_pairs(count, shape=Shape(chunks=(1, 3))))
-    with ScriptedServer(Mind(tables), api_key=KEY) as server:
-        result = evaluated_by(kind, server, [sample for sample, _ in tables], both())
-    most = 0
-    for row, (_, verdicts) in zip(result.scores, tables, strict=True):
-        assert all(same(row[COLUMNS[mode]], score(verdicts).value(mode)) for mode in MODES)
-        # Both modes together: at most C + 3 calls, 3 where nothing is wrong, and one more to ask
-        # again whether there are no claims.
-        wrong = any(not claim.correct for claim in verdicts.response_claims)
-        most += 3 + (not verdicts.response_claims) + len(verdicts.chunks or ()) * wrong
-    usage = paid(cells(result))
-    assert usage.calls == server.log.calls <= most
-    assert usage.reasks == sum(not verdicts.response_claims for _, verdicts in tables)
-    assert usage.input_tokens == sum(map(tokens, server.log.prompts))
-    assert usage.output_tokens == sum(tokens(r.completion) for r in server.log.requests)
 
 
 @pytest.mark.parametrize("kind", ["LangChain", "LangChain wrapped"])
@@ -122,35 +98,6 @@ def test_a_model_given_to_the_metric_in_ascore_and_its_store(kind: str, tmp_path
     assert (paid(second).calls, paid(second).cached_calls) == (0, server.log.calls)
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert KEY.encode() not in kept
-
-
-@pytest.mark.parametrize(("bypass", "temperature"), [(False, 0.01), (True, 1.0)])
-def test_a_wrapper_in_another_loop_is_asked_in_a_thread_at_ragas_temperature(
-    bypass: bool, temperature: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from ragas.llms.base import LangchainLLMWrapper
-
-    seen: list[float | None] = []
-
-    class Seen(ChatOpenAI):
-        def _generate(self, *args: Any, **kwargs: Any) -> Any:
-            seen.append(self.temperature)
-            return super()._generate(*args, **kwargs)
-
-    async def work() -> None:
-        monkeypatch.setattr(running, "_first", lambda: None)  # some loop that is gone
-        model = chat_openai(server, Seen, temperature=1.0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            llm = LangchainLLMWrapper(model, bypass_temperature=bypass)
-        # One after the other: ragas' wrapper sets the model's temperature for a call, and back.
-        metric = NoiseSensitivity(llm=llm, judge_options={"max_concurrency": 1})
-        assert (await metric.ascore(**ragas_row(SAMPLE))).value == TRUTH.relevant
-        model.root_client.close()
-
-    with ScriptedServer(Mind([(SAMPLE, VERDICTS)])) as server:
-        run(work())
-    assert seen == [temperature] * server.log.calls
 
 
 @pytest.mark.parametrize("kind", ["async client", "LangChain", "LangChain wrapped"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import warnings
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from noisesense_adapters.ragas import NoiseSensitivity
 from support.drawing import CALLS, SAMPLE, DrawingMind
 from support.ragas_llms import asked
 from support.ragas_peer import ragas_row
-from support.ragas_runs import COLUMNS, CountingJudge, dataset, evaluated
+from support.ragas_runs import COLUMNS, dataset
 from support.server import ScriptedServer
 from support.tables import random_pairs
 
@@ -54,7 +53,6 @@ async def _ascores(llm: Any) -> Values:
     [
         (_evaluations, "async client"),
         (_evaluations, "LangChain wrapped"),
-        (_ascores, "LangChain"),
         (_ascores, "sync client"),
     ],
 )
@@ -66,20 +64,3 @@ def test_repeats_by_a_judge_that_draws(how: Callable[..., Any], kind: str) -> No
         assert relevant.score == irrelevant.score
         assert {relevant.judgement.shared, irrelevant.judgement.shared} == {True, False}
     assert len({json.dumps(one.score.to_dict()) for one, _ in found}) > 2
-
-
-def test_runs_at_once_or_in_turn_share_nothing_and_neither_do_equal_rows() -> None:
-    judge = CountingJudge(PAIRS, seconds=0.01)
-    metrics, rows = both(judge=judge), dataset(SAMPLES)
-
-    async def main() -> None:
-        runs = [aevaluate(rows, metrics=metrics, show_progress=False) for _ in "123"]
-        await asyncio.gather(*runs)
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
-        asyncio.run(main())
-    assert len(judge.asked) == 3 * 4
-    for metric in metrics:
-        evaluated([SAMPLES[0]] * 3, [metric])
-    assert len(judge.asked) == 3 * 4 + 2 * 3
