@@ -11,7 +11,7 @@ from noisesense.fixtures import reference_examples
 from support.bad_inputs import GOOD_SAMPLE
 from support.sizes import by_turns, named
 
-__all__ = ["CANARIES", "DOCUMENTED", "ERRORS", "EXAMPLES", "claims", "write_suite"]
+__all__ = ["CANARIES", "DOCUMENTED", "EXAMPLES", "claims", "write_suite"]
 
 CANARIES = {
     name: f"sk-canary-{name}-4f1c9a"
@@ -121,47 +121,24 @@ def _forms() -> list[Any]:
 
 
 def _sources() -> list[Any]:
+    """What Promptfoo itself fills in or hands on. All places: tests/promptfoo."""
     verdicts = {key: value for key, value in claims(1, 1).items() if key != "chunks"}
-    both = {"contextChunks": _LABELLED}
-    docs = [{"content": "c0", "relevant": "yes"}, {"content": "c1", "relevant": "0"}]
-    templates = [{"text": "{{c}}", "relevant": "true"}, {"text": "two", "relevant": "{{label}}"}]
+    chunks = {"contextChunks": _LABELLED}
     return [
-        _case("source: config", _assertion(config={"verdicts": verdicts, **both})),
         _case(
             "source: template", _assertion(config={"verdicts": "{{given}}"}), given=claims(1, 1)
         ),
-        _case("source: vars", verdicts=verdicts, **both),
-        _case("source: metadata", metadata={"verdicts": verdicts, **both}),
-        _case(
-            "source: output",
-            _assertion(config={"verdicts": "{{output.verdicts}}"}),
-            answer={"response": "An answer.", "verdicts": verdicts, **both},
-        ),
+        _case("source: metadata", metadata={"verdicts": verdicts, **chunks}),
         _case(
             "source: transformed output",
             _assertion(config={"contextChunks": "{{output.docs}}"}),
-            answer={"text": "An answer.", "docs": docs},
+            answer={"text": "An answer.", "docs": _LABELLED},
             options={"transform": "output.text"},
             verdicts=verdicts,
         ),
+        # As the documentation of the unmerged assertion has it, its ``value`` in config.
         _case(
-            "source: templates in chunks",
-            verdicts=verdicts, contextChunks=templates, c="one", label="no",
-        ),
-        _case(
-            "source: config.verdicts as a path",
-            _assertion(config={"verdicts": "file://recording.jsonl"}),
-            **_texts(EXAMPLES[4].sample),
-        ),
-    ]  # fmt: skip
-
-
-def _unmerged() -> list[Any]:
-    """As the documentation of the unmerged assertion has it, its ``value`` in config."""
-    verdicts = {key: value for key, value in claims(1, 1).items() if key != "chunks"}
-    return [
-        _case(
-            "unmerged: chunks",
+            "unmerged",
             _assertion(
                 config={
                     "definition": "promptfoo",
@@ -172,57 +149,21 @@ def _unmerged() -> list[Any]:
                 }
             ),
             query="Which city?",
-            contextChunks=_LABELLED,
             verdicts=verdicts,
-        ),
-        _case(
-            "unmerged: text",
-            _assertion(config={"definition": "promptfoo", "noiseContext": _CHUNKS[1]}),
-            query="Which city?",
-            context=_CHUNKS[0],
-            verdicts={
-                "response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}],
-                "chunks": ["\n\n".join(_CHUNKS)],
-            },
+            **chunks,
         ),
     ]
-
-
-ERRORS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "unknown setting": ({"maxnoise": 0.1}, ("'maxnoise'", "did you mean 'maxNoise'?")),
-    "sample not recorded": (
-        {"verdicts": "recording.jsonl"},
-        ("recording.jsonl", "a recording of"),
-    ),
-    "judge out of reach": (
-        {
-            "judge": {
-                "model": "scripted",
-                "baseUrl": "http://127.0.0.1:9/v1",
-                "apiKeyEnv": "JUDGE_KEY",
-                "maxRetries": 0,
-            }
-        },
-        ("scripted at 127.0.0.1:9/v1", "cannot be reached"),
-    ),
-}
-"""Config, and what the reason must name."""
 
 
 def _errors() -> list[Any]:
+    unreachable = {"model": "m", "baseUrl": "http://127.0.0.1:9/v1", "maxRetries": 0}
+    recorded = _assertion(config={"verdicts": "recording.jsonl"})
     good = {"query": GOOD_SAMPLE["user_input"], "answer": GOOD_SAMPLE["response"]}
     chunks = {"contextChunks": [{"text": text} for text in GOOD_SAMPLE["retrieved_contexts"]]}
-    found = [
-        _case(
-            f"error: {name}",
-            _assertion(config=config),
-            **{**good, **chunks, "reference": GOOD_SAMPLE["reference"]},
-        )
-        for name, (config, _) in ERRORS.items()
-    ]
-    recorded = _assertion(config={"verdicts": "recording.jsonl"})
+    given = {**good, **chunks, "reference": GOOD_SAMPLE["reference"]}
     return [
-        *found,
+        _case("error: sample not recorded", recorded, **given),
+        _case("error: judge out of reach", _assertion(config={"judge": unreachable}), **given),
         _case("error: no reference", recorded, **good, **chunks),
         _case("error: contextTransform", {**recorded, "contextTransform": "output.docs"}),
         _case("error: output is no text", recorded, answer={"text": 1}, reference="a", **chunks),
@@ -269,7 +210,7 @@ def write_suite(folder: Path, base_url: str, *, whole: bool) -> dict[str, str]:
         "env": {"YAML_KEY": CANARIES["yaml-env"]},
         "defaultTest": {"options": {"disableVarExpansion": True}},
         "tests": [
-            *_documented(whole), *_forms(), *_sources(), *_unmerged(), *_errors(),
+            *_documented(whole), *_forms(), *_sources(), *_errors(),
             *_judged(base_url),
         ],
     }  # fmt: skip
