@@ -18,6 +18,7 @@ from noisesense import JudgeError, ReplyError, Usage
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.deepeval import DeepEvalLLM, NoiseSensitivityMetric
+from noisesense_adapters.deepeval.llm import judge_of
 from support.deepeval_run import MindModel, case_of, run, run_one
 from support.mind import Mind
 
@@ -178,3 +179,12 @@ def test_a_missing_key_is_deepevals_own_error(run_async: bool) -> None:
     test_case.metadata = {"verdicts": EXAMPLE.verdicts.model_dump()}
     _, data = run_one(test_case, metric, run_async=run_async)
     assert data.score == 0.5
+
+
+def test_a_key_set_later_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong key is corrected in a notebook: a model that is only named is made anew."""
+    judges = []
+    for key in ("wrong", "right", "right"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        judges.append(judge_of(NoiseSensitivityMetric()))
+    assert judges[0] is not judges[1] is judges[2]

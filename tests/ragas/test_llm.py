@@ -100,6 +100,13 @@ def test_a_model_given_to_the_metric_in_ascore_and_its_store(kind: str, tmp_path
     assert KEY.encode() not in kept
 
 
+def test_a_wrapper_in_another_loop_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_first", lambda: None)  # some loop that is gone
+    with ScriptedServer(Mind(pairs())) as server:
+        result = evaluated_by("LangChain wrapped", server, SAMPLES, both(), raise_exceptions=True)
+    assert paid(cells(result)).calls == server.log.calls == 2 * CALLS
+
+
 @pytest.mark.parametrize("kind", ["async client", "LangChain", "LangChain wrapped"])
 def test_a_cancelled_sample_ends_its_requests_and_can_be_judged_again(kind: str) -> None:
     async def work(llm: Any) -> Any:
