@@ -153,6 +153,16 @@ def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys:
     assert "note: samples only in A: 0, only in B: 20" in done.err
 
 
+def test_what_is_too_little_to_compare_passes_no_check(tmp_path: Path, capsys: Capsys) -> None:
+    """Five pairs; and samples that all failed."""
+    few = write(tmp_path, [*run_of([0] * 5)], [*run_of([4] * 5)])
+    done = run_here(capsys, "compare", *few, "--fail-if-worse")
+    assert (done.status, "fewer than 6" in done.err) == (4, True)
+    failed = [Result(f"q{i}", error="no reply") for i in range(8)]
+    done = run_here(capsys, "compare", *write(tmp_path, failed, failed), "--fail-if-worse")
+    assert (done.status, "nothing to compare" in done.err) == (4, True)
+
+
 def test_what_failed_or_cannot_be_read_is_named(tmp_path: Path, capsys: Capsys) -> None:
     b = [Result("q0", error="no reply"), *[*run_of(WORSE)][1:]]
     paths = write(tmp_path, [*run_of(BEFORE)], b)

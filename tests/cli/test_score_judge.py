@@ -150,6 +150,12 @@ def test_a_judge_that_was_never_reached_passed_no_test(tmp_path: Path, judged: J
     assert f"note: All {len(PAIRS)} samples failed: there are no figures." in done.err
 
 
+def test_a_model_that_finds_no_claim_has_measured_nothing(tmp_path: Path, judged: Judged) -> None:
+    with ScriptedServer(Mind(PAIRS), script=when(bool, says('{"claims": []}'))) as server:
+        done = judged(texts(tmp_path), *options(server))
+    assert (done.status, "nothing was measured" in done.err) == (5, True), done.err
+
+
 # By name: options, exit status, and what stderr names.
 KEYED = "--judge openai:x --api-key-env"
 ERRORS: dict[str, tuple[str, int, str]] = {
