@@ -5,16 +5,13 @@
     python tests/benchmarks/judge_quality.py --base-url http://127.0.0.1:11434/v1 --model qwen2.5
 
 `data/entailment.jsonl` is labeled by hand: texts, with statements that they say and that they do
-not say. A prompt may be chosen on the half "tune" alone; both are printed, and of each the kinds
-of short plain English by themselves.
-For each form: cells right, false yes, false no, the mean of the shares right among the yes and
-among the no ("balanced"), cells without an answer, calls, tokens, and the seconds that the model
+not say. A prompt may be chosen on the half "tune" alone; both are printed. For each form: cells
+right, false yes, false no, cells without an answer, calls, tokens, and the seconds that the model
 took.
 
 The forms ``list`` and ``each`` are asked through `LLMJudge`, on an endpoint with schemas and on
 one that refuses them. ``ragas`` are the verdicts of ragas' own metric on the same statements.
-``--auto`` shows what ``check="auto"`` finds. Temperature 0. ``--cache`` keeps every reply: a
-second run asks nothing.
+Temperature 0. ``--cache`` keeps every reply: a second run asks nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +21,11 @@ import asyncio
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ground import show
 
@@ -66,82 +62,17 @@ def texts() -> list[Text]:
     return found
 
 
-class Cell(NamedTuple):
-    """One statement about one text: the hand's answer, and the model's."""
+HEAD = ("form", "half", "right", "false yes", "false no", "open", "calls", "tokens", "s")
 
-    kind: str
-    truth: bool
-    answer: bool | None
-
-
-class Cost(NamedTuple):
-    """Of what was asked."""
-
-    calls: int
-    tokens: int
-    seconds: float
-
-    @classmethod
-    def of(cls, *recorders: Recorder) -> Cost:
-        """What these have passed on, which they forget."""
-        taken = [e for recorder in recorders for e in recorder.exchanges if e.status == 200]
-        for recorder in recorders:
-            recorder.exchanges.clear()
-        return cls(len(taken), sum(e.tokens for e in taken), sum(e.seconds for e in taken))
-
-    @property
-    def shown(self) -> list[str]:
-        return [f"{self.calls:,}", f"{self.tokens:,}", f"{self.seconds:.0f}"]
-
-
-class Row(NamedTuple):
-    """A line of the table."""
-
-    form: str
-    half: str
-    kind: str
-    cells: Sequence[Cell]
-    cost: Cost | None = None
-
-    @property
-    def shown(self) -> list[str]:
-        cells = self.cells
-        yes = [cell for cell in cells if cell.truth]
-        no = [cell for cell in cells if not cell.truth]
-        right = sum(cell.answer is cell.truth for cell in cells)
-        shares = [
-            sum(c.answer is c.truth for c in group) / len(group) for group in (yes, no) if group
-        ]
-        return [
-            self.form,
-            self.half,
-            self.kind,
-            f"{right} of {len(cells)}, {right / len(cells):.0%}",
-            f"{sum(cell.answer is True for cell in no)} of {len(no)}",
-            f"{sum(cell.answer is False for cell in yes)} of {len(yes)}",
-            f"{sum(shares) / len(shares):.0%}",
-            str(sum(cell.answer is None for cell in cells)),
-            *(self.cost.shown if self.cost else ["", "", ""]),
-        ]
-
-
-HEAD = ("form", "half", "kind", "right", "false yes", "false no", "balanced", "open",
-        "calls", "tokens", "s")  # fmt: skip
-SHORT = ("sample", "plain")
-"""Short plain English: nine samples a half, each text with each claim; and single texts."""
-
+Row = tuple[str, ...]
 Ask = Callable[[Text], "list[bool | None]"]
-
-
-def judge_at(url: str, check: str) -> LLMJudge:
-    params = {"temperature": 0, "seed": 1}
-    llm = OpenAILLM("model", base_url=url, api_key="none", timeout=900, params=params)
-    return LLMJudge(llm, check=check, max_concurrency=1)
 
 
 def product(check: str, url: str) -> Ask:
     """`LLMJudge` as users have it; what it could not ask or read has no answer."""
-    judge = judge_at(url, check)
+    params = {"temperature": 0, "seed": 1}
+    llm = OpenAILLM("model", base_url=url, api_key="none", timeout=900, params=params)
+    judge = LLMJudge(llm, check=check, max_concurrency=1)
 
     def ask(text: Text) -> list[bool | None]:
         try:
@@ -180,38 +111,32 @@ def ragas(url: str) -> Ask:
     return ask
 
 
-def measure(name: str, ask: Ask, given: Sequence[Text], *recorders: Recorder) -> list[Row]:
-    """One row for each half, and one for each kind of short plain English in it."""
-    found: list[Row] = []
-    for half, group in groupby(sorted(given, key=lambda text: text.half), lambda text: text.half):
-        Cost.of(*recorders)
+def measure(name: str, ask: Ask, given: Sequence[Text], *recorders: Recorder) -> Iterator[Row]:
+    """A row of the table for each half."""
+    for half in ("tune", "held"):
+        for recorder in recorders:
+            recorder.exchanges.clear()
         cells = [
-            Cell(text.kind, truth, answer)
-            for text in group
+            (truth, answer)
+            for text in given
+            if text.half == half
             for (_, truth), answer in zip(text.statements, ask(text), strict=True)
         ]
-        kinds = dict.fromkeys(cell.kind for cell in cells)
-        whole = next(iter(kinds)) if len(kinds) == 1 else "all"
-        found.append(Row(name, half, whole, cells, Cost.of(*recorders)))
-        for kind in SHORT if whole == "all" else ():
-            if of := [cell for cell in cells if cell.kind == kind]:
-                found.append(Row(name, half, kind, of))
+        yes, no = ([answer for truth, answer in cells if truth is kind] for kind in (True, False))
+        right = yes.count(True) + no.count(False)
+        passed = [e for recorder in recorders for e in recorder.exchanges if e.status == 200]
+        yield (
+            name,
+            half,
+            f"{right} of {len(cells)}, {right / max(1, len(cells)):.0%}",
+            f"{no.count(True)} of {len(no)}",
+            f"{yes.count(False)} of {len(yes)}",
+            str((yes + no).count(None)),
+            f"{len(passed):,}",
+            f"{sum(e.tokens for e in passed):,}",
+            f"{sum(e.seconds for e in passed):.0f}",
+        )
         print(".", end="", file=sys.stderr, flush=True)
-    return found
-
-
-def probed(url: str, *recorders: Recorder) -> str:
-    """What ``check="auto"`` comes to, and what asking cost."""
-    judge = judge_at(url, "auto")
-    Cost.of(*recorders)
-    try:
-        asyncio.run(judge.entailment([" "], ["A blank text is not asked about."]))
-        asyncio.run(judge.entailment(["It rains."], ["It rains."]))
-        found, more = judge.form_reason, 1  # the one statement is not the asking's
-    except JudgeError as error:
-        found, more = str(error), 0
-    calls, tokens, seconds = Cost.of(*recorders)
-    return f"auto: {found}\n({calls - more} calls, {tokens:,} tokens, {seconds:.0f} s)\n"
 
 
 def main() -> None:
@@ -223,7 +148,6 @@ def main() -> None:
     parser.add_argument("--model", default="model", help="the model's name at the endpoint")
     parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
     parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
-    parser.add_argument("--auto", action="store_true", help="what check='auto' finds, too")
     parser.add_argument("--cache", type=Path, help="a folder that keeps the replies")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
@@ -244,9 +168,7 @@ def main() -> None:
             if options.forms is None or any(each in form for each in options.forms):
                 found += measure(form, ask, given, recorder, without)
         print(f"\n{name}", flush=True)
-        show(HEAD, [row.shown for row in found], markdown=options.markdown)
-        if options.auto:
-            print(probed(url, recorder))
+        show(HEAD, found, markdown=options.markdown)
 
 
 if __name__ == "__main__":
