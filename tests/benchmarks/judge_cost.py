@@ -17,24 +17,23 @@ import argparse
 import asyncio
 import json
 import logging
-import os
+import multiprocessing
 import statistics
-import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from multiprocessing.connection import Connection
 from typing import Any
 
-from ground import PATHS, show
+from ground import show
 
 from noisesense import Sample, score
 from noisesense.scoring.definitions import MODES
-from support.cost_workload import CHUNKS, RUN_CHUNKS, RUN_SAMPLES, pair, run_pairs
+from support.cost_workload import CHUNKS, RUN_CHUNKS, RUN_SAMPLES, make_mind, pair, run_pairs
 from support.ragas_peer import ragas_row
+from support.server import ScriptedServer
 
 WHOSE = ("ragas", "ours", "ours, full")
 BOTH_APIS = [(api, whose) for api in ("evaluate()", "ascore()") for whose in WHOSE]
@@ -112,7 +111,7 @@ def contenders() -> dict[Name, Contender]:
 
 
 async def measure(
-    url: str, case: str, pairs: Sequence[tuple[Any, Any]], names: Sequence[Name], runs: int
+    server: Server, case: str, pairs: Sequence[tuple[Any, Any]], names: Sequence[Name], runs: int
 ) -> list[Row]:
     """Each contender on the same samples. The first of several runs only warms up."""
     known = contenders()
@@ -122,49 +121,59 @@ async def measure(
     for api, whose in names:
         seconds: list[float] = []
         for _ in range(runs):
-            _http(url, "/clear", b"{}")
+            server.figures()
             start = time.perf_counter()
-            found = await known[api, whose](url, samples)
+            found = await known[api, whose](server.url, samples)
             seconds.append(time.perf_counter() - start)
             assert found == true, f"{whose}, {case}: {found[0]} and not {true[0]}"
-        figures = _http(url, "/figures")
-        rows.append(Row(case, api, whose, **figures, seconds=statistics.median(seconds[-3:])))
+        rows.append(
+            Row(case, api, whose, **server.figures(), seconds=statistics.median(seconds[-3:]))
+        )
         print(".", end="", file=sys.stderr, flush=True)
     return rows
 
 
-async def everything(url: str, samples: int) -> list[Row]:
+async def everything(server: Server, samples: int) -> list[Row]:
     rows: list[Row] = []
     for chunks in CHUNKS:
-        rows += await measure(url, f"C = {chunks}", [pair(chunks)], BOTH_APIS, 4)
-    rows += await measure(url, "C = 10, nothing wrong", [pair(10, wrong=False)], BOTH_APIS, 4)
+        rows += await measure(server, f"C = {chunks}", [pair(chunks)], BOTH_APIS, 4)
+    rows += await measure(server, "C = 10, nothing wrong", [pair(10, wrong=False)], BOTH_APIS, 4)
     if samples:
         case = f"{samples} samples, C = {RUN_CHUNKS}"
-        rows += await measure(url, case, run_pairs()[:samples], BOTH_APIS[:3], 1)
+        rows += await measure(server, case, run_pairs()[:samples], BOTH_APIS[:3], 1)
     return rows
 
 
-@contextmanager
-def server(latency: float) -> Iterator[str]:
-    """The base URL of a server in a process of its own."""
-    command = [sys.executable, "-m", "support.server", "support.cost_workload:make_mind"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
-    process = subprocess.Popen(
-        [*command, "--latency", str(latency)], stdout=subprocess.PIPE, text=True, env=environment
-    )
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.communicate()
+def _serve(asked: Connection, latency: float) -> None:
+    """Say the base URL; then, whenever anything is sent, the figures since the last time."""
+    with ScriptedServer(make_mind(), latency=latency) as running:
+        asked.send(running.base_url)
+        while asked.recv():
+            asked.send(running.log.figures())
+            running.log.clear()
 
 
-def _http(url: str, path: str, body: bytes | None = None) -> dict[str, int]:
-    request = urllib.request.Request(url.removesuffix("/v1") + path, data=body)
-    with urllib.request.urlopen(request) as reply:
-        found: dict[str, int] = json.load(reply)
-    return found
+class Server:
+    """A server in a process of its own, until the block ends."""
+
+    def __init__(self, latency: float) -> None:
+        self._pipe, theirs = multiprocessing.Pipe()
+        context = multiprocessing.get_context("spawn")
+        self._process = context.Process(target=_serve, args=(theirs, latency))
+
+    def __enter__(self) -> Server:
+        self._process.start()
+        self.url = self._pipe.recv()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pipe.send(False)
+        self._process.join()
+
+    def figures(self) -> dict[str, int]:
+        """Since the last time."""
+        self._pipe.send(True)
+        return self._pipe.recv()
 
 
 HEAD = ("case", "API", "whose", "calls", "rounds", "sent", "received", "seconds", "ratios")
@@ -193,8 +202,8 @@ def main() -> None:
     form.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    with server(options.latency) as url:
-        rows = asyncio.run(everything(url, options.samples))
+    with Server(options.latency) as server:
+        rows = asyncio.run(everything(server, options.samples))
     print(file=sys.stderr)
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))

@@ -1,7 +1,8 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
-`DIFFERENT` says why.
+`DIFFERENT` says why. MLflow, Langfuse and pydantic-evals read rows as LangSmith does; the kit runs
+them all.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import tempfile
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -88,37 +88,6 @@ def langsmith(thing: object, judge: Seen) -> str:
     outputs = {"answer": "x", "contexts": thing}
     row = evaluator(inputs={}, outputs=outputs, reference_outputs={"answer": "r"})
     return str(asyncio.run(row))
-
-
-def langfuse(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.langfuse import noise_sensitivity
-
-    evaluator: Any = noise_sensitivity(judge=judge)
-    output = {"answer": "x", "contexts": thing}
-    shown = asyncio.run(evaluator(input="q", output=output, expected_output="r", metadata={}))
-    if shown[0].name == "noise_sensitivity_error":
-        raise NoiseSenseError(shown[0].value)
-    return str([each.comment for each in shown])
-
-
-def pydantic_evals(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.pydantic_evals import NoiseSensitivity
-
-    output = {"answer": "x", "contexts": thing}
-    ctx: Any = SimpleNamespace(
-        name="c", inputs="q", output=output, expected_output="r", metadata=None, attributes={}
-    )
-    return str(asyncio.run(NoiseSensitivity(judge=judge).evaluate(ctx)))
-
-
-def mlflow(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.mlflow import NoiseSensitivity
-
-    scorer = NoiseSensitivity(judge=judge)
-    row = {"response": "x", "contexts": thing}
-    expected = {"expected_response": "r"}
-    shown = scorer(inputs={"question": "q"}, outputs=row, expectations=expected)
-    return str([each.rationale for each in shown])
 
 
 def ragas(thing: object, judge: Seen) -> str:
@@ -221,10 +190,7 @@ HOSTS: Mapping[str, Host] = {
     "ragas": ragas,
     "DeepEval": deepeval,
     "Promptfoo": promptfoo,
-    "MLflow": mlflow,
     "LangSmith": langsmith,
-    "Langfuse": langfuse,
-    "pydantic-evals": pydantic_evals,
     "JSONL": jsonl,
     "CSV": csv,
 }

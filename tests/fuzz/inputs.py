@@ -12,7 +12,7 @@ from fuzz.targets import corpus
 
 __all__ = ["inputs_of"]
 
-_BYTES_ONLY = {"parquet", "store", "cli"}
+_BYTES_ONLY = {"parquet", "store"}
 _LINES = {"recording", "results", "jsonl"}
 _ODD = [
     *(None, True, False, 0, 1, -1, 2**63, 10**400, 0.5, 1e308, float("nan"), float("inf")),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import io
 import json
 import os
 import shutil
@@ -206,36 +205,6 @@ def _flipped(sound: bytes, data: bytes) -> bytes:
     return bytes(content)
 
 
-_WORDS = (CORPUS / "cli_words.txt").read_text("utf-8").splitlines()
-
-
-def cli(data: bytes) -> None:
-    """Command line arguments, each up to a NUL: a word's number, or a text."""
-    from noisesense_adapters.cli.app import app
-    from noisesense_adapters.cli.commands import run
-
-    words: list[str] = []
-    for part in data.split(b"\0")[:12]:
-        if len(part) == 1:
-            words.append(_WORDS[part[0] % len(_WORDS)])
-        else:
-            words.append(part.decode("utf-8", "surrogateescape").replace("/", "_"))
-    _file("store.db", _sound_store())
-    for name in ("results.jsonl", "recording.jsonl", "data.csv"):
-        _file(name, (CORPUS / "files" / name).read_bytes())
-    before = Path.cwd()
-    os.chdir(_FOLDER)
-    said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
-    try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            status = run(app, words)
-    except OSError:
-        status = 2  # a full disk and the like, which the command line reports
-    finally:
-        os.chdir(before)
-    assert status in range(7), f"exit status {status}"
-
-
 def _nobody(*_: object, **__: object) -> Any:
     raise JudgeError("no model is asked here")
 
@@ -253,7 +222,6 @@ TARGETS: dict[str, Target] = {
     "reply": reply,
     "judged_reply": judged_reply,
     "store": store,
-    "cli": cli,
 }
 
 

@@ -16,16 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["Opened", "Show", "browser", "chromium", "opened"]
 
 _FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--force-color-profile=srgb",
-)
-
-
+    "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--force-color-profile=srgb",
+)  # fmt: skip
 _PATIENCE = 300_000.0
 """Milliseconds: a busy machine is no failure."""
 

@@ -9,13 +9,11 @@
 
 ``mind`` is any object with ``answer(prompt: str) -> str``; the prompt is the contents of all
 messages, joined by newlines. See `support.misbehavior` for scripts and `support.request_log`
-for what is recorded. ``python -m support.server package.module:make_mind`` serves in a process
-of its own; ``GET /figures`` then tells what it saw, ``POST /clear`` forgets it.
+for what is recorded.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import json
@@ -23,7 +21,6 @@ import threading
 import time
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
-from importlib import import_module
 from typing import Any, Protocol
 
 from support.chat import completion, error_body, form_of, prompt_of
@@ -146,13 +143,7 @@ class ScriptedServer:
         path = path.partition("?")[0]
         if (method, path) == ("POST", "/v1/chat/completions"):
             return await self._chat(json.loads(body), headers, reader, writer)
-        if (method, path) == ("GET", "/figures"):
-            await _reply(writer, 200, json.dumps(self.log.figures()))
-        elif (method, path) == ("POST", "/clear"):
-            self.log.clear()
-            await _reply(writer, 200, "{}")
-        else:
-            await _reply(writer, 404, error_body(f"unknown endpoint {method} {path}"))
+        await _reply(writer, 404, error_body(f"unknown endpoint {method} {path}"))
         return True
 
     async def _chat(
@@ -253,20 +244,3 @@ async def _reply(
     writer.write("\r\n".join([*lines, "", ""]).encode())
     writer.write(payload[:only])
     await writer.drain()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Serve a scripted mind until stopped.")
-    parser.add_argument("mind", help="package.module:function that makes the mind")
-    parser.add_argument("--latency", type=float, default=0.0)
-    options = parser.parse_args()
-    module, _, function = options.mind.partition(":")
-    mind = getattr(import_module(module), function)()
-    with ScriptedServer(mind, latency=options.latency) as server:
-        print(server.base_url, flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()
