@@ -7,15 +7,26 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from noisesense import Result, Sample, Usage, Verdicts, read_results, score, write_results
+from noisesense import (
+    LLMJudge,
+    Result,
+    Sample,
+    Usage,
+    Verdicts,
+    read_results,
+    score,
+    write_results,
+)
 from noisesense_adapters.cli.progress import RunProgress
 from support.command import environment
 from support.command_here import run_here
+from support.scripted_llm import ScriptedLLM
 
 Capsys = pytest.CaptureFixture[str]
 COMMAND = [sys.executable, "-m", "noisesense_adapters.cli"]
@@ -157,3 +168,19 @@ def test_in_a_terminal_a_bar_with_calls_and_time_left(
             progress.add(None)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
     assert re.search(r"2 of 40 samples, 0:06:20 left [━╸╺ ]+\r?\n7 calls, 1,200 tokens", shown)
+
+
+def test_while_the_first_sample_takes_minutes_the_calls_and_the_form_are_told(
+    forty: Path, capsys: Capsys
+) -> None:
+    now, told = [0.0], ""
+    judge = LLMJudge(ScriptedLLM(str), check="auto")
+    with RunProgress(forty, judge, clock=lambda: now[0]):
+        assert judge.form_reason == ""
+        judge.form_reason = "one by one it is"
+        now[0] = 61.0
+        deadline = time.monotonic() + 120
+        while "samples" not in told and time.monotonic() < deadline:
+            time.sleep(0.01)
+            told += capsys.readouterr().err
+    assert told.splitlines() == ["one by one it is", "0 of 40 samples"]
