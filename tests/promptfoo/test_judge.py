@@ -11,6 +11,7 @@ from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.promptfoo import get_assert
 from support.mind import Mind
+from support.misbehavior import INVALID_JSON, always
 from support.server import ScriptedServer
 
 EXAMPLE = reference_examples()[0]
@@ -65,17 +66,13 @@ def test_two_assertions_in_one_process_judge_once_to_the_documented_figure(
         assert (tokens["total"] > 0) is (calls > 0)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
+def test_every_setting_is_understood(server: ScriptedServer) -> None:
+    for settings in (
         {"model": "openai:chat:scripted", "timeout": 7, "temperature": 0},
         {"check": "list", "plan": "full", "maxConcurrency": 1, "maxReasks": 0},
-    ],
-    ids=str,
-)
-def test_every_setting_is_understood(server: ScriptedServer, settings: dict[str, Any]) -> None:
-    assert assess(_judge(server, **settings))["score"] == 0.5
-    assert server.log.requests[-1].model == "scripted"
+    ):
+        assert assess(_judge(server, **settings))["score"] == 0.5
+        assert server.log.requests[-1].model == "scripted"
 
 
 def test_config_before_options_before_environment(
@@ -147,3 +144,10 @@ def test_another_grader_cannot_be_asked_from_python(
 
     assert "test.options.provider: expected openai:chat:MODEL" in reason
     assert "config.judge" in reason
+
+
+def test_garbage_is_undetermined_and_tells_its_cost(server: ScriptedServer) -> None:
+    server.script = always(INVALID_JSON)
+    result = assess(_judge(server))
+    assert (result["pass"], result["metadata"]) == (False, {"status": "undetermined"})
+    assert result["tokensUsed"]["numRequests"] > 0
