@@ -72,7 +72,7 @@ def outcome(do: Deed, kind: Any, llm: Any) -> str:
 def ragas_deeds() -> Deeds:
     from langchain_core.callbacks import BaseCallbackHandler
     from ragas import Dataset as Table
-    from ragas import EvaluationDataset, aevaluate, evaluate, experiment
+    from ragas import evaluate, experiment
     from ragas.cost import get_token_usage_for_openai
     from ragas.dataset_schema import SingleTurnSample
     from ragas.metrics._noise_sensitivity import NoiseSensitivity as Old
@@ -112,13 +112,6 @@ def ragas_deeds() -> Deeds:
         rows = Dataset.from_list([{f"my_{name}": value for name, value in ROW.items()}])
         mapped = {name: f"my_{name}" for name in ROW}
         evaluate(rows, [kind()], llm, column_map=mapped, show_progress=False)
-
-    def awaited(kind: Any, llm: Any) -> None:
-        rows = EvaluationDataset(samples=[turn])
-        asyncio.run(aevaluate(rows, [kind()], llm, raise_exceptions=True, show_progress=False))
-
-    def executed(kind: Any, llm: Any) -> None:
-        assert ran(return_executor=True)(kind, llm).results()
 
     def listening(kind: Any, llm: Any) -> None:
         heard: list[str] = []
@@ -162,18 +155,14 @@ def ragas_deeds() -> Deeds:
         ),
         "score(…)": lambda kind, llm: kind(llm=llm).score(**ROW),
         "batch_score": lambda kind, llm: kind(llm=llm).batch_score([ROW, ROW]),
-        "abatch_score": lambda kind, llm: asyncio.run(kind(llm=llm).abatch_score([ROW, ROW])),
         "ascore in @experiment": experimented,
     }
     older: dict[str, Deed] = {
         "evaluate(metrics=[M()])": ran(),
         "both modes, to_pandas()": both_modes,
         "evaluate(Dataset, column_map=…)": other_columns,
-        "aevaluate": awaited,
-        "evaluate(return_executor=True)": executed,
         "evaluate(callbacks=[…])": listening,
         "RunConfig(max_workers=1)": ran(run_config=RunConfig(max_workers=1)),
-        "batch_size=1": ran(batch_size=1),
         "token_usage_parser with llm_factory": cost,
         "single_turn_ascore": lambda kind, llm: asyncio.run(
             kind(llm=llm).single_turn_ascore(turn)
@@ -230,7 +219,7 @@ def deepeval_model() -> Any:
 
 
 def deepeval_deeds() -> Deeds:
-    from deepeval import assert_test, evaluate
+    from deepeval import assert_test
     from deepeval.dataset import EvaluationDataset, Golden
     from deepeval.evaluate.configs import AsyncConfig, DisplayConfig
     from deepeval.metrics import FaithfulnessMetric
@@ -299,12 +288,6 @@ def deepeval_deeds() -> Deeds:
         for golden in dataset.evals_iterator(display_config=quiet, async_config=in_turn):
             app(golden.input)
 
-    def of_dataset(kind: Any, llm: Any) -> None:
-        goldens = EvaluationDataset(goldens=[])
-        goldens.add_test_case(case())
-        about: Any = {"hyperparameters": {"model": "m"}, "identifier": "run"}
-        evaluate(goldens.test_cases, [kind(model=llm)], display_config=quiet, **about)
-
     def optimized(kind: Any, llm: Any) -> None:
         golden = Golden(
             input=SAMPLE.user_input,
@@ -329,12 +312,10 @@ def deepeval_deeds() -> Deeds:
         "M(flaky=…)": made_with(flaky=True),
         "M(threshold, model)": lambda kind, llm: kind(0.5, llm),
         "measure": measured,
-        "measure, async_mode=False": lambda kind, llm: measured(kind, llm, async_mode=False),
         "a_measure": awaited,
         "evaluate()": shown(),
         "evaluate(), not async": shown(run_async=False),
         "evaluate(), -c": shown(cache=True),
-        "evaluate(hyperparameters, identifier)": of_dataset,
         "ignore_errors": missing(ignore_errors=True),
         "skip_on_missing_params": missing(skip_on_missing_params=True),
         "assert_test": lambda kind, llm: assert_test(case(), [kind(model=llm, threshold=1)]),

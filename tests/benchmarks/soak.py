@@ -3,12 +3,10 @@
 Four processes judge the same samples (10 chunks of about 1,000 characters each) through one store;
 every sample is given to two of them. One reply in ten is faulty: no JSON, cut off, verdicts that
 are missing, contradict each other or have unknown ids, a refused connection. Three of the four are
-killed (SIGKILL) again and again at random moments, and started again; the fourth is left alone, so
-that its memory and open files can be watched.
+killed (SIGKILL) again and again at random moments, and started again.
 
 Exit status 1 if a sample is missing, a score is not the known one, a good answer was paid for
-again (but for calls under way when a process was killed), the store is damaged, or open files or
-memory grow.
+again (but for calls under way when a process was killed), or the store is damaged.
 """
 
 from __future__ import annotations
@@ -51,7 +49,6 @@ FILLER = " It goes on about this and that, at some length and to no end." * 15
 MEGABYTE = 2**20
 _LINE = 22  # bytes of the log for each call
 _KILL_AFTER = 200, 1200  # so many calls of all processes, however fast the machine is
-_GROWTH = 8  # megabytes that the undisturbed process may grow in the second half of its run
 
 
 @lru_cache(maxsize=64)
@@ -167,26 +164,15 @@ class Worker:
         self.kills += 1
         self.start()
 
-    def figures(self) -> tuple[float, int]:
-        """Resident megabytes and open files."""
-        place = Path(f"/proc/{self.process.pid}")
-        try:
-            pages = int((place / "statm").read_text().split()[1])
-            files = len(list((place / "fd").iterdir()))
-            return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE, files
-        except (OSError, IndexError):
-            return 0.0, 0
-
 
 def run(folder: Path, samples: int, every: float) -> int:
     rng = random.Random(0)
-    names = ("seconds", "scores", "calls", "kills", "RSS MB", "files", "store MB")
+    names = ("seconds", "scores", "calls", "kills", "store MB")
     print("".join(f"{name:>10}" for name in names), flush=True)
     (folder / "calls.log").touch()
     VerdictStore(folder / "verdicts.db").close()
     start = time.monotonic()
     workers = [Worker(folder, samples, number) for number in range(WORKERS)]
-    watched, history = workers[-1], list[tuple[float, int]]()
     log = folder / "calls.log"
     next_kill, next_line = rng.randrange(*_KILL_AFTER), start
     while any(worker.process.poll() is None for worker in workers):
@@ -199,22 +185,16 @@ def run(folder: Path, samples: int, every: float) -> int:
         if time.monotonic() > next_line:
             next_line += every
             scores = sum(len(whole_lines(folder / f"done-{w.number}.jsonl")) for w in workers)
-            memory, files = watched.figures()
-            if files:
-                history.append((memory, files))
             size = (folder / "verdicts.db").stat().st_size / MEGABYTE
             kills = sum(worker.kills for worker in workers)
-            shown = (f"{time.monotonic() - start:.0f}", f"{scores:,}", f"{calls:,}", kills)
-            shown += (f"{memory:.1f}" if files else "-", files or "-", f"{size:.1f}")
-            print("".join(f"{each!s:>10}" for each in shown), flush=True)
+            seconds = time.monotonic() - start
+            print(f"{seconds:10.0f}{scores:10,}{calls:10,}{kills:10}{size:10.1f}", flush=True)
     statuses = [worker.process.returncode for worker in workers]
     kills = sum(worker.kills for worker in workers)
-    return verdict(folder, samples, kills, statuses, history)
+    return verdict(folder, samples, kills, statuses)
 
 
-def verdict(
-    folder: Path, samples: int, kills: int, statuses: list[int], history: list[tuple[float, int]]
-) -> int:
+def verdict(folder: Path, samples: int, kills: int, statuses: list[int]) -> int:
     """What holds. 0 if all does."""
     found: dict[int, list[Any]] = defaultdict(list)
     for number in range(WORKERS):
@@ -235,9 +215,6 @@ def verdict(
     faulty = sum(times for line, times in calls.items() if line.startswith("bad"))
     with VerdictStore(folder / "verdicts.db") as store:
         kept = store.stats()
-    half = len(history) // 2 if len(history) > 10 else 0
-    growth = history[-1][0] - history[half][0] if half else 0.0
-    files = history[-1][1] - history[half][1] if half else 0
     rows = [
         ("samples, each judged twice", f"{samples:,}", True),
         ("without both scores", missing, missing == 0),
@@ -250,8 +227,6 @@ def verdict(
         ("  of good replies, made again", again, again <= kills * CONCURRENCY),
         ("calls in the store", f"{sum(each.calls for each in kept):,}", True),
         ("exit statuses", statuses, not any(statuses)),
-        ("memory grew in the second half, MB", f"{growth:.1f}", growth < _GROWTH),
-        ("open files more in the second half", files, files <= 2),
     ]
     print()
     for name, value, holds in rows:

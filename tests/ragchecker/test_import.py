@@ -15,7 +15,6 @@ from noisesense_adapters.ragchecker import (
     read_checking_outputs,
     read_result,
 )
-from support.datasets import checked_table
 from support.published import ragchecker_examples
 from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels
 from support.tables import random_pairs
@@ -83,7 +82,9 @@ def test_texts_claims_and_labels(tmp_path: Path) -> None:
 
 def test_published_figures() -> None:
     for example in ragchecker_examples():
-        data = {**RESULT, **checked_table(example.id, example.verdicts)}
+        chunks: Any = [f"chunk {j}" for j in range(example.verdicts.chunk_count)]
+        sample = Sample(user_input="", response="r", reference="a", retrieved_contexts=chunks)
+        data = _of(sample, example.verdicts)
         result = read_result({**data, "metrics": example.expected})
         assert result.verdicts.to_matrices() == example.verdicts.to_matrices()
         found = ragchecker_aggregates([score(result.verdicts)])

@@ -11,7 +11,7 @@ from typing import Any
 from noisesense import Result, Sample, Verdicts, score, write_recording, write_results
 from support.ragchecker_formula import as_labels
 
-__all__ = ["WRITERS", "Pairs", "checked", "checked_table", "rows", "write_jsonl"]
+__all__ = ["WRITERS", "Pairs", "checked", "rows", "write_jsonl"]
 
 Pairs = Iterable[tuple[Sample, Verdicts]]
 _NAMES = ("user_input", "response", "reference", "retrieved_contexts")
@@ -60,22 +60,6 @@ def checked(pairs: Pairs) -> dict[str, Any]:
         }
         results.append(result)
     return {"results": results}
-
-
-def checked_table(name: str, verdicts: Verdicts) -> dict[str, Any]:
-    """One of RAGChecker's results of which only the labels are known."""
-    table = verdicts.to_matrices()
-    labels = as_labels(table)
-    return {
-        "query_id": name,
-        "query": "",
-        "gt_answer": "the answer",
-        "response": "the response",
-        "retrieved_context": [f"chunk {j}" for j in range(verdicts.chunk_count)],
-        "response_claims": [f"claim {i}" for i in range(len(labels.answer2response))],
-        "gt_answer_claims": [f"fact {g}" for g in range(len(labels.retrieved2answer))],
-        **labels._asdict(),
-    }
 
 
 def _results(path: Path, pairs: Pairs) -> None:

@@ -158,16 +158,12 @@ class Record:
 
 def table_of(record: Record) -> str:
     """For people: one line a session."""
-    lines = [("version", "result", "date", "installed")]
+    lines = [f"{'version':22}{'result':11}{'date':12}installed"]
     for planned in PLANNED:
         entry = record.of(planned)
         installed = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
-        lines.append((planned.title, entry["result"], entry["date"], installed))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+        lines.append(f"{planned.title:22}{entry['result']:11}{entry['date']:12}{installed}")
+    return "\n".join(lines)
 
 
 def check(record: Record) -> list[str]:
