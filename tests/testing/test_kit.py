@@ -215,13 +215,8 @@ def changing(change: Callable[[Sequence[Chunk]], Sequence[Chunk]]) -> type[Chang
     return type("Changing", (Changed,), {"changed": lambda _, chunks: change(chunks)})
 
 
-def with_text(chunk: Chunk, text: str) -> Chunk:
-    return chunk.model_copy(update={"text": text})
-
-
 LabelsDropped = changing(lambda chunks: [Chunk(text=chunk.text) for chunk in chunks])
 DuplicatesDropped = changing(lambda chunks: [*{chunk.text: chunk for chunk in chunks}.values()])
-LongTextsCut = changing(lambda chunks: [with_text(chunk, chunk.text[:50_000]) for chunk in chunks])
 
 
 class AsksTwiceAfterFailure(Sound):
@@ -345,7 +340,6 @@ class ClientsErrorThrough(TestSoundBridge):
         (ModesSwapped, "test_random_tables", "is right"),
         (LabelsDropped, "test_labels_win", "is right"),
         (DuplicatesDropped, "test_texts_arrive_as_they_are", "did not arrive"),
-        (LongTextsCut, "test_texts_arrive_as_they_are", "did not arrive"),
         (AsksTwiceAfterFailure, "test_failure_stays_in_its_row", "asked 2 times"),
         (FailureAsUndefined, "test_failure_stays_in_its_row", "is called undefined"),
         (NothingRetrievedAsZero, "test_nothing_retrieved_is_no_number", "retrieved: no number"),
