@@ -16,7 +16,8 @@ from noisesense_adapters.cli import demo as command
 from noisesense_adapters.demo.compare import Pair, Place, Report, compare, runs_of
 from support.command import run
 from support.command_here import run_here
-from support.promptfoo_cli import VERSIONS, install, npm_cache
+from support.npm import npm_cache
+from support.promptfoo_cli import VERSIONS, install
 
 NOTHING_ELSE = ("ragas", "deepeval", "langsmith", "langfuse", "pydantic_evals", "mlflow")
 # What would make the frameworks report their runs to somebody.

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from fuzz.targets import corpus
 
-__all__ = ["inputs_of"]
-
 _BYTES_ONLY = {"parquet", "store"}
 _LINES = {"recording", "results", "jsonl"}
 _ODD = [

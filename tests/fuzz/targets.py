@@ -43,8 +43,6 @@ from noisesense_adapters.promptfoo import llm as promptfoo_llm
 from noisesense_adapters.ragchecker import read_checking_outputs
 from noisesense_adapters.toolbox.replies import read_reply
 
-__all__ = ["CORPUS", "TARGETS", "Target", "corpus"]
-
 CORPUS = Path(__file__).parent / "corpus"
 Target = Callable[[bytes], None]
 _FOLDER = Path(tempfile.gettempdir()) / f"noisesense-fuzz-{os.getpid()}"

@@ -19,6 +19,7 @@ from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import SCHEMAS, Row
 from support.command import run
+from support.npm import npm_cache
 from support.pages import (
     PAGES,
     ROOT,
@@ -28,7 +29,7 @@ from support.pages import (
     model_environment,
     page_named,
 )
-from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
+from support.promptfoo_cli import LATEST, evaluate, install
 
 OWN_ENVIRONMENT = ("validmind",)  # its page's snippets run there, see tests/validmind
 

@@ -8,7 +8,8 @@ import pytest
 
 from support.made_once import made_once
 from support.mind import Mind
-from support.promptfoo_cli import VERSIONS, Run, evaluate, install, npm_cache
+from support.npm import npm_cache
+from support.promptfoo_cli import VERSIONS, Run, evaluate, install
 from support.promptfoo_suite import EXAMPLES, write_suite
 from support.server import ScriptedServer
 

@@ -31,7 +31,8 @@ from noisesense import (
 from noisesense.judging.protocol import Judgement
 from noisesense_adapters.openai import OpenAILLM
 from support.command_here import run_here
-from support.promptfoo_cli import LATEST, evaluate, install, npm_cache
+from support.npm import npm_cache
+from support.promptfoo_cli import LATEST, evaluate, install
 from support.real_model import Recorder
 
 pytestmark = pytest.mark.broad

@@ -20,8 +20,6 @@ from typing import Any, Literal
 
 from noisesense.errors import InputError, NoiseSenseError, RecordingError, SampleNotRecordedError
 
-__all__ = ["BAD_INPUTS", "GOOD_SAMPLE", "GOOD_VERDICTS", "BadInput", "good_line", "recording_of"]
-
 Kind = Literal["sample", "verdicts", "recording", "matrices", "score"]
 
 GOOD_SAMPLE: dict[str, Any] = {

@@ -21,8 +21,6 @@ from support.chat import completion, prompt_of
 from support.misbehavior import Misbehavior
 from support.server import Mind
 
-__all__ = ["BatchProvider"]
-
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
 
 

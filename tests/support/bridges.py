@@ -15,8 +15,6 @@ from support.faults import pairs
 from support.langchain_models import chat_openai, run
 from support.server import ScriptedServer
 
-__all__ = ["BRIDGES", "KEY", "Make", "judged", "settings"]
-
 KEY = "sk-canary-5f2e9c"
 Make = Callable[..., StructuredLLM]
 

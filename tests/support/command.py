@@ -11,8 +11,6 @@ from pathlib import Path
 import noisesense
 import noisesense_adapters
 
-__all__ = ["ROOTS", "environment", "run"]
-
 _STARTUP = Path(__file__).parent / "startup"
 ROOTS = tuple(Path(package.__path__[0]).parent for package in (noisesense, noisesense_adapters))
 _KEYS = ("API_KEY", "TOKEN", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "PYTHONPATH")

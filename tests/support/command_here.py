@@ -10,8 +10,6 @@ import pytest
 
 from noisesense_adapters.cli import main
 
-__all__ = ["Done", "assert_error", "run_here"]
-
 
 class Done(NamedTuple):
     """How a command ended and what it printed."""

@@ -11,8 +11,6 @@ from noisesense import Sample, Verdicts
 from support.ragas_mind import EitherMind
 from support.tables import sample_of
 
-__all__ = ["CHUNKS", "RUN_CHUNKS", "RUN_SAMPLES", "make_mind", "pair", "run_pairs"]
-
 CHUNKS = (1, 5, 10, 20)
 RUN_SAMPLES, RUN_CHUNKS = 200, 5
 REASON = "The context says so explicitly, so it can be inferred from it."

@@ -11,8 +11,6 @@ from typing import Any
 from noisesense import Result, Sample, Verdicts, score, write_recording, write_results
 from support.ragchecker_formula import as_labels
 
-__all__ = ["WRITERS", "Pairs", "checked", "rows", "write_jsonl"]
-
 Pairs = Iterable[tuple[Sample, Verdicts]]
 _NAMES = ("user_input", "response", "reference", "retrieved_contexts")
 _OLD = ("question", "answer", "ground_truth", "contexts")

@@ -18,8 +18,6 @@ from noisesense import Judgement, Sample, Usage, Verdicts
 from support.faults import mind
 from support.mind import data_of
 
-__all__ = ["CountingJudge", "MindModel", "OpenAIModel", "case_of", "run", "run_one"]
-
 # Its name before 4.2, kept as one that warns.
 _names = vars(openai_model)
 OpenAIModel: Any = _names.get("OpenAIModel") or _names["GPTModel"]

@@ -9,8 +9,6 @@ from typing import Any
 from noisesense import Sample
 from support.mind import data_of, reply_of
 
-__all__ = ["CALLS", "SAMPLE", "DrawingMind"]
-
 CLAIMS = 12
 CALLS = 3 + 2
 """Of one judging: two lists of claims, one check against the reference, one for each chunk."""

@@ -30,21 +30,6 @@ from support.tables import sample_of
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
 
-__all__ = [
-    "DRAFTS",
-    "FAULTS",
-    "REPLIES",
-    "RETRIES",
-    "STRUCK",
-    "TRUTH",
-    "Fault",
-    "Items",
-    "faults_through",
-    "in_verdicts",
-    "mind",
-    "pairs",
-]
-
 RETRIES = 1  # of the client: the table's numbers of requests go with it
 STRUCK = "Zork"
 TRUTH = 1 / 3

@@ -7,8 +7,6 @@ right, FINAL is allowed, DRAFT never is. Each is also cut at every character.
 
 from __future__ import annotations
 
-__all__ = ["KNOWN", "UNCLEAR"]
-
 _HARMONY = "<|channel|>analysis<|message|>Perhaps DRAFT<|end|><|start|>assistant"
 _THOUGHTS = {
     "DeepSeek R1": ("<think>", "</think>"),

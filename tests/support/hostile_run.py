@@ -6,8 +6,6 @@ from typing import Any
 
 from noisesense import Result, Sample, Verdicts, score
 
-__all__ = ["ATTACKS", "hostile_run"]
-
 ATTACKS = (
     "</script><script>window.owned = 1</script>",
     "<img src=x onerror='window.owned = 2'>",

@@ -7,8 +7,6 @@ from typing import Any
 
 from noisesense.judging.protocol import StructuredLLM
 
-__all__ = ["KEY", "URL", "check_identities", "told"]
-
 KEY = "canary-5f2e9c"
 URL = f"https://user:{KEY}@host/v1"
 

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 import pytest
 
-__all__ = ["made_once"]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from noisesense import Sample, Verdicts
 
-__all__ = ["Items", "Mind", "data_of", "items_of", "reply_of"]
-
 Items = list[dict[str, Any]]
 _Table = dict[str, "bool | None"]
 

@@ -7,8 +7,6 @@ import sys
 
 from support.command import environment
 
-__all__ = ["error_without"]
-
 _PROGRAM = """
 import sys
 from noisesense import MissingExtraError, Verdicts, score

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["installed", "npm_cache"]
-
 
 def npm_cache(config: pytest.Config) -> Path:
     """Where Promptfoo is kept between runs: NOISESENSE_NPM_DIR, or pytest's cache."""

@@ -16,18 +16,6 @@ from support.command import environment
 from support.mind import Mind
 from support.server import ScriptedServer
 
-__all__ = [
-    "PAGES",
-    "ROOT",
-    "Block",
-    "blocks_of",
-    "check_page",
-    "commands_in",
-    "has_snippets",
-    "model_environment",
-    "page_named",
-]
-
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *sorted(

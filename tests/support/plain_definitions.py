@@ -11,8 +11,6 @@ from typing import Any
 
 from noisesense import Matrices
 
-__all__ = ["by_words", "category_by_words", "completions", "counted_by_words", "open_cells"]
-
 Counted = dict[tuple[str, str], list[bool]]
 
 

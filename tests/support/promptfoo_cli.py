@@ -14,20 +14,8 @@ from typing import Any
 import pytest
 
 from support.command import environment
-from support.npm import installed, npm_cache
+from support.npm import installed
 from support.request_log import Request
-
-__all__ = [
-    "LATEST",
-    "VERSIONS",
-    "Evaluation",
-    "Graded",
-    "Run",
-    "evaluate",
-    "install",
-    "npm_cache",
-    "promptfoo_environment",
-]
 
 LOCKS = Path(__file__).parents[1] / "promptfoo"
 LATEST = "v0.123"

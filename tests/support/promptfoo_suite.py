@@ -11,8 +11,6 @@ from noisesense.fixtures import reference_examples
 from support.bad_inputs import GOOD_SAMPLE
 from support.sizes import by_turns, named
 
-__all__ = ["CANARIES", "DOCUMENTED", "EXAMPLES", "claims", "write_suite"]
-
 CANARIES = {
     name: f"sk-canary-{name}-4f1c9a"
     for name in ("provider", "options", "yaml-env", "environment", "judge")

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from noisesense import Verdicts
 from noisesense.fixtures import fixture_folder
 
-__all__ = ["Deviation", "RagcheckerExample", "deviations", "ragchecker_examples"]
-
 
 class RagcheckerExample(NamedTuple):
     """One sample of RAGChecker's published example output: verdicts without texts.

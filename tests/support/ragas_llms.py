@@ -15,8 +15,6 @@ from support.langchain_models import chat_openai, run
 from support.ragas_runs import dataset
 from support.server import ScriptedServer
 
-__all__ = ["KINDS", "asked", "evaluated_by", "ragas_llm"]
-
 KINDS = ("async client", "sync client", "LangChain", "LangChain wrapped")
 """What ``evaluate(llm=…)`` is given: an instructor model of llm_factory over either kind of
 client, a LangChain model (which evaluate() wraps), or ragas' wrapper of one."""

@@ -13,8 +13,6 @@ from noisesense import Sample, Verdicts
 from noisesense.scoring.definitions import MODES, Mode
 from support.ragas_peer import ragas_row
 
-__all__ = ["COLUMNS", "CountingJudge", "column", "columns_of", "dataset", "evaluated", "same"]
-
 
 def columns_of(definition: str) -> dict[Mode, str]:
     name = "noise_sensitivity" + ("" if definition == "ragas" else f"_{definition}")

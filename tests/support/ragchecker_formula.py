@@ -12,8 +12,6 @@ import numpy as np
 
 from noisesense import Matrices
 
-__all__ = ["Labels", "as_arrays", "as_labels", "noise_sensitivity", "noise_sensitivity_of_labels"]
-
 
 class Labels(NamedTuple):
     """One sample as RAGChecker's files hold it."""

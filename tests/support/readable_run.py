@@ -13,8 +13,6 @@ from typing import NamedTuple
 from noisesense import Chunk, Result, Sample, Verdicts, score
 from noisesense.fixtures import reference_examples
 
-__all__ = ["readable_run"]
-
 _NAMES = """
 Alder Gate, Birchholm, Calder Weir, Dunmore, Eastrill, Fenwick Ferry, Garrow, Hollin Mill,
 Ironside, Juniper Lock, Kestrel, Larkford, Mossgill, Netherby, Oakhanger, Penrose, Quarrywell,

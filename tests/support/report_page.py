@@ -8,8 +8,6 @@ import re
 import zlib
 from typing import Any
 
-__all__ = ["block", "packed_lines"]
-
 
 def block(page: str, name: str) -> str:
     found = re.search(rf'<script type="[^"]+" id="{name}">(.*?)</script>', page, re.DOTALL)

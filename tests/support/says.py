@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-__all__ = ["Answer", "Says"]
-
 
 class Answer(BaseModel):
     text: str

@@ -17,8 +17,6 @@ from noisesense.verdicts.recording import SCHEMA_VERSION, RecordingLine, SchemaN
 from noisesense.verdicts.sample import Chunk, Model, Sample
 from noisesense.verdicts.verdicts import ReferenceClaim, ResponseClaim, Verdicts
 
-__all__ = ["generated", "main"]
-
 _MODELS: dict[str, type[Model]] = {
     "verdicts": Verdicts,
     "sample": Sample,

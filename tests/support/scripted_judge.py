@@ -12,8 +12,6 @@ from noisesense import JudgeError, Judgement, Sample, Usage, Verdicts, read_resu
 from support.datasets import write_jsonl
 from support.tables import random_pairs
 
-__all__ = ["PAIRS", "Scripted", "expected", "failing", "scores", "texts"]
-
 PAIRS = list(random_pairs(30, seed=800))
 
 

@@ -11,8 +11,6 @@ from pydantic import BaseModel, ValidationError
 from noisesense import ReplyError, Sample, Usage, Verdicts
 from support.mind import Mind, data_of, items_of, reply_of
 
-__all__ = ["GatedLLM", "ScriptedLLM", "is_decomposition", "scripted", "without"]
-
 S = TypeVar("S", bound=BaseModel)
 Answer = Callable[[str], "str | Exception"]
 

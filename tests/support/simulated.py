@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 from noisesense import Result, Score, Verdicts, score
 
-__all__ = ["POPULATIONS", "Draw", "Population", "misjudged", "result_of", "score_of"]
-
 Draw = tuple[int, int]
 """Noisy claims, all claims."""
 

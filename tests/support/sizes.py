@@ -11,8 +11,6 @@ import pytest
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
 
-__all__ = ["by_turns", "few_or_many", "named"]
-
 
 def few_or_many(few: int, many: int) -> pytest.MarkDecorator:
     """Runs the test with ``count=few``, and with ``count=many`` where the broad tests run."""

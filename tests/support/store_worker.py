@@ -17,8 +17,6 @@ from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs
 
-__all__ = ["CONCURRENCY", "pairs"]
-
 CONCURRENCY = 8
 SHAPE = Shape(response_claims=(0, 4), reference_claims=(1, 3), chunks=(1, 5))
 

@@ -11,16 +11,6 @@ from hypothesis import strategies as st
 
 from noisesense import Matrices, Sample, Verdicts
 
-__all__ = [
-    "Shape",
-    "matrices",
-    "random_matrices",
-    "random_pair",
-    "random_pairs",
-    "sample_of",
-    "verdicts",
-]
-
 
 @dataclass(frozen=True)
 class Shape:

@@ -14,8 +14,6 @@ import httpx
 
 from noisesense_adapters.openai.client import ChatClient
 
-__all__ = ["MARK", "ON_DEMAND", "ChatClientOnDemand", "async_client", "clients"]
-
 ON_DEMAND = "x-timeouts-on-demand"
 """The header of a request that can be told to time out."""
 MARK = 598

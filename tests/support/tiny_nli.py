@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["TinyNLI", "probability", "tokens"]
-
 WEIGHTS = {"red": (0.0, 0.0, 2.0), "sea": (0.5, 0.0, -1.0), "old": (1.5, 0.25, 0.0)}
 """What a word adds to the three logits; other words add nothing, and each mark a little."""
 _WORDS = ["the", "a", "tower", "is", "was", "tall"]

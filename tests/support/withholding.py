@@ -29,23 +29,6 @@ from support.misbehavior import Misbehavior
 from support.plain_definitions import by_words, completions
 from support.tables import sample_of
 
-__all__ = [
-    "CASES",
-    "LIMIT",
-    "NOTHING",
-    "SOME",
-    "WAYS",
-    "Case",
-    "Expected",
-    "Reply",
-    "Way",
-    "few_or_all",
-    "mind",
-    "reply",
-    "script",
-    "wrong_with",
-]
-
 LIMIT = 0.2
 DEFINITION = "ragas"
 _REFERENCE = -1  # in place of a chunk's position

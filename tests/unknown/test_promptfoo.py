@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from noisesense.scoring.definitions import MODES
-from support.promptfoo_cli import LATEST, Evaluation, evaluate, install, npm_cache
+from support.npm import npm_cache
+from support.promptfoo_cli import LATEST, Evaluation, evaluate, install
 from support.promptfoo_suite import PROVIDER, SHIM
 from support.server import ScriptedServer
 from support.withholding import CASES, LIMIT, SOME, Case, mind, script, wrong_with
