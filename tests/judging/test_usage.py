@@ -39,14 +39,6 @@ def test_unusable_replies_and_failed_samples_cost_all_the_same() -> None:
     assert isinstance(caught.value.usage, Usage)
 
 
-def test_usage_adds_up() -> None:
-    first = Usage(calls=1, cached_calls=2, reasks=3, input_tokens=4, output_tokens=5)
-    second = Usage(calls=10, cost=0.25)
-    assert first + second == Usage(11, 2, 3, 4, 5, 0.25)
-    assert (first + first).cost is None
-    assert second + second == Usage(calls=20, cost=0.5)
-
-
 @pytest.mark.parametrize("price", [float("nan"), float("inf")])
 def test_a_cost_that_is_no_number_and_a_count_of_no_calls_are_unknown(
     tmp_path: Any, price: float

@@ -77,9 +77,10 @@ def test_fewer_than_six_pairs_decide_nothing_and_say_so(pairs: int) -> None:
 
 def test_clusters() -> None:
     named = [result_of(i, (i % 2, 2), cluster=i % 3) for i in range(30)]
-    mixed = [*named[:29], result_of(29, (1, 2))]
+    mixed = [result_of(i, (1, 2), cluster="x" if i else None) for i in range(30)]
     assert compare(named, named).clusters == 3
-    assert "relevant: 3 clusters; fewer than 6 decide nothing." in compare(named, named).warnings
+    few = "relevant: 3 clusters; fewer than 6 decide nothing."
+    assert compare(named, named).warnings[0] == few
     some = compare(mixed, mixed)
     assert (some.clusters, len(some.warnings)) == (None, 1)
     assert some.warnings[0].startswith("Only some samples name a cluster")
@@ -95,13 +96,17 @@ def test_what_is_in_no_figure() -> None:
     found = compare(b, a[2:])
     assert (found.failed, found.only_a, found.only_b) == (("f",), ("x", "b"), ())
     assert found.warnings[0].startswith("samples only in A: 2, only in B: 0")
+    assert compare(a[2:], b).warnings[0].startswith("samples only in A: 0, only in B: 2")
     failed = compare([Result("a", error="no")], [Result("a", error="no")])
-    assert (failed.pairs, failed.failed, failed.relevant) == (1, ("a",), None)
+    assert (failed.pairs, failed.failed) == (1, ("a",))
+    assert failed.relevant is failed.clusters is None
     table = Verdicts.from_matrices([False], [[True]], relevant=[True])
     one_mode = [Result("a", score(table, definition="validmind"))]
     found = compare(one_mode, one_mode)
     assert (found.irrelevant, found.worse) == (None, ())
-    found = compare([Result("0", EMPTY), result_of("1", (1, 2))], run((1, 2), (2, 2)))
+    some, every = [Result("0", EMPTY), result_of("1", (1, 2))], run((1, 2), (2, 2))
+    assert [each.id for each in compare(every, some).changes] == ["1", "0"]
+    found = compare(some, every)
     mode = found.relevant
     assert (mode.pairs, mode.undefined, mode.difference) == (1, 1, (0.5, 0.5))
     # What has something to measure in one version alone changed, by no number.
@@ -260,3 +265,9 @@ def test_the_same_is_what_the_margin_holds(hits: int, margin: float, decision: s
     may_be = [Result(str(i), unclear) for i in range(hits)]
     expected = "undecided" if decision == "worse" else decision
     assert relevant(before, [*may_be, *before[hits:]], margin).decision == expected
+
+
+def test_what_students_t_leaves_open_is_not_the_same() -> None:
+    """Four pairs of 1 and two of -1 scatter so much that the mean may be anything."""
+    a, b = run(*[(0, 1)] * 4, *[(1, 1)] * 2), run(*[(1, 1)] * 4, *[(0, 1)] * 2)
+    assert relevant(a, b, 0.95).decision == relevant(b, a, 0.95).decision == "undecided"
