@@ -104,6 +104,7 @@ def test_warnings() -> None:
         "2 of the 50 verdicts that the scores need (4.0%) have no answer: where they decide a "
         "score, it is a range.",
     )
+    assert not any(each.startswith("relevant") for each in summarize([half] * 30).warnings)
     rare = summarize([half, *[clean] * 1994]).warnings  # needed: 2 + 4, and one each
     assert [("less than 0.1%" in each, "1 of the 2,000" in each) for each in rare] == [
         (True, True)
