@@ -37,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recorder,
 
 @pytest.fixture
 def recorder(server: tuple[Recorder, str]) -> Recorder:
-    server[0].exchanges.clear()
+    server[0].exchanges = []
     return server[0]
 
 

@@ -119,9 +119,10 @@ class Recorder:
         sent = {**request, "model": self.model, "max_tokens": min(most, self.most_tokens)}
         sent.setdefault("seed", 1)
         sent.pop("max_completion_tokens", None)
+        exchanges = self.exchanges  # of whoever looks now: a reply may come after a test has ended
         exchange = self._kept(path, sent)
         exchange.request = request
-        self.exchanges.append(exchange)
+        exchanges.append(exchange)
         return exchange
 
     def _kept(self, path: str, sent: dict[str, Any]) -> Exchange:
