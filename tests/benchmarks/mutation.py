@@ -298,6 +298,7 @@ class Measure(Chosen):
             for value in vars(sys.modules[module]).values():
                 if callable(clear := getattr(value, "cache_clear", None)):
                     clear()  # else what it computes is reached by the first test alone
+        sys.settrace(self._note_call)  # a skip that is raised within it has ended it
         self._test, start = item.nodeid, time.process_time()
         signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
         try:
