@@ -21,6 +21,7 @@ from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, mo
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
 from noisesense.judging.probe import Probe, probe
 from noisesense.judging.prompts import (
+    DEFAULT_PROMPTS,
     Answers,
     Budget,
     ChosenAnswer,
@@ -121,7 +122,7 @@ class LLMJudge(PlannedJudge):
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
         check_number(timeout, 0.001, math.inf, "timeout")
-        self._prompts, self._budget = prompts or Prompts(), budget or Budget()
+        self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
         self._check, self._threshold, self._votes = check, threshold, votes
         self._attempts = range(1 + max_reasks)
         self._probe = Once[Probe]()
@@ -173,14 +174,14 @@ class LLMJudge(PlannedJudge):
         self, run: SampleRun, form: str, text: str, claims: Sequence[str]
     ) -> list[Finding]:
         ask, most = (self._list, self._budget.claims) if form == "list" else (self._each, 1)
-        starts = range(0, len(claims), most)
-        votes = range(self._votes)
-        by_batch = [
-            gather_all([ask(run, text, claims[start : start + most], vote) for vote in votes])
+        starts, votes = range(0, len(claims), most), self._votes
+        found = await gather_all(
+            ask(run, text, claims[start : start + most], vote)
             for start in starts
-        ]
-        found = await gather_all(by_batch)
-        return [majority(each) for batch in found for each in zip(*batch, strict=True)]
+            for vote in range(votes)
+        )
+        batches = (found[first : first + votes] for first in range(0, len(found), votes))
+        return [majority(each) for batch in batches for each in zip(*batch, strict=True)]
 
     async def _list(
         self, run: SampleRun, text: str, claims: Sequence[str], vote: int
