@@ -196,6 +196,13 @@ def test_a_model_of_another_kind() -> None:
 
     with pytest.raises(JudgeError, match="gave a str where a Claims was asked for"):
         asyncio.run(LLMJudge(Wrong()).judge(SAMPLE))  # type: ignore[arg-type]
+
+    class Nothing:
+        async def generate(self, prompt: str, schema: type) -> None:
+            pass
+
+    with pytest.raises(TypeError, match="unpack"):  # it is at fault, and not late
+        asyncio.run(LLMJudge(Nothing()).judge(SAMPLE))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="llm: expected an object with"):
         LLMJudge("gpt-4o")  # type: ignore[arg-type]
 

@@ -60,12 +60,12 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T | None:
-    """The result of the work; None if it does not come in time, and then the work is cancelled."""
+async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> list[T]:
+    """The work's result; nothing if it does not come in time, and then the work is cancelled."""
     task = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
-        return task.result() if done else None
+        return [task.result()] if done else []
     finally:
         # A client that does not let itself be cancelled would hold up `asyncio.wait_for`.
         task.cancel()
@@ -220,16 +220,16 @@ class Calls:
         """What the model answers; kept under the key, if there is one."""
         try:
             generating = self._generate(call.prompts[attempt], call.schema)
-            generated = await _within(self._timeout, generating)
+            came = await _within(self._timeout, generating)
         except ReplyError as error:
-            generated, run.problem = (None, error.usage), str(error)
-        reply, spent = generated or (None, None)
+            came, run.problem = [(None, error.usage)], str(error)
+        reply, spent = came[0] if came else (None, None)
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
             usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
         usage = replace(usage, reasks=usage.reasks + int(attempt > 0))
         self._count(run, usage)
-        if generated is None:
+        if not came:
             raise JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
         if reply is None:
             return None
