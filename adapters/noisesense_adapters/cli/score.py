@@ -110,10 +110,9 @@ class Score(Command):
                 if model is not None:
                     progress.say(_interrupted(progress.done - progress.failed, store))
                 raise
-            if results is not None:
-                name = self.dataset.name
-                options.write_page(output.report, results_of(results), name)
-                options.write_page(output.png, results_of(results), name, "write_png")
+            for page, function in ((output.report, "write_report"), (output.png, "write_png")):
+                if page is not None and results is not None:
+                    options.write_page(page, results_of(results), self.dataset.name, function)
         judges = [model.name] if model and summary.scored else []
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})

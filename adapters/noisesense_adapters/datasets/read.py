@@ -116,12 +116,9 @@ def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iter
             cell = pick(_object(raw), read.columns[_CONTEXTS], _CONTEXTS)
             if read.separator in str(cell):
                 return rows
-    expected, hint = (
-        f"{read.separator!r} in some cell of contexts",
-        "what is between two contexts?",
-    )
-    where = f"{path}, split_contexts"
-    raise InputError(expected, "none in the first rows", where=where, hint=hint)
+    expected, got = f"{read.separator!r} in some cell of contexts", "none in the first rows"
+    hint = "what is between two contexts?"
+    raise InputError(expected, got, where=f"{path}, split_contexts", hint=hint)
 
 
 def _reader(

@@ -84,10 +84,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
     judgement: Judgement | None
     higher_is_better = False
 
-    # DeepEval copies a metric by calling its class with the attributes that are named like these
-    # parameters: each stays under its own name, and nothing expensive may happen here.
     threshold: float
 
+    # DeepEval copies a metric by calling its class with the attributes that are named like these
+    # parameters: each stays under its own name, and nothing expensive may happen here.
     def __init__(
         self,
         threshold: float = 0.2,

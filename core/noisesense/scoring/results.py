@@ -174,7 +174,7 @@ def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> It
         choices: as `Choices`.
 
     Raises:
-        RecordingError: names the file and the line. `noisesense_adapters.datasets.read_of`
+        RecordingError: names the file and the line. `noisesense_adapters.datasets.results_of`
             reads on behind a broken line.
     """
     for _, result in read_lines(path, lambda text: Result.from_json(text, **choices)):
