@@ -13,6 +13,7 @@ import pytest
 from noisesense import InputError, JudgeError, RecordedJudge, Result, Sample, score
 from noisesense.ablation import Ablation, ablate, ablation, plan
 from noisesense.judging.protocol import Entailment
+from noisesense_adapters.toolbox.wording import ablation_sentences
 from support.ablation_world import Mind, repeating, run_of, verdicts
 
 
@@ -20,6 +21,10 @@ def measured(
     results: list[Result], answer: Callable[[str, list[str]], str], **options: object
 ) -> Ablation:
     return asyncio.run(ablate(results, answer, Mind(), **options))  # type: ignore[arg-type]
+
+
+def said(found: Ablation) -> list[str]:
+    return [*ablation_sentences(found)]
 
 
 def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
@@ -34,7 +39,7 @@ def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
     assert found.growth.value == pytest.approx(0.25)
     noise = {name: each.value for name, each in found.noise.items()}
     assert noise == {"": 0.5, "relevant-only": 0.0, "plus-2": 0.75}
-    first, second, third = found.sentences
+    first, second, third = said(found)
     assert first.startswith(
         "Of 10 claims that came from a chunk and are not in the reference, 10 were said again "
         "with the same chunks and 0 without the chunks they came from: 100% ("
@@ -59,7 +64,7 @@ def test_without_the_control_no_effect_is_claimed() -> None:
     found = measured(run_of([1] * 4), repeating, variants=("without",))
     assert found.effect is None
     assert found.without.value == 0.0
-    assert found.sentences[1].startswith("This is no effect")
+    assert said(found)[1].startswith("This is no effect")
     assert found.causes == ()
 
 
@@ -107,24 +112,24 @@ def test_what_nobody_left_open_is_a_number() -> None:
     """Two of three claims are 2/3, of which 1 - 1/3 differs in the last bit."""
     found = measured(run_of([2] * 3), repeating, variants=("plus-2",))
     assert found.noise[""].value == 2 / 3
-    assert found.sentences[-1].startswith("Each 2 distractors more add 0.")
-    assert " to " not in found.sentences[-1].partition("(")[0].removesuffix("to noise ")
+    assert said(found)[-1].startswith("Each 2 distractors more add 0.")
+    assert " to " not in said(found)[-1].partition("(")[0].removesuffix("to noise ")
 
 
 def test_open_verdicts_widen() -> None:
     results = run_of([1] * 10)
     rows = plan(results, ("again", "without"))
     for row in rows:
-        said = ". ".join(each["text"] for each in row["retrieved_contexts"])
-        row["response"] = "unclear" if row["id"] == "s0" else said
+        told = ". ".join(each["text"] for each in row["retrieved_contexts"])
+        row["response"] = "unclear" if row["id"] == "s0" else told
     found = ablation(results, rows, Mind(open_texts="unclear"))
     assert (found.again.low, found.again.high) == (0.9, 1.0)
     assert (found.without.low, found.without.high) == (0.0, 0.1)
     assert (found.effect.low, found.effect.high) == (pytest.approx(0.8), 1.0)
     assert found.effect.value is None
     assert found.effect.interval.low < 0.8
-    assert "9 to 10 were said again" in found.sentences[0]
-    assert ": between 80% and 100% (" in found.sentences[0]
+    assert "9 to 10 were said again" in said(found)[0]
+    assert ": between 80% and 100% (" in said(found)[0]
 
 
 def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_error() -> None:
@@ -216,7 +221,7 @@ def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     found = ablation(results, rows, Mind())
     assert found.left_out == {"rows without an answer": 1}
     assert found.effect.size == 3
-    assert found.sentences[-1] == "Left out: 1 rows without an answer."
+    assert said(found)[-1] == "Left out: 1 rows without an answer."
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:

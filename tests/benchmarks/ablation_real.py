@@ -24,6 +24,7 @@ import ground  # noqa: F401
 from noisesense import Chunk, Result, Sample, score
 from noisesense.ablation import Ablation, ablate
 from noisesense_adapters.report import write_png
+from noisesense_adapters.toolbox.wording import ablation_sentences
 from support.ablation_world import Mind
 
 NAMES = [
@@ -120,7 +121,7 @@ def main() -> None:
     print(
         f"{len(results)} samples, {generator.calls} generations, temperature {options.temperature}"
     )
-    print(*found.sentences, sep="\n")
+    print(*ablation_sentences(found), sep="\n")
     if options.png:
         write_png(found, options.png, title="Noise sensitivity by the number of distractors")
     print("\nvariant        samples  noise")

@@ -11,9 +11,19 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from noisesense import InputError, RecordingError, Result, Verdicts, compare, score
+from noisesense import (
+    InputError,
+    LabeledVerdicts,
+    RecordingError,
+    Result,
+    Verdicts,
+    compare,
+    score,
+    trust,
+)
 from noisesense.ablation import ablate
 from noisesense_adapters.report import write_png, write_report
+from noisesense_adapters.toolbox.wording import ablation_sentences
 from support.ablation_world import Mind, repeating, run_of
 from support.hostile_run import hostile_run
 from support.published import ragchecker_examples
@@ -50,7 +60,7 @@ def test_an_ablation_is_in_the_page_and_its_growth_in_a_picture(tmp_path: Path) 
     results = run_of([1] * 10)
     found = asyncio.run(ablate(results, repeating, Mind()))
     page = _page(results, tmp_path, ablation=found)
-    for sentence in found.sentences:
+    for sentence in ablation_sentences(found):
         assert f'<p dir="auto">{sentence}</p>' in page
     assert "Mean noise by the number of distractors: with 0 0.50, with 2 0.75." in page
     assert '<tr><th scope="row">plus-2</th><td class="n">10</td><td class="n">0.750</td>' in page
@@ -167,10 +177,11 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     def header(**options: Any) -> str:
         return _words(_page(run(2, 1), tmp_path, **options)).split("Before you rely")[0]
 
-    said = header(baseline=compare(run(1, 1), run(2, 1)), trust=["It is trusted."])
+    trusted = trust("m", [LabeledVerdicts(CLEAN, CLEAN, "a")])
+    said = header(baseline=compare(run(1, 1), run(2, 1)), trust=[trusted])
     culprit = "Look first at the document the &lt;b&gt;document&lt;/b&gt; : 3 of these claims come"
     assert culprit in said
     assert "Since the earlier run: relevant 0.500 → 0.750 (+0.250, which may be chance)," in said
     assert "irrelevant 0.000 → 0.000 (+0.000, which may be chance)." in said
-    assert "It is trusted." in said
+    assert "m has an unknown share of false yes and 0.0% false no in claims against the" in said
     assert "Since" not in header()

@@ -26,6 +26,7 @@ from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Resampling, bootstrap_interval, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, kappa
 from noisesense.stats.resampling import Unit
+from noisesense_adapters.toolbox.wording import trust_sentence
 from support.tables import Shape, random_pairs
 
 
@@ -65,11 +66,11 @@ def test_rates_by_hand() -> None:
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
-    assert found.sentence.startswith("m has 14.3% (")
-    assert found.sentence.endswith(
+    assert trust_sentence(found).startswith("m has 14.3% (")
+    assert trust_sentence(found).endswith(
         " false no in response claims against chunks (10 labeled verdicts)."
     )
-    assert json.loads(json.dumps(found.to_dict()))["sentence"] == found.sentence
+    assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
 def test_each_kind_of_cell_has_its_own_rates() -> None:
@@ -139,7 +140,7 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert found.cells["response"].kappa.value == 1.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    assert found.sentence.startswith("people would find a mean (relevant mode) of ")
+    assert trust_sentence(found).startswith("people would find a mean (relevant mode) of ")
     assert list(found.to_dict())[1] == "means"
 
 
@@ -169,13 +170,13 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
     assert low == high
     assert (
         f" where m finds {low:.4f}; people would find a mean (irrelevant mode) of "
-        in found.sentence
+        in trust_sentence(found)
     )
     open_mean = Range(0.1, 0.25)
     means = {mode: replace(each, judge_mean=open_mean) for mode, each in found.means.items()}
     open_ones = replace(trust("m", [labeled("1", [True], [True])]), means=means)
-    assert " where m finds 0.1000 to 0.2500; " in open_ones.sentence
-    assert "m has an unknown share of false yes and 0.0% false no" in open_ones.sentence
+    assert " where m finds 0.1000 to 0.2500; " in trust_sentence(open_ones)
+    assert "m has an unknown share of false yes and 0.0% false no" in trust_sentence(open_ones)
     assert (open_ones.usage, open_ones.unmatched_claims) == (Usage(), 0)
 
 

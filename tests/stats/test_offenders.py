@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from noisesense import Chunk, Result, Verdicts, offenders, score
-from noisesense.stats.offenders import Offence, Offender, culprit
+from noisesense.stats.offenders import Offence, Offender
 
 CHUNKS = [
     {"text": "right", "id": "good", "relevant": True},
@@ -96,21 +96,8 @@ def test_a_planted_culprit_stands_first() -> None:
         assert (each.interval.method, each.interval.units) == ("wilson", each.retrieved)
 
 
-def test_the_culprit_is_the_first_if_it_stands_out() -> None:
-    both = ("x", False, [1, 2])
-    for rows, name in (
-        ([both, ("y", False, [1])], "bad"),
-        ([both, ("y", False, [1]), ("z", False, [2])], None),  # as many, and as many alone
-        ([both], None),
-        ([("x", None, [1])], None),
-    ):
-        found = culprit(offenders([result("q", *rows)]))
-        assert (found and found.document) == name
-
-
 def test_nobody() -> None:
     assert offenders([]) == ()
-    assert culprit(()) is None
     assert offenders([result("q", ("x", True, [0]))]) == ()
 
 

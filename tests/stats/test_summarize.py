@@ -12,7 +12,7 @@ from operator import add
 import pytest
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
-from noisesense.stats.summary import ModeSummary, headline
+from noisesense.stats.summary import ModeSummary
 from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
 
@@ -208,40 +208,3 @@ def test_two_definitions_do_not_add_up_and_nothing_is_counted() -> None:
     with pytest.raises(InputError, match="result 'b': expected results of one definition"):
         ragas.add(Result("b", score(verdicts, definition="paper")))
     assert pickle.dumps(ragas) == before
-
-
-# ------------------------------------------------------------------ the headline
-
-KINDS = {
-    "c": {"correct": True, "entailed_by": []},
-    "r": {"correct": False, "entailed_by": [0]},
-    "i": {"correct": False, "entailed_by": [1]},
-    "h": {"correct": False, "entailed_by": []},
-    "u": {"correct": None, "entailed_by": [0]},
-}
-NEITHER = "supported neither by the reference nor by a chunk"
-
-
-@pytest.mark.parametrize(
-    ("claims", "amount", "come", "rest"),
-    [
-        ("c", "0 of 1 claim is", "comes", (0, 0, "")),
-        ("crh", "1 of 3 claims is", "comes", (1, 0, f"; 1 more is {NEITHER}")),
-        ("rriihh", "4 of 6 claims are", "come", (2, 2, f"; 2 more are {NEITHER}")),
-        ("cru", "1 to 2 of 3 claims are", "come", (1, 0, "; the judge left 1 open")),
-    ],
-)
-def test_the_headline(claims: str, amount: str, come: str, rest: tuple[int, int, str]) -> None:
-    verdicts = Verdicts.model_validate(
-        {
-            "response_claims": [{"text": kind, **KINDS[kind]} for kind in claims],
-            "chunks": [{"text": "a", "relevant": True}, {"text": "b", "relevant": False}],
-        }
-    )
-    relevant, irrelevant, more = rest
-    assert headline(summarize([score(verdicts)])) == (
-        f"{amount} not supported by the reference and {come} from a retrieved chunk",
-        f"{relevant} from relevant chunks, {irrelevant} from irrelevant ones{more}.",
-    )
-    nothing = headline(summarize([score(EMPTY)]))
-    assert nothing == ("No response claims were judged", "There is nothing to count.")

@@ -6,8 +6,8 @@ came back. `next_requests` and `put_replies` do the same for any other engine.
 
 from __future__ import annotations
 
-from noisesense.judging.batch import BatchJudge, BatchRequest
 from noisesense_adapters.batch.answers import Imported, import_answers, put_replies
+from noisesense_adapters.batch.judge import BatchJudge, BatchRequest
 from noisesense_adapters.batch.rounds import Round, export_batch, next_requests
 
 __all__ = [

@@ -14,11 +14,11 @@ from typing import Any
 from noisesense import Sample, VerdictStore
 from noisesense.errors import InputError, JudgeError, NoiseSenseError, check_whole
 from noisesense.jsonl import as_path, to_json, whole_file
-from noisesense.judging.batch import BatchJudge, BatchRequest
 from noisesense.judging.calls import AwaitingAnswerError, run_blocking
 from noisesense.judging.protocol import Judgement
 from noisesense.judging.store import StoredRequest
 from noisesense.scoring.outcomes import Record
+from noisesense_adapters.batch.judge import BatchJudge, BatchRequest
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.openai import OpenAILLM

@@ -15,6 +15,7 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.output import cut, say, show_json, show_table, shown, tell
 from noisesense_adapters.datasets.read import results_of
+from noisesense_adapters.toolbox.wording import ablation_sentences
 
 
 class Variants(Options):
@@ -36,10 +37,11 @@ class Judged(Options):
     def show(self, found: Ablation, results: Path) -> None:
         options.write_page(self.png, found, results.name, "write_png")
         options.write_page(self.report, results_of(results), results.name, ablation=found)
+        said = [*ablation_sentences(found)]
         if self.as_json:
-            show_json(found.to_dict())
+            show_json(found.to_dict() | {"sentences": said})
             return
-        say(*found.sentences, "")
+        say(*said, "")
         show_table(
             ["variant", ">samples", ">noise", "interval"],
             [

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
-from noisesense.stats.summary import counted, headline
+from noisesense.stats.summary import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
@@ -17,6 +17,7 @@ from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes,
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.toolbox.judges import untested
+from noisesense_adapters.toolbox.wording import headline
 
 
 class Verdicts(Options):

@@ -17,6 +17,7 @@ from noisesense_adapters.cli.output import percent, say, show_json, show_table, 
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.sheets import LABEL, is_label_sheet, read_labels, write_labels
+from noisesense_adapters.toolbox.wording import trust_sentence
 
 _CELLS: dict[CellKind, str] = {
     "correct": "claim in reference",
@@ -72,14 +73,13 @@ class Trust(Command):
                 raise InputError("labeled claims", "none", where=str(on))
             found += [self._asked(model, labeled) for model in self.judges]
         if self.as_json:
-            judges = [each.to_dict() for each in found]
+            judges = [each.to_dict() | {"sentence": trust_sentence(each)} for each in found]
             show_json({"labels": str(on), "results": results and str(results), "judges": judges})
         else:
             _show(found)
         if results is not None:
             rows = results_of(results, definition=definition)
-            said = [each.sentence for each in found]
-            options.write_page(self.report, rows, results.name, trust=said)
+            options.write_page(self.report, rows, results.name, trust=found)
         return options.SOME_FAILED if any(each.failed for each in found) else reading.status
 
     def _asked(self, model: str, labeled: list[Result]) -> Found:
@@ -138,7 +138,7 @@ def _show(found: list[Found]) -> None:
         if each.calibration is not None:
             say(_threshold(each.judge, each.calibration))
         tell(*(f"note: {warning}" for warning in each.warnings))
-    say("", found[0].sentence)
+    say("", trust_sentence(found[0]))
 
 
 def _threshold(judge: str, best: Calibration) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any, cast
 
 from deepeval.utils import prettify_list
+from msgspec.structs import replace
 
 from noisesense import Judgement, Mode, Score, gate
 from noisesense.scoring.outcomes import GateOutcome

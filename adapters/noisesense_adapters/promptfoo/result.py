@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from noisesense.errors import JudgeError, NoiseSenseError, ReplyError, encodable
 from noisesense.scoring.definitions import MODES, Mode

@@ -12,17 +12,21 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from noisesense import Comparison, Result, Tally, __version__, offenders, read_results
+from noisesense import Comparison, Result, Tally, Trust, __version__, offenders, read_results
 from noisesense.ablation import Ablation
 from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
-from noisesense.stats.offenders import culprit
-from noisesense.stats.summary import headline
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import Samples
 from noisesense_adapters.toolbox.judges import untested
+from noisesense_adapters.toolbox.wording import (
+    ablation_sentences,
+    culprit,
+    headline,
+    trust_sentence,
+)
 
 _DOCUMENTS = 25
 
@@ -63,7 +67,7 @@ def write_report(
     title: str | None = None,
     confidence: float = 0.95,
     baseline: Comparison | None = None,
-    trust: Sequence[str] = (),
+    trust: Sequence[Trust] = (),
     ablation: Ablation | None = None,
 ) -> Path:
     """Write the report: one HTML file with everything in it, which needs no network.
@@ -81,7 +85,7 @@ def write_report(
         confidence: of the intervals.
         baseline: what `noisesense.compare` says of an earlier run and this one; the report says
             what is worse since.
-        trust: what `Trust.sentence` says of the judge, or of several.
+        trust: how far to trust the judge, or several, see `noisesense.trust`.
         ablation: what the chunks did, see `noisesense.ablation`.
 
     Returns:
@@ -113,8 +117,9 @@ def write_report(
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
         baseline=baseline,
-        trust=trust,
+        trust=map(trust_sentence, trust),
         ablation=ablation,
+        caused=ablation_sentences(ablation) if ablation else (),
         growth=map(plots.image, plots.growth_plots(ablation) if ablation else ()),
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],

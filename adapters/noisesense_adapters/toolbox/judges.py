@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from inspect import get_annotations
@@ -17,7 +18,6 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 from noisesense import Judge, RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import Judgement, StructuredLLM
-from noisesense.judging.sharing import judge_for
 from noisesense.scoring.definitions import DefinitionName, chunk_modes, modes_of
 from noisesense_adapters.toolbox.given import as_object
 
@@ -43,6 +43,11 @@ _OPTION = re.compile(
     r"|n|stop|max_\w*tokens|num_\w+|\w+_penalty|logit_bias|reasoning\w*|thinking\w*|verbosity"
     r"|(model_|generation_)?(kw)?args|params|generation_config|extra_body|llm|identity"
 )
+_OWN = ("llm", "store")
+
+_judges: dict[Hashable, tuple[object, Judge]] = {}
+_judges_lock = threading.Lock()
+_JUDGES_KEPT = 16
 _PRIVATE = ("_default_config", "_queued_declarative_operations")  # of LangChain's init_chat_model
 
 
@@ -172,9 +177,7 @@ def given_judge(
         InputError: something else, anything beside a judge, or an unknown option.
     """
     if judge_options and judge is None:
-        from noisesense.judging.llm import check_judge_options
-
-        check_judge_options(judge_options)
+        _check_options(judge_options)
     for name, value in {**others, "judge_options": judge_options}.items():
         if judge is not None and value is not None:
             hint = f"a judge does not use {name}"
@@ -185,6 +188,25 @@ def given_judge(
         expected = "a recording's path, or an object with `async def judge(sample)`"
         raise InputError(expected, type(judge).__name__, where="judge")
     return judge
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Only names that `LLMJudge` takes, before anything is asked. Its values it checks itself."""
+    import inspect
+    from difflib import get_close_matches
+
+    from noisesense.judging.llm import LLMJudge
+
+    where = "judge_options"
+    if not isinstance(options, Mapping):
+        raise InputError("a mapping of options", describe(options), where=where)
+    # The metric gives the other two itself, from arguments of its own.
+    known = [name for name in inspect.signature(LLMJudge).parameters if name not in _OWN]
+    for name in options:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
 
 
 def untested(judges: Iterable[str]) -> list[str]:
@@ -211,6 +233,10 @@ def judge_over(
 ) -> Judge:
     """The `LLMJudge` over a host's model: the same one for the same model and arguments.
 
+    Metrics that were given the same model (the same object, or the same name) get the same
+    judge, so that `noisesense.judging.sharing.judge_once` can share what it says. The last 16
+    are kept.
+
     Args:
         model: the host's own object, or a name.
         bridge: makes the `StructuredLLM` over it, if there is no judge yet.
@@ -221,17 +247,24 @@ def judge_over(
     Raises:
         InputError: an option that `LLMJudge` does not take.
     """
+    # Loaded only where a model judges.
+    from noisesense.judging.llm import LLMJudge
+    from noisesense.judging.store import VerdictStore
+
     arguments = dict(options or {})
-
-    def make() -> Judge:
-        # Loaded only where a model judges.
-        from noisesense.judging.llm import LLMJudge
-        from noisesense.judging.store import VerdictStore
-
-        is_path = isinstance(store, (str, os.PathLike))
-        return LLMJudge(bridge(), store=VerdictStore(store) if is_path else store, **arguments)
-
-    return judge_for(model, (key, store, tuple(sorted(arguments.items()))), make)
+    owner = model if isinstance(model, str) else id(model)
+    known = (owner, key, store, tuple(sorted(arguments.items())))
+    with _judges_lock:
+        entry = _judges.pop(known, None)
+        if entry is None:
+            is_path = isinstance(store, (str, os.PathLike))
+            opened = VerdictStore(store) if is_path else store
+            entry = model, LLMJudge(bridge(), store=opened, **arguments)
+        # The model is kept with its judge: its id stays its own as long as the key is there.
+        _judges[known] = entry
+        if len(_judges) > _JUDGES_KEPT:
+            del _judges[next(iter(_judges))]
+        return entry[1]
 
 
 def unasked(sample: Sample, definition: DefinitionName) -> Judgement | None:

@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from noisesense.errors import InputError, JudgeError, check_whole, describe
 from noisesense.jsonl import as_path, read_lines
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
-from noisesense.scoring.outcomes import Range, Record, extent
+from noisesense.scoring.outcomes import Range, Record
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import score
 from noisesense.stats.interval import Estimate, estimate
@@ -77,13 +77,6 @@ class Ablation(Record):
     causes: tuple[Cause, ...]
     left_out: dict[str, int]
 
-    _derived = ("sentences",)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What was found, in words."""
-        return tuple(_sentences(self))
-
 
 def _mean(cases: Iterable[Case], variant: str) -> Estimate | None:
     return estimate((case.unit, each) for case in cases for each in case.found[variant])
@@ -134,50 +127,6 @@ def _causes(cases: Iterable[Case]) -> tuple[Cause, ...]:
         for name, each in sums.items()
     ]
     return tuple(sorted(causes, key=lambda c: (-c.low - c.high, -c.claims, c.document)))
-
-
-def _span(estimate: Estimate, form: str) -> str:
-    found = estimate.interval
-    return extent(found[:2], form) if found else "too few samples for an interval"
-
-
-def _between(ends: Estimate, form: str) -> str:
-    text = extent(ends[:2], form)
-    return text if ends.value is not None else f"between {text.replace(' to ', ' and ')}"
-
-
-def _number(share: Estimate) -> str:
-    return extent((share.low * share.size, share.high * share.size), ".0f")
-
-
-def _sentences(found: Ablation) -> Iterator[str]:
-    again, without, effect = found.again, found.without, found.effect
-    of = "claims that came from a chunk and are not in the reference"
-    if not found.claims:
-        yield "No claim came from a chunk and is not in the reference: there is nothing to ablate."
-    elif again and without and effect:
-        yield (
-            f"Of {effect.size} {of}, {_number(again)} were said again with the same chunks and "
-            f"{_number(without)} without the chunks they came from: {_between(effect, '.0%')} "
-            f"({_span(effect, '.0%')}) of them go when the chunk goes."
-        )
-    elif said := without or again:
-        how = "without the chunks they came from" if without else "with the same chunks"
-        yield f"Of {said.size} {of}, {_number(said)} were said again {how}."
-        yield "This is no effect: what goes by chance is known only from both, again and without."
-    if found.perfect_reranker:
-        before, after, change = found.perfect_reranker
-        way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
-        yield (
-            f"With relevant chunks alone, noise sensitivity {way} from {_between(before, '.2f')} "
-            f"to {_between(after, '.2f')} (difference {_span(change, '+.2f')})."
-        )
-    if found.growth:
-        yield (
-            f"Each {found.step} distractors more add {_between(found.growth, '.2f')} "
-            f"({_span(found.growth, '.2f')}) to noise sensitivity."
-        )
-    yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())
 
 
 Answer = Callable[[str, list[str]], "str | Awaitable[str]"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Collection, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from noisesense.errors import (
     InputError,
@@ -15,7 +13,6 @@ from noisesense.errors import (
     UnfitJudgeError,
     check_choice,
     check_whole,
-    describe,
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
@@ -274,22 +271,3 @@ def any_of(findings: Sequence[Finding]) -> Finding:
     known = [each.probability for each in findings if each.probability is not None]
     cell = True if any(cells) else None if None in cells else False
     return Finding(cell, max(known) if len(known) == len(findings) else None)
-
-
-def check_judge_options(options: Mapping[str, Any], where: str = "judge_options") -> None:
-    """Only names that `LLMJudge` takes, before anything is asked. Its values it checks itself.
-
-    Raises:
-        InputError: not a mapping, or a name it does not take; the hint has what was meant.
-    """
-    if not isinstance(options, Mapping):
-        raise InputError("a mapping of options", describe(options), where=where)
-    # The metric gives the other two itself, from arguments of its own.
-    known = [
-        name for name in inspect.signature(LLMJudge).parameters if name not in ("llm", "store")
-    ]
-    for name in options:
-        if name not in known:
-            near = get_close_matches(str(name), known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Literal
 
 from noisesense.verdicts.form import Cell
@@ -13,40 +15,8 @@ Ask = Callable[[Form, str, Sequence[str]], Awaitable[Sequence[Cell]]]
 
 # Plain and short, in lists as long as real ones, in an order that tells nothing. 7 are true and 11
 # are not: no constant answer passes.
-_TEXTS: tuple[tuple[str, dict[str, bool]], ...] = (
-    (
-        "The Lindholm bridge was opened in 1932. It carries trains.",
-        {
-            "The Lindholm bridge was designed by a woman.": False,
-            "The Lindholm bridge was opened in 1932.": True,
-            "The Lindholm bridge carries cars.": False,
-            "The Lindholm bridge was opened in 1950.": False,
-            "The Lindholm bridge carries trains.": True,
-            "The Lindholm bridge is painted green.": False,
-        },
-    ),
-    (
-        "Octopuses have three hearts and blue blood.",
-        {
-            "Octopuses have blue blood.": True,
-            "Octopuses live in warm seas.": False,
-            "Octopuses have two hearts.": False,
-            "Octopuses have three hearts.": True,
-            "Octopuses have red blood.": False,
-            "Octopuses are intelligent.": False,
-        },
-    ),
-    (
-        "Amara Osei was born in Ghana and teaches music in Lisbon.",
-        {
-            "Amara Osei has two children.": False,
-            "Amara Osei teaches music.": True,
-            "Amara Osei was born in Portugal.": False,
-            "Amara Osei was born in Ghana.": True,
-            "Amara Osei plays the violin.": False,
-            "Amara Osei teaches in Lisbon.": True,
-        },
-    ),
+_TEXTS: tuple[tuple[str, dict[str, bool]], ...] = tuple(
+    json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")).items()
 )
 _COUNT = sum(len(truth) for _, truth in _TEXTS)
 

@@ -19,7 +19,6 @@ from noisesense.verdicts.sample import Sample
 T = TypeVar("T")
 
 _SAMPLES_KEPT = 10_000
-_JUDGES_KEPT = 16
 
 
 class Once(Generic[T]):
@@ -173,22 +172,3 @@ async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
             "and is withheld. Hint: await the judge yourself to see it"
         )
     raise failure
-
-
-_judges: dict[tuple[Hashable, Hashable], tuple[object, Judge]] = {}
-_judges_lock = threading.Lock()
-
-
-def judge_for(owner: object, options: Hashable, make: Callable[[], Judge]) -> Judge:
-    """One judge for one model object of a host and one set of options.
-
-    Metrics that were given the same model (the same object, or the same name) get the same
-    judge, so that `judge_once` can share what it says. The last 16 are kept.
-    """
-    key = (owner if isinstance(owner, str) else id(owner), options)
-    with _judges_lock:
-        # The owner is kept with its judge: its id stays its own as long as the key is there.
-        _judges[key] = entry = _judges.pop(key, None) or (owner, make())
-        if len(_judges) > _JUDGES_KEPT:
-            del _judges[next(iter(_judges))]
-        return entry[1]

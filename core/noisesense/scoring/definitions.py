@@ -36,6 +36,7 @@ Mode = Literal["relevant", "irrelevant"]
 DefinitionName = Literal["ragas", "paper", "promptfoo", "validmind"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
+_NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
 
 
 class Facts(NamedTuple):
@@ -120,8 +121,7 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 def check_definition(name: str) -> Definition:
     """The definition of that name. Raises `InputError`."""
-    known: DefinitionName = check_choice(name, tuple(DEFINITIONS), "definition")
-    return DEFINITIONS[known]
+    return DEFINITIONS[check_choice(name, _NAMES, "definition")]
 
 
 def modes_of(name: DefinitionName) -> tuple[Mode, ...]:

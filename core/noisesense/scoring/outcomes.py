@@ -137,7 +137,7 @@ class Counts(NamedTuple):
     @property
     def highest(self) -> int:
         """The claims counted if all that are undetermined count."""
-        return self.noisy + self.undetermined
+        return self.noisy + self.total - self.determined
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from msgspec import Struct
 
 from noisesense.errors import InputError, UndefinedScoreError, check_choice
 from noisesense.scoring.definitions import (
@@ -57,8 +59,7 @@ def check_undetermined(undetermined: str) -> Undetermined:
     return check_choice(undetermined, _UNDETERMINED, "undetermined")
 
 
-@dataclass(frozen=True, repr=False)
-class Score:
+class Score(Struct, frozen=True, dict=True):
     """Noise sensitivity of one response, both modes at once. Made by `score`.
 
     Attributes:
@@ -264,17 +265,18 @@ def score(
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     known = relevance(verdicts)
     claims, counted = verdicts.response_claims, outcomes(rules.name)
-    found = [counted[CORRECT if each.correct else claim_facts(each, known)] for each in claims]
-    counts = _counts(found, 0), _counts(found, 1) if rules.irrelevant else None
+    correct, total = counted[CORRECT], len(claims)
+    found = [correct if each.correct else counted[claim_facts(each, known)] for each in claims]
+    suspect = [each for each in found if each is not correct]
+    counts = _counts(suspect, 0, total), _counts(suspect, 1, total) if rules.irrelevant else None
     made = Score(verdicts, rules.name, empty, undetermined, counts, known, tuple(found))
     if empty == "error" and all(lacks := [made.lacks(mode) for mode in modes_of(rules.name)]):
         raise UndefinedScoreError(f"noise sensitivity is undefined: {lacks[0]}")
     return made
 
 
-def _counts(outcomes: list[Outcome], mode: Literal[0, 1]) -> Counts:
-    counted = [outcome[mode] for outcome in outcomes]
-    total = len(counted)
+def _counts(suspect: list[Outcome], mode: Literal[0, 1], total: int) -> Counts:
+    counted = [outcome[mode] for outcome in suspect]
     return Counts(counted.count(True), total - counted.count(None), total)
 
 
@@ -284,13 +286,13 @@ def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
     A blank chunk is one of a table without texts if no claim has a text either, if it is labeled,
     or if a verdict names it.
     """
-    claims = (*verdicts.response_claims, *verdicts.reference_claims)
-    if any(claim.entailed_by or claim.undetermined for claim in claims):
-        return False
-    chunks = verdicts.chunks or ()
+    claims, chunks = verdicts.response_claims, verdicts.chunks or ()
+    for claim in chain(claims, verdicts.reference_claims):  # mostly the first one tells
+        if claim.entailed_by or claim.undetermined:
+            return False
     if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
         return False
-    return not chunks or any(claim.text for claim in claims)
+    return not chunks or any(claim.text for claim in chain(claims, verdicts.reference_claims))
 
 
 _MAX_CLAIMS = 5

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from noisesense.errors import InputError
 from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
-from noisesense.scoring.outcomes import Record, extent
+from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result
 from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_cells import (
@@ -17,7 +18,6 @@ from noisesense.stats.labels_cells import (
     CellAgreement,
     CellKind,
     Confusion,
-    Rate,
     calibrate,
     cell_agreement,
     compare_cells,
@@ -63,8 +63,6 @@ class Trust(Record):
         warnings: what a reader of the figures must know, in words.
     """
 
-    _derived = ("sentence",)
-
     judge: str
     means: dict[Mode, PoweredMean]
     samples: int
@@ -79,36 +77,6 @@ class Trust(Record):
     def compared(self) -> int:
         """Cells in which both gave a verdict."""
         return sum(each.counts.compared for each in self.cells.values())
-
-    @property
-    def sentence(self) -> str:
-        """The means, if there are any, and the errors in each kind of cell, in words."""
-        means = [
-            f"people would find a mean ({mode} mode) of {mean.interval.low:.4f} to "
-            f"{mean.interval.high:.4f} where {self.judge} finds {extent(mean.judge_mean, '.4f')}"
-            for mode, mean in self.means.items()
-        ]
-        errors = [
-            f"{_rate(each.false_yes)} false yes and {_rate(each.false_no)} false no {_WHERE[kind]}"
-            for kind, each in self.cells.items()
-            if each.counts.compared
-        ]
-        said = f"{self.judge} has {', '.join(errors)} ({self.compared:,} labeled verdicts)."
-        return "; ".join([*means, said]) if means else said
-
-
-_WHERE: dict[CellKind, str] = {
-    "correct": "in claims against the reference",
-    "response": "in response claims against chunks",
-    "reference": "in reference claims against chunks",
-}
-
-
-def _rate(rate: Rate) -> str:
-    if rate.value is None:
-        return "an unknown share of"
-    between = f" ({extent(rate.interval[:2], '.1%')})" if rate.interval else ""
-    return f"{rate.value:.1%}{between}"
 
 
 def trust(
@@ -127,7 +95,7 @@ def trust(
     matter.
 
     Args:
-        judge: its name, for the sentence.
+        judge: its name.
         labeled: labels and the judge's verdicts on the same claims. Read once.
         usage: what judging the labels cost.
         probabilities: what people said, and how likely the judge has it, of a judge that gives
@@ -150,7 +118,7 @@ def trust(
         unmatched += alone
         units[number if sample.cluster is None else sample.cluster] += cells
     found: dict[CellKind, CellAgreement] = {}
-    for kind in _WHERE:
+    for kind in get_args(CellKind):
         confusions = (
             tuple(float(unit[kind, name]) for name in Confusion._fields) for unit in units.values()
         )
@@ -191,7 +159,7 @@ def trust_results(
     Args:
         results: of the judge, over all samples.
         labels: people's, on some of them.
-        judge: its name, for the sentence.
+        judge: its name.
         definition: under which both were scored.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -105,15 +105,6 @@ def offenders(results: Iterable[Result]) -> tuple[Offender, ...]:
     ranked = [each for each in found.values() if each.claims or each.undetermined]
     ranked.sort(key=lambda o: (-o.claims, -o.alone, -o.rate, -o.undetermined, o.document))
     return tuple(ranked)
-
-
-def culprit(ranking: Sequence[Offender]) -> Offender | None:
-    """The first of a ranking, if it explains more claims than the second, or more alone."""
-    first, *others = ranking or (None,)
-    if first is None or not first.claims:
-        return None
-    told = [(each.claims, each.alone) for each in others[:1]]
-    return None if (first.claims, first.alone) in told else first
 
 
 def _add(found: dict[str, Offender], sample: str, score: Score) -> None:

@@ -10,7 +10,7 @@ from math import fsum
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import NO_USAGE, Usage
-from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
@@ -24,18 +24,18 @@ def cells_of(score: Score) -> tuple[int, int]:
 
     See `noisesense.Summary`.
     """
-    verdicts, chunks = score.verdicts, score.verdicts.chunk_count
-    claims, reference = verdicts.response_claims, verdicts.reference_claims
+    verdicts, reference = score.verdicts, score.verdicts.reference_claims
+    claims = verdicts.response_claims
     suspects = [claim for claim in claims if not claim.correct]
     if not suspects:
         return len(claims), 0
-    missing = sum((claim.correct is None) + len(claim.undetermined) for claim in suspects)
-    labeled = {j for j, c in enumerate(verdicts.chunks or ()) if c.relevant is not None}
-    unlabeled = chunks - len(labeled)
+    labels = [chunk.relevant for chunk in verdicts.chunks or ()] or [None] * verdicts.chunk_count
+    unlabeled = labels.count(None)
+    missing = sum([(claim.correct is None) + len(claim.undetermined) for claim in suspects])
+    missing += sum([labels[j] is None for claim in reference for j in claim.undetermined])
     # Without reference claims nothing says which chunk without a label is relevant.
-    missing += sum(j not in labeled for claim in reference for j in claim.undetermined)
     missing += 0 if reference else unlabeled
-    return len(claims) + chunks * len(suspects) + unlabeled * max(len(reference), 1), missing
+    return len(claims) + len(labels) * len(suspects) + unlabeled * max(len(reference), 1), missing
 
 
 def range_of(counts: Counts) -> Range:
@@ -45,11 +45,10 @@ def range_of(counts: Counts) -> Range:
     return Range(counts.noisy / counts.total, counts.highest / counts.total)
 
 
-_Sample = tuple[Mode, "str | None", "Counts | None"]
-"""In one mode: a sample's cluster, and what it counts; None where there is nothing to measure."""
+_Sample = tuple["str | None", Partition, "Counts | None", "Counts | None"]
+"""A sample's cluster, its claims by kind, and what each mode counts; None where there is nothing
+to measure."""
 
-_WHOLE = ("samples", "scored", "failed", "empty", "in_clusters", "needed_cells", "open_cells")
-_KINDS = Partition._fields
 _SPENT = ("calls", "cached_calls", "reasks", "input_tokens", "output_tokens")
 
 
@@ -61,9 +60,9 @@ class Tally:
     exact fractions only, so that the parts of a run, merged in any order and grouping, give the
     summary of the whole to the last bit. A tally pickles: that is its form for another machine.
 
-    Memory does not grow with the number of samples, but with that of the distinct ``(noisy,
-    determined, total)``, of which responses of up to ``R`` claims have at most ``R³``; and with
-    that of the clusters.
+    Memory does not grow with the number of samples, but with the ways in which claims may be of
+    the five kinds, of which responses of up to ten claims have some 3,000; and with the number of
+    the clusters.
 
     >>> from noisesense import Verdicts, score
     >>> clean, noisy = Tally(), Tally()
@@ -89,26 +88,17 @@ class Tally:
             result = Result(str(sums["samples"]), result)
         score = result_in(result).score
         if score is not None:
-            self._settle(score.definition, f"result {result.id!r}")
-            self._add_score(score, result.cluster)
+            if score.definition != self.definition:
+                self._settle(score.definition, f"result {result.id!r}")
+            counted = [score.counts(mode) if score.bounds(mode) else None for mode in MODES]
+            self._samples[result.cluster, score.partition, counted[0], counted[1]] += 1
+            needed, missing = cells_of(score)
+            sums["needed_cells"] += needed
+            sums["open_cells"] += missing
         sums["samples"] += 1
-        sums["failed"] += score is None
         if result.usage is not NO_USAGE:
             sums.update({name: getattr(result.usage, name) for name in _SPENT})
             self._pay(result.usage.cost)
-
-    def _add_score(self, score: Score, cluster: str | None) -> None:
-        sums, partition, (needed, missing) = self._sums, score.partition, cells_of(score)
-        sums["scored"] += 1
-        sums["in_clusters"] += cluster is not None
-        sums["empty"] += not partition.total
-        sums["needed_cells"] += needed
-        sums["open_cells"] += missing
-        for kind, claims in zip(_KINDS, partition, strict=True):
-            sums[kind] += claims
-        for mode in modes_of(score.definition):
-            counts = score.counts(mode) if score.bounds(mode) else None
-            self._samples[mode, cluster, counts] += 1
 
     def _pay(self, cost: float | Fraction | None) -> None:
         """Without rounding; None: nobody knows what it was."""
@@ -151,17 +141,27 @@ class Tally:
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
         """The figures so far; see `summarize`."""
-        resampling, sums = Resampling(confidence), self._sums
-        clustered = 0 < sums["scored"] == sums["in_clusters"]
+        resampling, sums, samples = Resampling(confidence), self._sums, self._samples.items()
+        scored = self._samples.total()
+        in_clusters = sum(n for (cluster, *_), n in samples if cluster is not None)
+        clustered = 0 < scored == in_clusters
         modes = {
             mode: self._mode(mode, resampling, clustered=clustered)
             for mode in (modes_of(self.definition) if self.definition else ())
         }
-        measured = {name for mode, name, counts in self._samples if mode == "relevant" and counts}
+        measured = {cluster for (cluster, _, counts, _), _ in samples if counts}
         return Summary(
             definition=self.definition,
-            **{name: sums[name] for name in _WHOLE},
-            partition=Partition(*(sums[kind] for kind in _KINDS)),
+            samples=sums["samples"],
+            scored=scored,
+            failed=sums["samples"] - scored,
+            empty=sum(n for (_, kinds, *_), n in samples if not kinds.total),
+            partition=Partition(
+                *(sum(n * kinds[i] for (_, kinds, *_), n in samples) for i in range(5))
+            ),
+            in_clusters=in_clusters,
+            needed_cells=sums["needed_cells"],
+            open_cells=sums["open_cells"],
             usage=Usage(
                 **{name: sums[name] for name in _SPENT},
                 cost=None if self._cost is None else float(self._cost),
@@ -173,8 +173,10 @@ class Tally:
         )
 
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
-        seen = [(name, counts, n) for (of, name, counts), n in self._samples.items() if of == mode]
-        known = [(name, counts, n) for name, counts, n in seen if counts is not None]
+        seen = Counter[tuple["str | None", "Counts | None"]]()
+        for (cluster, _, *counted), n in self._samples.items():
+            seen[cluster, counted[MODES.index(mode)]] += n
+        known = [(name, counts, n) for (name, counts), n in seen.items() if counts is not None]
         claims = Counts(*(sum(n * counts[i] for _, counts, n in known) for i in range(3)))
         ranges = Counter[Range]()
         for _, counts, n in known:
@@ -193,7 +195,7 @@ class Tally:
             mode=mode,
             determined=count - undetermined,
             undetermined=undetermined,
-            undefined=sum(n for *_, n in seen) - count,
+            undefined=seen.total() - count,
             mean=Range(sums[0] / count, sums[1] / count) if count else None,
             interval=_interval(of_samples, resampling, clustered=clustered),
             median=at(0.5),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
@@ -154,35 +153,3 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
 def counted(count: int, unit: str) -> str:
     """``"1 pair"``, ``"2,000 pairs"``."""
     return f"{count:,} {unit}{'' if count == 1 else 's'}"
-
-
-class Headline(NamedTuple):
-    """The main message, and the counts behind it."""
-
-    message: str
-    rest: str
-
-
-def headline(summary: Summary) -> Headline:
-    """How many claims the retrieved chunks misled. Does not depend on the definition."""
-    kinds = summary.partition
-    if not kinds.total:
-        return Headline("No response claims were judged", "There is nothing to count.")
-    noisy = kinds.relevant + kinds.irrelevant
-    amount, one = f"{noisy:,}", 1 in (noisy, kinds.total)
-    if kinds.undetermined:
-        amount, one = f"{noisy:,} to {noisy + kinds.undetermined:,}", False
-    verb, source = ("is", "comes") if one else ("are", "come")
-    message = (
-        f"{amount} of {counted(kinds.total, 'claim')} {verb} not supported by the reference and "
-        f"{source} from a retrieved chunk"
-    )
-    rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
-    if kinds.hallucination:
-        are = "is" if kinds.hallucination == 1 else "are"
-        rest.append(
-            f"{kinds.hallucination:,} more {are} supported neither by the reference nor by a chunk"
-        )
-    if kinds.undetermined:
-        rest.append(f"the judge left {kinds.undetermined:,} open")
-    return Headline(message, "; ".join(rest) + ".")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from operator import lt
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 
 from msgspec import Meta, MsgspecError, Struct, convert
@@ -176,15 +177,19 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
     def set_beside(self, contexts: _Chunks | None) -> None:
         """Take the sample's chunks, if there is one. The models merge chunks that differ."""
         # Here, not where a claim is made: a call a claim is what reading many lines would cost.
+        last = -1
         for claim in (*self.response_claims, *self.reference_claims):
             sure, open_ = claim.entailed_by, claim.undetermined
-            if open_ or len(sure) > 1:
-                _check(sorted({*sure}) == [*sure] and sorted({*open_} - {*sure}) == [*open_])
+            if sure:
+                _check(len(sure) == 1 or all(map(lt, sure, sure[1:])))
+                last = sure[-1] if sure[-1] > last else last
+            if open_:
+                _check(all(map(lt, open_, open_[1:])) and {*sure}.isdisjoint(open_))
+                last = max(last, open_[-1])
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
         _check(own is None or own == self.chunks)
-        most = MOST_UNLISTED if self.chunks is None else len(self.chunks)
-        _check(self.named_chunks <= most)
+        _check(last < (MOST_UNLISTED if self.chunks is None else len(self.chunks)))
 
 
 class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):
