@@ -52,10 +52,10 @@ from noisesense.stats.sensitivity import SensitivityBand as SensitivityBand
 from noisesense.stats.sensitivity import sensitivity_band as sensitivity_band
 from noisesense.stats.stability import Stability as Stability
 from noisesense.stats.stability import stability as stability
+from noisesense.stats.summarize import ModeSummary as ModeSummary
+from noisesense.stats.summarize import Summary as Summary
 from noisesense.stats.summarize import Tally as Tally
 from noisesense.stats.summarize import summarize as summarize
-from noisesense.stats.summary import ModeSummary as ModeSummary
-from noisesense.stats.summary import Summary as Summary
 from noisesense.verdicts.form import Cell as Cell
 from noisesense.verdicts.form import Matrices as Matrices
 from noisesense.verdicts.recording import SCHEMA_VERSION as SCHEMA_VERSION

@@ -68,9 +68,8 @@ def located(place: str) -> Generator[None, None, None]:
 
 def check_choice(value: object, options: tuple[T, ...], where: str) -> T:
     """The value, if it is one of the options. Raises `InputError`."""
-    for option in options:
-        if value == option:
-            return option
+    if value in options:
+        return options[options.index(value)]
     *others, last = map(repr, options)
     raise InputError(f"{', '.join(others)} or {last}", describe(value), where=where)
 

@@ -11,8 +11,9 @@ from random import Random
 import pytest
 
 from noisesense import InputError, JudgeError, RecordedJudge, Result, Sample, score
-from noisesense.ablation import Ablation, ablate, ablation, plan
+from noisesense.ablation import Ablation, ablation, plan
 from noisesense.judging.protocol import Entailment
+from noisesense_adapters.datasets import ablate
 from noisesense_adapters.toolbox.wording import ablation_sentences
 from support.ablation_world import Mind, repeating, run_of, verdicts
 

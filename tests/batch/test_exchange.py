@@ -29,6 +29,7 @@ from noisesense_adapters.batch import (
     next_requests,
     put_replies,
 )
+from noisesense_adapters.batch.requests import open_requests
 from noisesense_adapters.datasets import score_dataset
 from noisesense_adapters.openai import OpenAILLM
 from support.batch_provider import BatchProvider
@@ -205,7 +206,7 @@ def test_wrong_and_foreign_files_change_nothing(folder: Path) -> None:
     own = answered(folder, pairs)
     written(folder / "data.jsonl", pairs[3:])
     with VerdictStore(folder / "judged.db") as store:
-        before = store.requests()
+        before = open_requests(store)
     with pytest.raises(InputError, match=r"got the requests themselves.*output and error files"):
         import_answers(folder / "round.jsonl", store=folder / "judged.db")
     other = folder / "other"
@@ -219,7 +220,7 @@ def test_wrong_and_foreign_files_change_nothing(folder: Path) -> None:
     with pytest.raises(InputError, match="a verdict store, got no such file"):
         import_answers(own, store=folder / "nothing.db")
     with VerdictStore(folder / "judged.db") as store:
-        assert store.requests() == before
+        assert open_requests(store) == before
         assert store.stats() == []
     # Among its own, foreign answers and broken lines are counted and passed over.
     text = own.read_text()
@@ -284,7 +285,7 @@ def test_a_model_that_never_answers_ends(folder: Path) -> None:
         # The reference's claims are given up for, too.
         assert made.requests == 2, number
         with VerdictStore(folder / "judged.db") as store:
-            put_replies(store, [(key, "I cannot say.") for key in store.requests()])
+            put_replies(store, [(key, "I cannot say.") for key in open_requests(store)])
     errors: list[Exception] = []
     made = export(folder, on_error=errors.append)
     assert (made.requests, made.failed) == (0, 1)

@@ -22,7 +22,8 @@ from random import Random
 import ground  # noqa: F401
 
 from noisesense import Chunk, Result, Sample, score
-from noisesense.ablation import Ablation, ablate
+from noisesense.ablation import Ablation
+from noisesense_adapters.datasets import ablate
 from noisesense_adapters.report import write_png
 from noisesense_adapters.toolbox.wording import ablation_sentences
 from support.ablation_world import Mind

@@ -72,6 +72,8 @@ def test_prune(store: Path, run: Run) -> None:
         done = run("prune", store, "--model", "gpt-a", stdin=answer)
         assert (done.status, f"Remove 4 calls from {store}?" in done.out) == (1, True)
         assert models(store) == {"gpt-a": 4, "gpt-b": 1}
+    both = run("prune", store, "--older-than", "30", "--model", "gpt-a", "--yes")
+    assert both.out == f"removed 0 calls from {store}\n"
     done = run("prune", store, "--older-than", "30", "--yes")
     assert (done.status, done.out) == (0, f"removed 1 call from {store}\n")
     assert models(store) == {"gpt-a": 4}

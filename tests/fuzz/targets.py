@@ -148,7 +148,7 @@ def judged_reply(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
 
     with VerdictStore(_file("judged.db", b"")) as store:
-        store.prune(model="fuzzed")
+        store.transact(lambda file: file.execute("DELETE FROM calls"))
         judge = LLMJudge(_Says(text), store=store, max_reasks=1)
         found = score(asyncio.run(judge.judge(PAIR[0])))
         found.reason("relevant")

@@ -22,7 +22,7 @@ from noisesense import (
     Usage,
     Verdicts,
 )
-from noisesense.judging.sharing import judge_for, judge_once
+from noisesense.judging.sharing import judge_once
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
 
 SAMPLE = Sample.model_validate(GOOD_SAMPLE)
@@ -284,13 +284,3 @@ def test_a_new_run_in_the_place_of_an_old_one_inherits_nothing() -> None:
     judge = Counting()
     for _ in range(100):  # CPython gives the same address again and again
         assert asked(judge, "ab", Run()) == [True, False]
-
-
-def test_one_judge_for_one_model_and_one_set_of_options() -> None:
-    model, twin = {"name": "m"}, {"name": "m"}
-    first = judge_for(model, ("lazy", 1), Counting)
-    assert judge_for(model, ("lazy", 1), Counting) is first
-    assert judge_for(twin, ("lazy", 1), Counting) is not first
-    assert judge_for(model, ("full", 1), Counting) is not first
-    named = judge_for("gpt-x", (), Counting)
-    assert judge_for("".join(["gpt", "-x"]), (), Counting) is named

@@ -12,14 +12,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from noisesense import InputError, JudgeError, LLMJudge, Sample, StoreError, Usage, VerdictStore
+from noisesense import JudgeError, LLMJudge, Sample, StoreError, Usage, VerdictStore
 from noisesense import score as score_of
 from noisesense.judging import store as store_module
 from noisesense.judging.prompts import Prompts
@@ -324,19 +323,6 @@ def test_flipped_bytes(path: Path, count: int) -> None:
 
 
 # Upkeep
-
-
-def test_prune_by_age_and_model(store: VerdictStore, path: Path) -> None:
-    for key, model in (("a", "old"), ("b", "old"), ("c", "new")):
-        put(store, key, model)
-    sql(path, "UPDATE calls SET made = made - 864000 WHERE key = 'a'")
-    with pytest.raises(InputError, match="an age or a model"):
-        store.prune()
-    assert store.prune(older_than=timedelta(days=5), model="new") == 0
-    assert store.prune(older_than=timedelta(days=5), dry=True) == 1
-    assert store.prune(older_than=timedelta(days=5)) == 1
-    assert store.prune(model="old") == 1
-    assert [each.model for each in store.stats()] == ["new"]
 
 
 def test_merge_keeps_what_is_useful(store: VerdictStore, tmp_path: Path) -> None:

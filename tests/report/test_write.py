@@ -21,7 +21,7 @@ from noisesense import (
     score,
     trust,
 )
-from noisesense.ablation import ablate
+from noisesense_adapters.datasets import ablate
 from noisesense_adapters.report import write_png, write_report
 from noisesense_adapters.toolbox.wording import ablation_sentences
 from support.ablation_world import Mind, repeating, run_of

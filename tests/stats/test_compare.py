@@ -143,11 +143,6 @@ def test_claims_that_changed() -> None:
     )
     assert change.a == {"relevant": (1 / 3, 1 / 3), "irrelevant": (0.0, 0.0)}
     assert change.b == {"relevant": (0.0, 0.0), "irrelevant": (1 / 3, 1 / 3)}
-    assert found.transitions == {
-        ("relevant", "correct"): 1,
-        ("hallucination", None): 1,
-        (None, "irrelevant"): 1,
-    }
     data = json.loads(json.dumps(found.to_dict()))
     assert data["changes"][0]["claims"][0] == {
         "text": "It is Old.",

@@ -25,7 +25,7 @@ from noisesense import (
     summarize,
 )
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.stats.summary import ModeSummary
+from noisesense.stats.summarize import ModeSummary
 from noisesense_adapters.ragchecker import ragchecker_aggregates
 from support.plain_definitions import by_words, category_by_words, completions
 from support.tables import Shape, matrices, random_matrices

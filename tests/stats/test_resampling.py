@@ -77,19 +77,26 @@ def test_a_split_of_many_is_by_the_published_algorithm(share: float, count: int)
         assert 0 in drawn
 
 
-@pytest.mark.parametrize(
-    ("share", "count"), [(0.0, 5000), (0.0005, 2001), (0.0049, 2001), (1e-6, 4_000_000)]
-)
-def test_a_rare_part_is_drawn_by_inversion(share: float, count: int) -> None:
-    numbers = np.linspace(0.0005, 0.9995, 1000).tolist()
-    given = iter(numbers)
-    drawn = [_resampling._binomial_of_rare(count, share, given.__next__) for _ in numbers]
-    assert drawn == np.maximum(stats.binom(count, share).ppf(numbers), 0).tolist()
+@pytest.mark.parametrize(("share", "count"), [(0.0005, 2001), (0.0049, 2001), (1e-6, 4_000_000)])
+def test_a_rare_part_is_drawn_by_waiting(share: float, count: int) -> None:
+    uniform = random.Random(5).random
+    drawn = [_resampling._binomial_of_rare(count, share, uniform) for _ in range(20_000)]
+    expected = stats.binom(count, share)
+    counts = [drawn.count(k) for k in range(8)]
+    likely = [expected.pmf(k) for k in range(8)]
+    found = [*counts, 20_000 - sum(counts)]
+    kept = [
+        (n, 20_000 * p) for n, p in zip(found, [*likely, 1 - sum(likely)], strict=True) if p > 1e-3
+    ]
+    assert sum((n - e) ** 2 / e for n, e in kept) < stats.chi2(len(kept)).ppf(0.9999)
 
 
-def test_a_number_that_rounding_leaves_over_is_drawn_anew() -> None:
-    numbers = iter([1.0, 0.5])
-    assert _resampling._binomial_of_rare(5000, 0.001, numbers.__next__) == 5
+def test_waiting_by_hand() -> None:
+    """With a share of one half, 1/2 passes one draw over and takes the second; and 0 the first."""
+    for numbers, hits in (([0.5] * 6, 5), ([0.0] * 11, 10), ([0.5, 0.0, 0.999], 2)):
+        assert _resampling._binomial_of_rare(10, 0.5, iter(numbers).__next__) == hits
+    draws = [_resampling._Tree([5000, 0]).draw(random.Random(i)) for i in range(3)]
+    assert draws == [[5000, 0]] * 3
 
 
 def test_millions_of_clean_samples_and_few_noisy_ones_take_no_time() -> None:

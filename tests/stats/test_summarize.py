@@ -12,7 +12,7 @@ from operator import add
 import pytest
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
-from noisesense.stats.summary import ModeSummary
+from noisesense.stats.summarize import ModeSummary
 from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
 

@@ -19,7 +19,7 @@ from noisesense.stats.interval import (
     few_units_interval,
     ratio,
 )
-from noisesense.stats.summary import ModeSummary
+from noisesense.stats.summarize import ModeSummary
 from support.tables import Shape, random_pair
 
 SHAPE = Shape(
@@ -88,7 +88,7 @@ def check_mode(
     assert found.distribution == tuple(sorted(known.items()))
     sums = [sum(each[i] for each in counts) for i in range(3)]  # type: ignore[index]
     assert list(found.claims) == sums
-    assert found.undetermined_claims == sums[2] - sums[1]
+    assert found.claims.undetermined == sums[2] - sums[1]
     if not scored:
         assert found.mean is found.interval is found.median is found.maximum is None
         assert found.micro is found.micro_interval is None

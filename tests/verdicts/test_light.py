@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from noisesense import NoiseSenseError, RecordedJudge, Result, Sample, Verdicts, score
 from noisesense.scoring.definitions import DEFINITIONS
-from noisesense.verdicts.form import LightVerdicts, light_lookup, light_verdicts
+from noisesense.verdicts.form import LightVerdicts, light_verdicts
 from noisesense.verdicts.recording import recording_fields
+from noisesense_adapters.promptfoo.sample import light_lookup
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, good_line
 from support.tables import Shape, random_pair
 

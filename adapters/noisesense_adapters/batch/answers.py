@@ -12,13 +12,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
+
 from noisesense import Usage, VerdictStore
 from noisesense.errors import InputError, ReplyError, describe
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import as_text, run_blocking
-from noisesense.judging.prompts import form_of
-from noisesense.judging.store import UNUSABLE, StoredRequest
+from noisesense.judging.prompts import Answer, Claims, answers_form
+from noisesense.judging.store import UNUSABLE
 from noisesense.scoring.outcomes import Record
+from noisesense_adapters.batch.requests import StoredRequest, open_requests
 from noisesense_adapters.batch.rounds import is_request
 from noisesense_adapters.datasets.files import jsonl_rows
 from noisesense_adapters.toolbox.bridge import completion_reply
@@ -105,7 +108,7 @@ async def _take(
     on_error: Callable[[InputError], object] = lambda _: None,
 ) -> Imported:
     """One by one: after an interrupt the next import goes on."""
-    requests, failures = store.requests(), Counter[str]()
+    requests, failures = open_requests(store), Counter[str]()
     taken = known = foreign = 0
     for answer in answers:
         if isinstance(answer, InputError):
@@ -129,8 +132,8 @@ async def _take(
 
 def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
     """What the store keeps of an answer, a completion or a text."""
-    schema, usage = form_of(request.form), Usage(calls=1)
-    if schema is None:  # as another version has made it
+    schema, usage = _form(request.form), Usage(calls=1)
+    if schema is None:
         return UNUSABLE, usage
     try:
         if isinstance(answer, str):
@@ -139,6 +142,15 @@ def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
         return as_text(reply), usage
     except ReplyError as error:
         return UNUSABLE, error.usage if isinstance(error.usage, Usage) else usage
+
+
+def _form(name: str) -> type[BaseModel] | None:
+    """The form of that name: what an answer is read as; None for one of another version."""
+    count = name.removeprefix("Answers")
+    if count.isdecimal() and len(count) < 6:
+        return answers_form(int(count))
+    known: dict[str, type[BaseModel]] = {"Claims": Claims, "Answer": Answer}
+    return known.get(name)
 
 
 def _answers(path: Path) -> Iterator[_Answer | InputError]:

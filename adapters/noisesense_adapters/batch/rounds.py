@@ -16,9 +16,9 @@ from noisesense.errors import InputError, JudgeError, NoiseSenseError, check_who
 from noisesense.jsonl import as_path, to_json, whole_file
 from noisesense.judging.calls import AwaitingAnswerError, run_blocking
 from noisesense.judging.protocol import Judgement
-from noisesense.judging.store import StoredRequest
 from noisesense.scoring.outcomes import Record
 from noisesense_adapters.batch.judge import BatchJudge, BatchRequest
+from noisesense_adapters.batch.requests import StoredRequest, open_requests, put_request
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.openai import OpenAILLM
@@ -90,7 +90,7 @@ async def _ask(
     for key, _, schema in new:
         seen.add(key)
         about = exchange, schema.__name__, judge.model, judge.version
-        await store.put_request(StoredRequest(key, *about))
+        await put_request(store, StoredRequest(key, *about))
     return outcome, new
 
 
@@ -163,7 +163,7 @@ def export_batch(
     with VerdictStore(store) as opened:
         judge = BatchJudge(llm.name, llm.identity, store=opened, **options)
         exchange = judge.exchange(each for each in samples() if isinstance(each, Sample))
-        before = opened.requests()
+        before = open_requests(opened)
         others = [each for each in before.values() if each.exchange not in ("", exchange)]
         if others and not force:
             newest = others[-1]
@@ -179,7 +179,7 @@ def export_batch(
         async def write(add: Callable[[str], None], written: list[Path]) -> Round:
             counts, seen = Counter[str](), set[str]()
             for other in others:  # no hindrance to the next round
-                await opened.put_request(other._replace(exchange=exchange))
+                await put_request(opened, other._replace(exchange=exchange))
             for each in samples():
                 counts["samples"] += 1
                 outcome: Judgement | NoiseSenseError | None = None

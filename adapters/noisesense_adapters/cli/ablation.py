@@ -8,12 +8,13 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, cast
 
-from noisesense.ablation import VARIANTS, Ablation, Answer, ablate, ablation, plan
+from noisesense.ablation import VARIANTS, Ablation, ablation, plan
 from noisesense.errors import InputError
 from noisesense.jsonl import parse_line, read_lines, to_json, write_whole
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.output import cut, say, show_json, show_table, shown, tell
+from noisesense_adapters.datasets.answering import Answer, ablate
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.toolbox.wording import ablation_sentences
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import cast
 
 from noisesense import Comparison, compare
-from noisesense.scoring.definitions import MODES, Mode
+from noisesense.scoring.definitions import MODES, Category, Mode
 from noisesense.stats.compare import ModeComparison, SampleChange
 from noisesense.stats.interval import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
-from noisesense.stats.summary import counted
+from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, Gate, worst
@@ -139,9 +140,12 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
         output.show_modes({mode.mode: _figures(mode, comparison.margin) for mode in modes})
     failed = ", ".join(heads[name] for name in comparison.failed[:5])
     output.section("failed in one or both:", [f"  {failed}"] if failed else [])
+    kinds = Counter[tuple[Category | None, Category | None]](
+        (c.before, c.after) for each in comparison.changes for c in each.claims
+    )
     moved = [
         f"  {count:,} {kind(before)} -> {kind(after)}"
-        for (before, after), count in comparison.transitions.items()
+        for (before, after), count in kinds.items()
         if before != after
     ]
     output.section("claims whose kind changed (absent: not among that version's claims):", moved)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
-from noisesense.stats.summary import counted
+from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, option
 from noisesense_adapters.cli.output import say, show_json, show_table

@@ -8,7 +8,7 @@ from typing import Any, cast
 from noisesense import offenders, sensitivity_band, stability
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.stability import ModeStability
-from noisesense.stats.summary import counted
+from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import COUNT, Command, argument, option
 from noisesense_adapters.cli.output import cut, modes_of, one_line, percent, shown

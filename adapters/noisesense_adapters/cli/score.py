@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
-from noisesense.stats.summary import counted
+from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+import time
+from datetime import datetime, timezone
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from noisesense.errors import InputError
-from noisesense.stats.summary import counted
+from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.output import say, show_json, show_table
 from noisesense_adapters.cli.terminal import visible
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from noisesense.judging.store import VerdictStore
 
 _STORE = argument("The store's file.")
@@ -107,14 +111,24 @@ class Prune(Command):
     yes: bool = option("Do not ask first.", None, "--yes", "-y")
 
     def run(self) -> int:
-        age = None if self.older_than is None else timedelta(days=self.older_than)
-        if age is None and self.model is None:
+        if self.older_than is None and self.model is None:
             raise InputError("--older-than or --model", "neither of them", where="prune")
+        from noisesense.judging.store import KEPT
+
+        # By the clock that wrote it; without an age, whatever one says.
+        before = inf if self.older_than is None else time.time() - self.older_than * 86_400
+        which = f"{KEPT} AND made < ? AND model = coalesce(?, model)", (before, self.model)
+
+        def asked(file: sqlite3.Connection) -> int:
+            return int(file.execute(f"SELECT count(*) {which[0]}", which[1]).fetchone()[0])
+
+        def removed(file: sqlite3.Connection) -> int:
+            return file.execute(f"DELETE {which[0]}", which[1]).rowcount
+
         with _opened(self.store) as opened:
             if not self.yes:
-                count = opened.prune(older_than=age, model=self.model, dry=True)
+                count = opened.transact(asked, write=False)
                 what = f"{counted(count, 'call')} from {visible(str(self.store))}"
                 click.confirm(f"Remove {what}?", abort=True)
-            removed = opened.prune(older_than=age, model=self.model)
-        say(f"removed {counted(removed, 'call')} from {self.store}")
+            say(f"removed {counted(opened.transact(removed), 'call')} from {self.store}")
         return 0

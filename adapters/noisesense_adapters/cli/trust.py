@@ -10,7 +10,7 @@ from noisesense import Trust as Found
 from noisesense import trust as measure
 from noisesense.errors import InputError
 from noisesense.stats.labels_cells import CellKind
-from noisesense.stats.summary import counted
+from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.output import percent, say, show_json, show_table, shown, tell

@@ -8,6 +8,7 @@ from typing import Any
 _HOMES = {
     "BadRow": "rows",
     "Row": "rows",
+    "ablate": "answering",
     "model_judge": "model",
     "read_labels": "sheets",
     "read_rows": "read",

@@ -88,9 +88,10 @@ def jsonl_rows(path: Path) -> Iterator[Raw]:
 
 def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """The lines that hold something, and their places; of one above `LARGEST` its beginning."""
+    name = path.name
     for number, line in enumerate(_lines(path), start=1):
         if not line.isspace():
-            yield f"{path.name}, line {number}", line
+            yield f"{name}, line {number}", line
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from noisesense.errors import InputError, RecordingError, describe, located
 from noisesense_adapters.toolbox.given import as_list, as_object, chunks_of
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.form import VerdictsForm
+    from noisesense.verdicts.form import LightVerdicts, VerdictsForm
     from noisesense.verdicts.sample import Sample
 
 _CHUNKS = "retrieved_contexts"
@@ -235,7 +235,7 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     """
     if (given := inputs.first("verdicts")) is None:
         return None
-    from noisesense.verdicts.form import light_lookup, light_verdicts  # it loads msgspec
+    from noisesense.verdicts.form import light_verdicts  # it loads msgspec
 
     where, value = given
     if isinstance(value, str):
@@ -254,6 +254,28 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     # Only the chunks matter here: who gives verdicts need not give the texts.
     fields = {"response": ("", "-"), "reference": ("", "-"), _CHUNKS: contexts}
     return read_verdicts(value, None if contexts[1] is None else _validated(fields), where)
+
+
+def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
+    """The verdicts that a recording (its lines) holds on the sample.
+
+    None if it holds none, or if the sample or any line is not plainly valid.
+    """
+    from noisesense.verdicts.form import light_line, light_verdicts
+
+    places: dict[object, bytes] = {}
+    for line in filter(bytes.strip, content.splitlines()):
+        read = light_line(line)
+        if read is None or read.sample is None or not read.id is read.cluster is None:
+            return None
+        if places.setdefault(read.sample.texts, line) is not line:
+            return None
+    asked = light_line({"sample": sample, "verdicts": {"response_claims": ()}})
+    found = places.get(asked.sample.texts) if asked and asked.sample else None
+    if found is None:
+        return None
+    # Once more: labels of the recorded chunks are not the sample's.
+    return light_verdicts(json.loads(found)["verdicts"], sample["retrieved_contexts"])
 
 
 def _located(text: str, where: str) -> Path:

@@ -257,8 +257,8 @@ def judge_over(
     with _judges_lock:
         entry = _judges.pop(known, None)
         if entry is None:
-            is_path = isinstance(store, (str, os.PathLike))
-            opened = VerdictStore(store) if is_path else store
+            is_path, path = isinstance(store, (str, os.PathLike)), cast("str", store)
+            opened = VerdictStore(path) if is_path else store
             entry = model, LLMJudge(bridge(), store=opened, **arguments)
         # The model is kept with its judge: its id stays its own as long as the key is there.
         _judges[known] = entry

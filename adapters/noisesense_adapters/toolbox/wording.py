@@ -9,7 +9,7 @@ from noisesense import Estimate, Offender, Summary, Trust
 from noisesense.ablation import Ablation
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.labels_cells import CellKind, Rate
-from noisesense.stats.summary import counted
+from noisesense.stats.summarize import counted
 
 
 class Headline(NamedTuple):

@@ -104,7 +104,7 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
         "Undetermined": mode.undetermined,
         "Undefined": mode.undefined,
         "Failed": summary.failed,
-        "Undetermined Claims": mode.undetermined_claims,
+        "Undetermined Claims": mode.claims.undetermined,
     }
 
 

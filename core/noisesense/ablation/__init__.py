@@ -1,7 +1,8 @@
 """Did the chunk do it? The user's own system answers again, with other chunks.
 
 That a chunk entails a wrong claim does not mean that the claim would go if the chunk went. `plan`
-says what to ask the system, `ablation` reads the answers, `ablate` does both in one process.
+says what to ask the system, `ablation` reads the answers. In one process,
+`noisesense_adapters.datasets.ablate` does both.
 
 | variant | chunks | question |
 |---|---|---|
@@ -14,7 +15,7 @@ says what to ask the system, `ablation` reads the answers, `ablate` does both in
 entailed by a chunk, relevant or not: both modes of the default definition together.
 """
 
-from noisesense.ablation.effect import Ablation, Answer, Cause, Change, ablate, ablation
+from noisesense.ablation.effect import Ablation, Cause, Change, ablation
 from noisesense.ablation.planning import VARIANTS, plan
 
-__all__ = ["VARIANTS", "Ablation", "Answer", "Cause", "Change", "ablate", "ablation", "plan"]
+__all__ = ["VARIANTS", "Ablation", "Cause", "Change", "ablation", "plan"]

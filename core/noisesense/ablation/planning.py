@@ -15,7 +15,6 @@ from noisesense.errors import InputError, describe, located
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.stats.summarize import range_of
 from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
 
 VARIANTS = ("again", "without", "relevant-only", "plus-2")
@@ -62,7 +61,7 @@ class Case:
     @staticmethod
     def noise(scored: Score) -> list[Range]:
         """Between what the share of noisy claims lies; nothing without claims."""
-        return [range_of(scored.from_chunks)] if scored.claims else []
+        return [scored.from_chunks.bounds] if scored.claims else []
 
     def both(self, one: str, other: str) -> Iterator[tuple[Range, Range]]:
         return zip(self.found[one], self.found[other], strict=False)

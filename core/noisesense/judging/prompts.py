@@ -200,15 +200,6 @@ def answers_form(count: int) -> type[Answers]:
     return Numbered
 
 
-def form_of(name: str) -> type[BaseModel] | None:
-    """The form of that name: what a reply in a store or a batch file is read as."""
-    count = name.removeprefix("Answers")
-    if count.isdecimal() and len(count) < 6:
-        return answers_form(int(count))
-    known: dict[str, type[BaseModel]] = {"Claims": Claims, "Answer": Answer}
-    return known.get(name)
-
-
 # The best place to split is the last one of these kinds in the second half of a part.
 _ENDS = (("\n\n",), ("\n",), (". ", "! ", "? ", "。", "！", "？"), (" ",))
 

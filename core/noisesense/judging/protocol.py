@@ -43,16 +43,12 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]
-        return Usage(
-            self.calls + other.calls,
-            self.cached_calls + other.cached_calls,
-            self.reasks + other.reasks,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            sum(costs) if costs else None,
-        )
+        sums = {name: getattr(self, name) + getattr(other, name) for name in COUNTED}
+        return Usage(**sums, cost=sum(costs) if costs else None)
 
 
+COUNTED = ("calls", "cached_calls", "reasks", "input_tokens", "output_tokens")
+"""The fields of a usage that are whole numbers."""
 NO_USAGE = Usage()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import math
 import os
 import sqlite3
 import threading
@@ -15,11 +14,10 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from noisesense.errors import InputError, StoreError, encodable
+from noisesense.errors import StoreError, encodable
 from noisesense.jsonl import as_path
 from noisesense.judging.protocol import NO_USAGE, Usage
 
@@ -27,7 +25,8 @@ T = TypeVar("T")
 
 _BUSY_SECONDS = 30.0
 _LEASE_SECONDS, _RENEW_SECONDS = 20.0, 5.0
-_REQUEST = "request "
+REQUEST = "request "
+"""Before the key of a call: the row of a request for it that is out in a batch file."""
 UNUSABLE = "null"
 """The reply of a request in a batch file, where nothing in its answer can be used."""
 
@@ -38,27 +37,10 @@ _TABLE = (
     " beat INTEGER NOT NULL, made REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,"
     " usage TEXT NOT NULL, checksum TEXT NOT NULL)"
 )
-_KEPT = f"FROM calls WHERE reply IS NOT NULL AND key NOT LIKE '{_REQUEST}%'"
+KEPT = f"FROM calls WHERE reply IS NOT NULL AND key NOT LIKE '{REQUEST}%'"
 _PUT = "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RENEW = "UPDATE calls SET beat = beat + 1 WHERE key = ? AND owner = ? AND reply IS NULL"
 _RELEASE = "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL"
-
-
-class StoredRequest(NamedTuple):
-    """A request that is out in a batch file, without an answer yet.
-
-    Attributes:
-        key: of the call.
-        exchange: a digest of the samples and of the judge it was made for.
-        form: the name of the reply's form.
-        model: by name; ``version`` of the prompts.
-    """
-
-    key: str
-    exchange: str
-    form: str
-    model: str
-    version: str
 
 
 class StoredCalls(NamedTuple):
@@ -104,7 +86,7 @@ class VerdictStore:
         self._owner, self._claims = uuid.uuid4().hex, set[str]()
         self._life = threading.Thread(target=self._live, args=(weakref.ref(self),), daemon=True)
         self._signs: dict[str, tuple[object, float]] = {}
-        self._patiently(lambda connection: None, write=False)
+        self.transact(lambda connection: None, write=False)
 
     def __repr__(self) -> str:
         return f"VerdictStore({str(self.path)!r})"
@@ -128,7 +110,7 @@ class VerdictStore:
 
     async def get(self, key: str) -> str | None:
         """The reply of that call, as JSON; None if there is no sound one."""
-        return await self._soon(partial(_reply_of, key=key), write=False)
+        return await self._soon(partial(reply_of, key=key), write=False)
 
     async def claim(self, key: str, *, over: str | None = None) -> bool:
         """May the caller make this call? If not, `get` has it or somebody is making it.
@@ -139,7 +121,7 @@ class VerdictStore:
 
         def claimed(connection: sqlite3.Connection) -> bool:
             row = _row_of(connection, key)
-            if _reply_of(connection, key) not in (None, over) or self._is_being_made(row):
+            if reply_of(connection, key) not in (None, over) or self._is_being_made(row):
                 return False
             _put(connection, key, None, self._owner)
             self._claims.add(key)
@@ -190,29 +172,6 @@ class VerdictStore:
             self._signs[row["key"]] = sign, now
         return sign != seen or now - since < _LEASE_SECONDS
 
-    # Requests of batch files: rows beside those of their calls
-
-    def requests(self) -> dict[str, StoredRequest]:
-        """Those without an answer, by their keys."""
-
-        def waiting(connection: sqlite3.Connection) -> dict[str, StoredRequest]:
-            found: dict[str, StoredRequest] = {}
-            question = f"SELECT * FROM calls WHERE key LIKE '{_REQUEST}%' ORDER BY rowid"
-            for row in filter(_is_sound, connection.execute(question).fetchall()):
-                key = row["key"].removeprefix(_REQUEST)
-                if _reply_of(connection, key) is None:
-                    exchange, form = json.loads(row["reply"])
-                    found[key] = StoredRequest(key, exchange, form, row["model"], row["version"])
-            return found
-
-        return self._patiently(waiting, write=False)
-
-    async def put_request(self, request: StoredRequest) -> None:
-        """Note that it is out."""
-        key, exchange, form, model, version = request
-        about = json.dumps([exchange, form])
-        await self.put(f"{_REQUEST}{key}", about, model, version, NO_USAGE)
-
     def stats(self) -> list[StoredCalls]:
         """What is in it, by model and version of the prompts."""
 
@@ -226,44 +185,21 @@ class VerdictStore:
                 found[of] = StoredCalls(*of, known.calls + 1, usage, *times)
             return found
 
-        return [calls for _, calls in sorted(self._patiently(counted, write=False).items())]
-
-    def prune(
-        self, *, older_than: timedelta | None = None, model: str | None = None, dry: bool = False
-    ) -> int:
-        """Remove the calls that are older than this and of this model; how many they are.
-
-        Args:
-            older_than: with ``model``, too, only what fits both.
-            model: its name.
-            dry: count, and remove nothing.
-        """
-        if older_than is None and model is None:
-            raise InputError("an age or a model", "neither of them", where="prune")
-        before = time.time() - older_than.total_seconds() if older_than else math.inf
-        which = f"{_KEPT} AND made < ? AND model = coalesce(?, model)"
-
-        def removed(connection: sqlite3.Connection) -> int:
-            if dry:
-                question = f"SELECT count(*) {which}"
-                return int(connection.execute(question, (before, model)).fetchone()[0])
-            return connection.execute(f"DELETE {which}", (before, model)).rowcount
-
-        return self._patiently(removed, write=not dry)
+        return [calls for _, calls in sorted(self.transact(counted, write=False).items())]
 
     def merge(self, other: VerdictStore) -> int:
         """Take over another store's calls where this one has none; how many are new."""
-        rows = other._patiently(lambda connection: list(_useful(connection)), write=False)
+        rows = other.transact(lambda connection: list(_useful(connection)), write=False)
 
         def taken(connection: sqlite3.Connection) -> int:
-            new = [row for row in rows if _reply_of(connection, row["key"]) in (None, UNUSABLE)]
+            new = [row for row in rows if reply_of(connection, row["key"]) in (None, UNUSABLE)]
             connection.executemany(_PUT, new)
             return len(new)
 
-        return self._patiently(taken)
+        return self.transact(taken)
 
-    def _patiently(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
-        """Do the work in a transaction; while another program holds the lock, wait."""
+    def transact(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
+        """Do the work on the table ``calls`` in a transaction; while it is locked, wait."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while time.monotonic() < deadline:
             with suppress(_BusyError):
@@ -272,7 +208,7 @@ class VerdictStore:
         return self._now(work, write)
 
     async def _soon(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
-        """As `_patiently`; the event loop goes on."""
+        """As `transact`; the event loop goes on."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while time.monotonic() < deadline:
             with suppress(_BusyError):
@@ -362,15 +298,15 @@ def _row_of(connection: sqlite3.Connection, key: str) -> Any:
     return connection.execute("SELECT * FROM calls WHERE key = ?", (key,)).fetchone()
 
 
-def _reply_of(connection: sqlite3.Connection, key: str) -> str | None:
+def reply_of(connection: sqlite3.Connection, key: str) -> str | None:
     """The reply, if there is one and all that was put with it is as it was."""
     row = _row_of(connection, key)
     # Through a damaged index another call may be found, itself quite sound.
-    return row["reply"] if row is not None and row["key"] == key and _is_sound(row) else None
+    return row["reply"] if row is not None and row["key"] == key and is_sound(row) else None
 
 
 def _useful(connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
-    rows = filter(_is_sound, connection.execute(f"SELECT * {_KEPT}"))
+    rows = filter(is_sound, connection.execute(f"SELECT * {KEPT}"))
     return (row for row in rows if row["reply"] != UNUSABLE)
 
 
@@ -388,7 +324,7 @@ def _put(
     connection.execute(_PUT, (*row, _checksum(row)))
 
 
-def _is_sound(row: sqlite3.Row) -> bool:
+def is_sound(row: sqlite3.Row) -> bool:
     return bool(row["checksum"] == _checksum(row))
 
 

@@ -77,12 +77,6 @@ class Definition:
     words: tuple[str, ...]
     stated_by: str
 
-    @property
-    def formula(self) -> str:
-        """Its modes in words."""
-        modes = zip(MODES, self.words, strict=False)
-        return "; ".join(f"{mode}: incorrect{words}" for mode, words in modes)
-
 
 DEFINITIONS: dict[DefinitionName, Definition] = {
     definition.name: definition
@@ -121,7 +115,8 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 def check_definition(name: str) -> Definition:
     """The definition of that name. Raises `InputError`."""
-    return DEFINITIONS[check_choice(name, _NAMES, "definition")]
+    known: DefinitionName = check_choice(name, _NAMES, "definition")
+    return DEFINITIONS[known]
 
 
 def modes_of(name: DefinitionName) -> tuple[Mode, ...]:

@@ -120,10 +120,7 @@ class Partition(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What one mode counted: ``noisy <= determined <= total`` response claims.
-
-    The bounds are ``noisy / total`` and ``highest / total``.
-    """
+    """What one mode counted: ``noisy <= determined <= total`` response claims."""
 
     noisy: int
     determined: int
@@ -137,7 +134,15 @@ class Counts(NamedTuple):
     @property
     def highest(self) -> int:
         """The claims counted if all that are undetermined count."""
-        return self.noisy + self.total - self.determined
+        return self.noisy + self.undetermined
+
+    @property
+    def bounds(self) -> Range:
+        """The lowest and the highest share; without claims they are 0, by convention."""
+        noisy, determined, total = self
+        if not total:
+            return Range(0.0, 0.0)
+        return Range(noisy / total, (noisy + total - determined) / total)
 
 
 @dataclass(frozen=True)

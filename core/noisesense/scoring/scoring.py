@@ -139,12 +139,15 @@ class Score(Struct, frozen=True, dict=True):
         None where there is nothing to bound: no response claims, nothing retrieved that the mode
         could count, or no such mode.
         """
+        counts = self.measured(mode)
+        return None if counts is None else counts.bounds
+
+    def measured(self, mode: Mode) -> Counts | None:
+        """As `counts`; None, too, where there is nothing to measure, unless ``empty="zero"``."""
         counts = self.counts(mode)
-        if counts is None:
-            return None
-        if not counts.noisy and self.lacks(mode):  # a claim that counts is something to measure
-            return Range(0.0, 0.0) if self.empty == "zero" else None
-        return Range(counts.noisy / counts.total, counts.highest / counts.total)
+        if counts is None or counts.noisy or self.empty == "zero":
+            return counts  # a claim that counts is something to measure
+        return None if self.lacks(mode) else counts
 
     def lacks(self, mode: Mode) -> str:
         """Why the mode has nothing to measure, in words; empty if it has something."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -22,17 +21,9 @@ from noisesense.stats.interval import (
     few_units_interval,
     mean_range,
 )
-from noisesense.stats.pairing import (
-    MIN_PAIRED,
-    Paired,
-    PairedBy,
-    pair,
-    partners,
-    same_texts,
-    words,
-)
+from noisesense.stats.pairing import MIN_PAIRED, Paired, PairedBy, pair, same_claims, same_texts
 from noisesense.stats.resampling import Units
-from noisesense.stats.summary import FEW_UNITS, PARTLY_CLUSTERED, counted
+from noisesense.stats.summarize import FEW_UNITS, PARTLY_CLUSTERED, counted
 
 Decision = Literal["better", "worse", "same", "undecided"]
 
@@ -144,12 +135,6 @@ class Comparison(Record, BothModes[ModeComparison]):
         """The modes in which B is worse, for a check that fails."""
         both = (self.relevant, self.irrelevant)
         return tuple(each.mode for each in both if each and each.decision == "worse")
-
-    @property
-    def transitions(self) -> Counter[tuple[Category | None, Category | None]]:
-        """How many claims went from which kind to which."""
-        claims = (claim for change in self.changes for claim in change.claims)
-        return Counter((claim.before, claim.after) for claim in claims)
 
 
 _Pairs = Sequence[tuple[Result, Score, Result, Score]]
@@ -277,7 +262,7 @@ def _changes(scored: _Pairs) -> tuple[SampleChange, ...]:
     changes: list[SampleChange] = []
     for x, one, _, other in scored:
         before, after = one.claims, other.claims
-        found = partners([words(c.text) for c in before], [words(c.text) for c in after])
+        found = same_claims([c.text for c in before], [c.text for c in after])
         taken = {*found.values()}
         both = [
             ClaimChange(before[i].text, before[i].category, after[j].category)

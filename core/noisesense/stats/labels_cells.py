@@ -18,7 +18,7 @@ from noisesense.stats.interval import (
     mean_interval,
     ratio,
 )
-from noisesense.stats.pairing import partners, words
+from noisesense.stats.pairing import same_claims
 from noisesense.stats.resampling import Unit, Units, total
 from noisesense.verdicts.form import ClaimForm, VerdictsForm
 
@@ -145,7 +145,7 @@ def compare_cells(
 
 
 def _matched(a: Sequence[_Claim], b: Sequence[_Claim]) -> list[tuple[_Claim, _Claim]]:
-    found = partners([words(claim.text) for claim in a], [words(claim.text) for claim in b])
+    found = same_claims([claim.text for claim in a], [claim.text for claim in b])
     return [(a[i], b[j]) for i, j in found.items()]
 
 

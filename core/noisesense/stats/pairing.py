@@ -50,9 +50,10 @@ def partners(
     return dict(sorted(found.items()))
 
 
-def words(text: str) -> str:
-    """By which claims are the same: white space and case do not matter."""
-    return " ".join(text.split()).casefold()
+def same_claims(a: Sequence[str], b: Sequence[str]) -> dict[int, int]:
+    """By position in A, that of the same claim in B; white space and case do not matter."""
+    ours, theirs = ([" ".join(text.split()).casefold() for text in each] for each in (a, b))
+    return partners(ours, theirs)
 
 
 def _key(result: Result) -> str | None:

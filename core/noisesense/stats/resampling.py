@@ -6,7 +6,7 @@ import math
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from math import exp, floor, lgamma, log, log1p, sqrt
+from math import floor, lgamma, log, log1p, sqrt
 from operator import mul
 from random import Random
 from statistics import NormalDist
@@ -145,7 +145,7 @@ class _Tree:
                 if count * least > _LEAST_MEAN:
                     part = _binomial_of_many(count, least, odds, uniform)
                 else:
-                    part = _binomial_of_rare(count, least, uniform)
+                    part = _binomial_of_rare(count, least, uniform) if least else 0
                 drawn[smaller], drawn[larger] = part, count - part
             elif count:
                 left = count if digits is None else _binomial(count, digits, getrandbits)
@@ -185,27 +185,20 @@ def _binomial(count: int, share: tuple[int, ...], getrandbits: Callable[[int], i
 
 _MANY, _LEAST_MEAN = 2000, 10
 """From here on one bit for each number is slower; and above this mean rejection is sound."""
-_MOST_RARE = 110
-"""More have a probability below 1e-70 where 10 are expected."""
 
 
 def _binomial_of_rare(count: int, share: float, uniform: Callable[[], float]) -> int:
-    """The same distribution by inversion: the least ``k`` with ``P(drawn ≤ k) ≥ u``.
+    """The same distribution by waiting times: how many draws pass before each hit is geometric.
 
     Its time grows with ``share · count``, which is at most 10.
 
-    Source: Kachitvichyanukul and Schmeiser (1988), Binomial random variate generation,
-    Communications of the ACM 31, algorithm BINV.
+    Source: Devroye (1986), Non-Uniform Random Variate Generation, chapter X.4.
     """
-    while True:
-        left, k = uniform(), 0
-        probability = exp(count * log1p(-share))
-        while left > probability and k <= _MOST_RARE:
-            left -= probability
-            k += 1
-            probability *= (count - k + 1) / k * share / (1 - share)
-        if k <= _MOST_RARE:  # else a rounding left something of a number close to 1
-            return k
+    passed, hits = 0, -1
+    while passed <= count:
+        passed += floor(log(1 - uniform()) / log1p(-share)) + 1
+        hits += 1
+    return hits
 
 
 def _binomial_of_many(

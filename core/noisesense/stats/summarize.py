@@ -1,22 +1,160 @@
-"""From results to a summary, in one pass: what is kept of each sample is what it counts."""
+"""A run in figures, in one pass: what a summary says, and what is kept of each sample."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
 
 from noisesense.errors import InputError, describe
-from noisesense.judging.protocol import NO_USAGE, Usage
+from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
-from noisesense.scoring.outcomes import Counts, Partition, Range
+from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval, Resampling, mean_interval, units_of
 from noisesense.stats.resampling import Unit, quantile_of_counts
-from noisesense.stats.summary import ModeSummary, Summary
+
+
+@dataclass(frozen=True)
+class ModeSummary(Record):
+    """One mode over all samples with something to measure. Figures are None where there are none.
+
+    Each figure is a `Range`: whichever way the open verdicts fall, it lies between. Its ``value``
+    is a number only where every completion of the verdicts gives it.
+
+    Attributes:
+        mode: ``"relevant"`` or ``"irrelevant"``.
+        determined: samples of which every completion of the verdicts gives the same value.
+        undetermined: samples whose value the judge left open; they are in every range.
+        undefined: scored samples with nothing to measure; in no figure.
+        mean: macro average, every sample counts the same: the headline.
+        interval: of the mean; where that is a range, it covers all of it. None below two units.
+        median: the middle value.
+        maximum: the highest value.
+        claims: noisy, determined and all response claims over all samples.
+        micro: ``noisy / total`` claims, every claim counts the same.
+        micro_interval: of that share.
+        ranges: the distinct ranges of single samples, ascending, and how many have each.
+    """
+
+    mode: Mode
+    determined: int
+    undetermined: int
+    undefined: int
+    mean: Range | None
+    interval: Interval | None
+    median: Range | None
+    maximum: Range | None
+    claims: Counts
+    micro: Range | None
+    micro_interval: Interval | None
+    ranges: tuple[tuple[Range, int], ...]
+
+    @property
+    def distribution(self) -> tuple[tuple[float, int], ...]:
+        """The distinct values, and how many samples have each; of the samples with a value."""
+        return tuple((low, times) for (low, high), times in self.ranges if low == high)
+
+
+@dataclass(frozen=True)
+class Summary(Record, BothModes[ModeSummary]):
+    """A run in figures.
+
+    Attributes:
+        definition: under which all samples were scored; None if none was.
+        samples: how many results there are.
+        scored: of them, those with a score.
+        failed: of them, those that could not be judged or scored; they are in no figure.
+        empty: scored samples whose response has no claims.
+        partition: all response claims by kind.
+        in_clusters: scored samples that name their cluster.
+        needed_cells: verdicts that the scores needed, as a lazy plan asks for them: of each claim
+            whether the reference entails it; of each that is not known to be correct, whether
+            each chunk entails it; and then, of each chunk without a label, whether it entails
+            each claim of the reference (one verdict a chunk where there are no such claims).
+        open_cells: of these, those without an answer.
+        usage: what judging cost.
+        relevant: the relevant mode.
+        irrelevant: the irrelevant mode; None if the definition has none.
+        clusters: over how many clusters the intervals were made; None: over single samples.
+        confidence: of every interval.
+    """
+
+    _derived = ("unanswered_share", "warnings")
+
+    definition: DefinitionName | None
+    samples: int
+    scored: int
+    failed: int
+    empty: int
+    partition: Partition
+    in_clusters: int
+    needed_cells: int
+    open_cells: int
+    usage: Usage
+    relevant: ModeSummary | None
+    irrelevant: ModeSummary | None
+    clusters: int | None
+    confidence: float
+
+    @property
+    def unanswered_share(self) -> float | None:
+        """``open_cells / needed_cells``; None where nothing was needed."""
+        return self.open_cells / self.needed_cells if self.needed_cells else None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the figures must know, in words."""
+        modes = [mode for mode in (self.relevant, self.irrelevant) if mode]
+        of_modes = (warning for mode in modes for warning in _of_mode(self, mode))
+        return (*_of_run(self), *of_modes)
+
+
+PARTLY_CLUSTERED = (
+    "Only some samples name a cluster: the intervals are over single samples and may be too "
+    "narrow."
+)
+
+FEW_UNITS = 30
+"""Fewer say little: their interval covers, and is wide."""
+
+
+def _of_run(run: Summary) -> Iterator[str]:
+    if not run.samples:
+        yield "There are no results."
+    elif run.failed == run.samples:
+        yield f"All {counted(run.samples, 'sample')} failed: there are no figures."
+    elif run.failed:
+        yield (
+            f"{run.failed} of {run.samples} samples failed and are in no figure: if they are the "
+            "hard ones, every figure is too good."
+        )
+    if share := run.unanswered_share:
+        percent = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
+        yield (
+            f"{run.open_cells:,} of the {run.needed_cells:,} verdicts that the scores need "
+            f"({percent}) have no answer: where they decide a score, it is a range."
+        )
+    if 0 < run.in_clusters < run.scored:
+        yield PARTLY_CLUSTERED
+
+
+def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
+    samples = mode.determined + mode.undetermined
+    if not samples:
+        yield f"{mode.mode}: no sample has anything to measure."
+        return
+    units, unit = (samples, "sample") if run.clusters is None else (run.clusters, "cluster")
+    if units < FEW_UNITS:
+        yield f"{mode.mode}: {counted(units, unit)} only; read the interval, not the mean."
+
+
+def counted(count: int, unit: str) -> str:
+    """``"1 pair"``, ``"2,000 pairs"``."""
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def cells_of(score: Score) -> tuple[int, int]:
@@ -26,30 +164,22 @@ def cells_of(score: Score) -> tuple[int, int]:
     """
     verdicts, reference = score.verdicts, score.verdicts.reference_claims
     claims = verdicts.response_claims
-    suspects = [claim for claim in claims if not claim.correct]
-    if not suspects:
+    gaps = [(c.correct is None) + len(c.undetermined) for c in claims if not c.correct]
+    if not gaps:
         return len(claims), 0
     labels = [chunk.relevant for chunk in verdicts.chunks or ()] or [None] * verdicts.chunk_count
-    unlabeled = labels.count(None)
-    missing = sum([(claim.correct is None) + len(claim.undetermined) for claim in suspects])
-    missing += sum([labels[j] is None for claim in reference for j in claim.undetermined])
+    unlabeled, missing = labels.count(None), sum(gaps)
+    for claim in reference:
+        if claim.undetermined:
+            missing += sum(labels[j] is None for j in claim.undetermined)
     # Without reference claims nothing says which chunk without a label is relevant.
     missing += 0 if reference else unlabeled
-    return len(claims) + len(labels) * len(suspects) + unlabeled * max(len(reference), 1), missing
-
-
-def range_of(counts: Counts) -> Range:
-    """Of a sample that has one; without claims it has it by the convention ``"zero"``."""
-    if not counts.total:
-        return Range(0.0, 0.0)
-    return Range(counts.noisy / counts.total, counts.highest / counts.total)
+    return len(claims) + len(labels) * len(gaps) + unlabeled * max(len(reference), 1), missing
 
 
 _Sample = tuple["str | None", Partition, "Counts | None", "Counts | None"]
 """A sample's cluster, its claims by kind, and what each mode counts; None where there is nothing
 to measure."""
-
-_SPENT = ("calls", "cached_calls", "reasks", "input_tokens", "output_tokens")
 
 
 @dataclass
@@ -90,14 +220,14 @@ class Tally:
         if score is not None:
             if score.definition != self.definition:
                 self._settle(score.definition, f"result {result.id!r}")
-            counted = [score.counts(mode) if score.bounds(mode) else None for mode in MODES]
-            self._samples[result.cluster, score.partition, counted[0], counted[1]] += 1
+            relevant, irrelevant = score.measured("relevant"), score.measured("irrelevant")
+            self._samples[result.cluster, score.partition, relevant, irrelevant] += 1
             needed, missing = cells_of(score)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
         sums["samples"] += 1
         if result.usage is not NO_USAGE:
-            sums.update({name: getattr(result.usage, name) for name in _SPENT})
+            sums.update({name: getattr(result.usage, name) for name in COUNTED})
             self._pay(result.usage.cost)
 
     def _pay(self, cost: float | Fraction | None) -> None:
@@ -163,7 +293,7 @@ class Tally:
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
             usage=Usage(
-                **{name: sums[name] for name in _SPENT},
+                **{name: sums[name] for name in COUNTED},
                 cost=None if self._cost is None else float(self._cost),
             ),
             relevant=modes.get("relevant"),
@@ -180,10 +310,10 @@ class Tally:
         claims = Counts(*(sum(n * counts[i] for _, counts, n in known) for i in range(3)))
         ranges = Counter[Range]()
         for _, counts, n in known:
-            ranges[range_of(counts)] += n
+            ranges[counts.bounds] += n
         count = ranges.total()
         undetermined = sum(n for each, n in ranges.items() if each.value is None)
-        of_samples = [(name, range_of(counts), 1, n) for name, counts, n in known]
+        of_samples = [(name, counts.bounds, 1, n) for name, counts, n in known]
         of_claims = [(name, (c.noisy, c.highest), c.total, n) for name, c, n in known if c.total]
 
         def at(p: float) -> Range | None:
@@ -201,7 +331,7 @@ class Tally:
             median=at(0.5),
             maximum=at(1),
             claims=claims,
-            micro=range_of(claims) if claims.total else None,
+            micro=claims.bounds if claims.total else None,
             micro_interval=_interval(of_claims, resampling, clustered=clustered),
             ranges=tuple(sorted(ranges.items())),
         )

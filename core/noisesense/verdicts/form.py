@@ -136,7 +136,6 @@ class SampleBase:
 
 
 Positions = tuple[Annotated[int, Meta(ge=0)], ...]
-_Said = Annotated[str, Meta(pattern=r"\S")]
 
 
 class LightChunk(Struct, forbid_unknown_fields=True, gc=False):
@@ -180,9 +179,10 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
         last = -1
         for claim in (*self.response_claims, *self.reference_claims):
             sure, open_ = claim.entailed_by, claim.undetermined
-            if sure:
-                _check(len(sure) == 1 or all(map(lt, sure, sure[1:])))
-                last = sure[-1] if sure[-1] > last else last
+            if len(sure) > 1:
+                _check(all(map(lt, sure, sure[1:])))
+            if sure and sure[-1] > last:
+                last = sure[-1]
             if open_:
                 _check(all(map(lt, open_, open_[1:])) and {*sure}.isdisjoint(open_))
                 last = max(last, open_[-1])
@@ -195,12 +195,13 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
 class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):
     """As `noisesense.Sample`."""
 
-    response: _Said
-    reference: _Said
+    response: str
+    reference: str
     retrieved_contexts: _Chunks
     user_input: str = ""
 
     def __post_init__(self) -> None:
+        _check(self.response.strip() and self.reference.strip())
         self.retrieved_contexts = _retrieved(self.retrieved_contexts)
 
 
@@ -237,28 +238,6 @@ def light_verdicts(data: Any, contexts: Any = None) -> LightVerdicts | None:
     return verdicts
 
 
-def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
-    """The verdicts that a recording (its lines) holds on the sample.
-
-    None if it holds none, or if any of its lines is not plainly valid.
-    """
-    places: dict[object, bytes] = {}
-    try:
-        wanted = convert(sample, LightSample)
-        for line in content.splitlines():
-            if line.strip():
-                read = _LINES.decode(line)
-                _check(read.sample and read.id is read.cluster is None)
-                _check(places.setdefault(read.sample and read.sample.texts, line) is line)
-        if wanted.texts in places:
-            # Once more: labels of the recorded chunks are not the sample's.
-            recorded = json.loads(places[wanted.texts])
-            return light_verdicts(recorded["verdicts"], sample["retrieved_contexts"])
-    except _NOT_PLAIN:
-        pass
-    return None
-
-
 def light_line(content: bytes | Mapping[str, Any]) -> LightLine | None:
     """The line, its verdicts beside its sample; None: unsure."""
     try:
@@ -275,8 +254,10 @@ def _chunks(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
 
 def _retrieved(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
     chunks = _chunks(listed)
-    # Nothing retrieved, as in a `noisesense.Sample`.
-    return chunks if any(chunk.text.strip() for chunk in chunks) else ()
+    for chunk in chunks:
+        if chunk.text.strip():
+            return chunks
+    return ()  # nothing retrieved, as in a `noisesense.Sample`
 
 
 def _check(holds: object) -> None:

@@ -1,0 +1,98 @@
+"""`ablate`: the user's system answers a plan of other chunks, and its answers are judged."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from noisesense import Judge, Result
+from noisesense.ablation import VARIANTS, Ablation, plan
+from noisesense.ablation.effect import ablation_async
+from noisesense.ablation.planning import Row, cases_of, matched
+from noisesense.errors import InputError, check_whole, describe
+from noisesense.jsonl import as_path, read_lines
+from noisesense.judging.calls import gather_all
+
+Answer = Callable[[str, list[str]], "str | Awaitable[str]"]
+"""The user's system: from a question and the texts of chunks to a response."""
+
+
+async def ablate(
+    results: Iterable[Result],
+    answer: Answer,
+    judge: Judge,
+    *,
+    variants: Sequence[str] = VARIANTS,
+    seed: int = 0,
+    deterministic: bool = False,
+    max_concurrency: int = 4,
+    answers: str | os.PathLike[str] | None = None,
+    on_answer: Callable[[int, int], object] = lambda done, of: None,
+) -> Ablation:
+    """As `noisesense.ablation.plan`, the user's system, and `ablation`, in one process.
+
+    Args:
+        results: as `plan` takes them.
+        answer: from a question and the texts of chunks to a response; a function or a coroutine
+            function. A function runs in a thread.
+        judge: as `ablation` takes it; with a store, its calls are not paid for twice.
+        variants: as `plan` takes them.
+        seed: likewise.
+        deterministic: the same question and chunks always give the same response: ``again`` is
+            not asked, and says 100%.
+        max_concurrency: answers at once.
+        answers: a JSON lines file that keeps each answer as soon as it is there. The same command
+            then asks only for those that are missing.
+        on_answer: is called with the number of answers there are and of all, for a progress bar.
+
+    Raises:
+        InputError: as `plan` and `ablation`; an answer that is no text.
+        JudgeError: every call of the judge failed.
+        Exception: whatever ``answer`` raises. Answers that were finished are in the file.
+    """
+    check_whole(max_concurrency, 1, "max_concurrency")
+    results = list(results)
+    cases = cases_of(results, Counter())
+    rows = [Row.model_validate(each) for each in plan(results, variants, seed)]
+    path = as_path(answers or os.devnull)
+    known = _kept(path)
+    done = [known[row.place] for row in rows if row.place in known]
+    list(matched(cases, done))  # before anything is asked
+    queue = iter([row for row in rows if row.place not in known])
+
+    async def worker() -> None:
+        for row in queue:
+            response: Any = cases[row.id].sample.response
+            if not (deterministic and row.variant == "again"):
+                texts = [chunk.text for chunk in row.retrieved_contexts]
+                response = await asyncio.to_thread(answer, row.user_input, texts)
+            if inspect.isawaitable(response):
+                response = await response
+            if not isinstance(response, str):
+                raise InputError("a text", describe(response), where=f"the answer to {row.place}")
+            done.append(row.model_copy(update={"response": response}))
+            with path.open("a", encoding="ascii", newline="\n") as file:
+                file.write(f"\n{json.dumps(done[-1].to_dict())}\n")
+            on_answer(len(done), len(rows))
+
+    await gather_all(worker() for _ in range(max_concurrency))
+    return await ablation_async(results, done, judge)
+
+
+def _kept(path: Path) -> dict[str, Row]:
+    """The answers in the file by place. A line that a killed run cut off is not one."""
+    rows: dict[str, Row] = {}
+    for number, text in read_lines(path, str) if path.exists() else ():
+        if not text.startswith("{"):
+            raise InputError("answers", describe(text), where=f"{path}, line {number}")
+        with suppress(InputError):
+            row = Row.model_validate_json(text)
+            rows |= {row.place: row} if (row.response or "").strip() else {}
+    return rows
