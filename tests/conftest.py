@@ -61,6 +61,20 @@ def pytest_collection() -> Generator[None, object, object]:
             gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A reply of many levels is read near the end of the stack, where the clients that other tests
+    left have no room to be finalized."""
+    if "levels" not in item.name:
+        return (yield)
+    gc.collect()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One more than processors: tests wait for the processes and the timeouts they start."""

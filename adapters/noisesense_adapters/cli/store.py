@@ -117,13 +117,13 @@ class Prune(Command):
 
         # By the clock that wrote it; without an age, whatever one says.
         before = inf if self.older_than is None else time.time() - self.older_than * 86_400
-        which = f"{KEPT} AND made < ? AND model = coalesce(?, model)", (before, self.model)
+        which, values = f"{KEPT} AND made < ? AND model = coalesce(?, model)", (before, self.model)
 
         def asked(file: sqlite3.Connection) -> int:
-            return int(file.execute(f"SELECT count(*) {which[0]}", which[1]).fetchone()[0])
+            return int(file.execute(f"SELECT count(*) {which}", values).fetchone()[0])
 
         def removed(file: sqlite3.Connection) -> int:
-            return file.execute(f"DELETE {which[0]}", which[1]).rowcount
+            return file.execute(f"DELETE {which}", values).rowcount
 
         with _opened(self.store) as opened:
             if not self.yes:

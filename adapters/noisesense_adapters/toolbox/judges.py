@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
-from inspect import get_annotations
+from inspect import get_annotations, signature
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -43,11 +43,6 @@ _OPTION = re.compile(
     r"|n|stop|max_\w*tokens|num_\w+|\w+_penalty|logit_bias|reasoning\w*|thinking\w*|verbosity"
     r"|(model_|generation_)?(kw)?args|params|generation_config|extra_body|llm|identity"
 )
-_OWN = ("llm", "store")
-
-_judges: dict[Hashable, tuple[object, Judge]] = {}
-_judges_lock = threading.Lock()
-_JUDGES_KEPT = 16
 _PRIVATE = ("_default_config", "_queued_declarative_operations")  # of LangChain's init_chat_model
 
 
@@ -190,9 +185,12 @@ def given_judge(
     return judge
 
 
+_OWN = ("llm", "store")
+"""What a metric gives the judge itself, from arguments of its own."""
+
+
 def _check_options(options: Mapping[str, Any]) -> None:
     """Only names that `LLMJudge` takes, before anything is asked. Its values it checks itself."""
-    import inspect
     from difflib import get_close_matches
 
     from noisesense.judging.llm import LLMJudge
@@ -200,8 +198,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
     where = "judge_options"
     if not isinstance(options, Mapping):
         raise InputError("a mapping of options", describe(options), where=where)
-    # The metric gives the other two itself, from arguments of its own.
-    known = [name for name in inspect.signature(LLMJudge).parameters if name not in _OWN]
+    known = [name for name in signature(LLMJudge).parameters if name not in _OWN]
     for name in options:
         if name not in known:
             near = get_close_matches(str(name), known, 1)
@@ -221,6 +218,11 @@ def untested(judges: Iterable[str]) -> list[str]:
             "not tested: read the claims of some samples, or label them (noisesense trust)."
         ]
     return []
+
+
+_judges: dict[Hashable, tuple[object, Judge]] = {}
+_judges_lock = threading.Lock()
+_JUDGES_KEPT = 16
 
 
 def judge_over(
