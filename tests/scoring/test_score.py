@@ -9,6 +9,7 @@ import pytest
 
 from noisesense import Chunk, InputError, Sample, UndefinedScoreError, Verdicts, score
 from noisesense.scoring.definitions import DEFINITIONS, MODES, modes_of
+from noisesense.scoring.scoring import check_empty, check_undetermined
 
 NONE = Verdicts(response_claims=())
 # Claim 0 is correct, claim 1 comes from relevant chunk 0, claim 2 from irrelevant chunk 1, claim
@@ -185,3 +186,10 @@ def test_a_samples_key_is_its_texts() -> None:
     # Fixed for good, so that stores of earlier versions stay readable: printf '["","r","g",["a",
     # "b"]]' | sha256sum, without the line break.
     assert key() == "49a3600b3408d28026f0036a1288885a4a740c33f5163a7463fb7e005fe49bbd"
+
+
+@pytest.mark.parametrize("name", ["definition", "empty", "undetermined"])
+def test_an_unknown_choice_is_an_error(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: expected .*, got 'other'"):
+        score(MIXED, **{name: "other"})  # type: ignore[arg-type]
+    assert (check_empty("zero"), check_undetermined("low")) == ("zero", "low")
