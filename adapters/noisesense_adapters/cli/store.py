@@ -115,7 +115,7 @@ class Prune(Command):
             raise InputError("--older-than or --model", "neither of them", where="prune")
         from noisesense.judging.store import KEPT
 
-        # By the clock that wrote it; without an age, whatever one says.
+        # Without an age every time is before: a clock that was ahead wrote some.
         before = inf if self.older_than is None else time.time() - self.older_than * 86_400
         which, values = f"{KEPT} AND made < ? AND model = coalesce(?, model)", (before, self.model)
 

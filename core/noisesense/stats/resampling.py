@@ -194,9 +194,9 @@ def _binomial_of_rare(count: int, share: float, uniform: Callable[[], float]) ->
 
     Source: Devroye (1986), Non-Uniform Random Variate Generation, chapter X.4.
     """
-    passed, hits = 0, -1
+    passed, hits, log_missed = 0, -1, log1p(-share)
     while passed <= count:
-        passed += floor(log(1 - uniform()) / log1p(-share)) + 1
+        passed += floor(log(1 - uniform()) / log_missed) + 1
         hits += 1
     return hits
 
