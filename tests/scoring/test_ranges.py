@@ -15,6 +15,7 @@ OPEN, SHUT = Range(0.25, 0.5), Range(0.5, 0.5)
 def test_arithmetic_covers_every_completion() -> None:
     # 0.25 to 0.5 less 0.1 to 0.3: at least 0.25 - 0.3, at most 0.5 - 0.1.
     assert OPEN.minus(Range(0.1, 0.3)) == pytest.approx((-0.05, 0.4))
+    assert Range(-0.5, 1.0).over(4) == (-0.125, 0.25)
     # From -0.5 to 0.25 the absolute value is 0 to 0.5; from -0.5 to -0.25 it is 0.25 to 0.5.
     assert Range(-0.5, 0.25).absolute == (0.0, 0.5)
     assert Range(-0.5, -0.25).absolute == (0.25, 0.5)

@@ -94,6 +94,14 @@ def test_on_the_same_resamples_it_is_efrons_to_the_last_digit(
     assert found[2:] == (confidence, "bca", 64)
 
 
+def test_small_figures_have_an_interval_as_large_ones_have() -> None:
+    large, small = (
+        bootstrap_interval(Counter((scale * i**2, 1.0) for i in range(60)), ratio, HOW)
+        for scale in (1.0, 1e-9)
+    )
+    assert small[:2] == pytest.approx((1e-9 * large.low, 1e-9 * large.high))
+
+
 def test_bias_where_resamples_tie_or_all_lie_on_one_side() -> None:
     third = 1 / 3
     # Of five one is below and two are the same but for rounding: (1 + 2 / 2) / 5.
@@ -126,14 +134,23 @@ def test_unequal_units_are_as_good_as_fewer_equal_ones(large: float, method: str
     assert (found.method, found.units) == (method, 60)
 
 
+@pytest.mark.parametrize(("count", "method"), [(49, "dirichlet"), (50, "bca")])
+def test_fewer_than_fifty_units_are_few(count: int, method: str) -> None:
+    found = mean_interval([Counter((i / count, 1.0) for i in range(count))], HOW)
+    assert (found.method, found.units) == (method, count)
+
+
 @pytest.mark.parametrize(("differ", "method"), [(24, "dirichlet"), (25, "bca")])
 def test_few_samples_that_differ_are_few(differ: int, method: str) -> None:
-    """100 samples, most of 0 (or of 1/3 by clusters of three, which rounding keeps apart)."""
+    """100 samples, most of 0 (or of 1/3, which clusters and rounding keep apart in the 13th
+    digit). Clusters of which nothing was measured say as little as those of 0."""
     others = [(0.5 + i / 100, 1.0) for i in range(differ)]
-    clean = mean_interval([Counter([*others, *[(0.0, 1.0)] * (100 - differ)])], HOW)
-    third = Counter([*others, *[(1 / 3, 1.0), (0.1 + 0.2 + 0.7, 3.0)] * ((100 - differ) // 2)])
-    for found in (clean, mean_interval([third], HOW)):
-        assert found.method == method
+    rest, half = 100 - differ, (100 - differ) // 2
+    zero = [*others, *[(0.0, 1.0)] * rest]
+    third = [*others, *[(1 / 3, 1.0), (1.0 + 3e-13, 3.0)] * half]
+    empty = [*zero, *[(0.0, 0.0)] * 10]
+    for units in (zero, third, empty):
+        assert mean_interval([Counter(units)], HOW).method == method
 
 
 def test_one_unit_or_none_has_no_interval() -> None:
@@ -176,6 +193,17 @@ def test_few_units_by_numpy() -> None:
         sums = np.array([*units, (3 * limit, 3)])
         drawn = np.random.default_rng(7).dirichlet([1, 1, 1, 1, 0.5], 100_000) @ sums
         assert end == pytest.approx(np.quantile(drawn[:, 0] / drawn[:, 1], p), abs=0.03)
+
+
+def test_a_figure_beside_moves_the_interval_and_its_error_widens_it() -> None:
+    units: Counter[Unit] = Counter({(0.0, 1.0): 8, (0.5, 1.0): 4})
+    alone, moved, wide = (
+        few_units_interval(units, HOW, (0.0, 1.0), beside)
+        for beside in ((0.0, 0.0), (0.25, 0.0), (0.25, 0.1))
+    )
+    assert moved[:2] == pytest.approx((alone.low + 0.25, alone.high + 0.25), abs=1e-12)
+    spread = [(each.high - each.low) / (2 * 1.96) for each in (alone, wide)]
+    assert spread[1] == pytest.approx(math.hypot(spread[0], 0.1), rel=0.1)
 
 
 def test_a_range_is_covered_from_its_low_end_to_its_high_end() -> None:
@@ -255,6 +283,7 @@ def test_units_without_anything_have_no_interval() -> None:
     two = bootstrap_interval(Counter({(0.0, 1.0): 1, (1.0, 1.0): 1}), ratio, HOW)
     assert (two.units, two.method) == (2, "bca")
     assert bootstrap_interval(Counter({(0.0, 0.0): 1, (1.0, 0.0): 1}), ratio, HOW) is None
+    assert bootstrap_interval(Counter({(1.0, 1.0): 1, (0.0, -1.0): 1}), ratio, HOW) is None
     # Without the one unit that has a size there is no ratio: of the others, all alike, none.
     assert bootstrap_interval(Counter({(0.5, 1.0): 1, (0.0, 0.0): 3}), ratio, HOW) is None
 

@@ -136,6 +136,11 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     for mode, mean in found.means.items():
         assert mean == prediction_powered(judged, labels, mode=mode)
         assert {f"{mode}: {each}" for each in mean.warnings} <= {*found.warnings}
+    alike = trust_results(judged, judged[:20])
+    assert [each[:35] for each in alike.warnings] == [
+        "relevant: The judge agrees with eve",
+        "irrelevant: The judge agrees with e",
+    ]
     assert found.samples == 30
     assert found.cells["response"].kappa.value == 1.0
     correct = found.cells["correct"].counts
@@ -244,5 +249,7 @@ def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() ->
     assert not any("share a cluster" in each for each in alone.warnings)
     some = trust_results([grouped[0], *judged[1:]], labels)
     assert any("share a cluster" in each for each in some.warnings)
+    theirs = [replace(each, cluster=str(i // 10)) for i, each in enumerate(labels)]
+    assert trust_results(judged, theirs).cells["correct"].false_yes.interval.units == 3
     few = trust_results(grouped, labels[:1])
     assert not any("share a cluster" in each for each in few.warnings)  # there are no means
