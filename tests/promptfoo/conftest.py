@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,17 @@ from support.npm import npm_cache
 from support.promptfoo_cli import VERSIONS, Run, evaluate, install
 from support.promptfoo_suite import EXAMPLES, write_suite
 from support.server import ScriptedServer
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """The first run's installation, which takes minutes, begins beside the first tests."""
+    calls = (item.callspec.params for item in session.items if hasattr(item, "callspec"))
+    versions = {params["commands"] for params in calls if "commands" in params}
+    if versions and not session.config.option.collectonly:
+        beside = ThreadPoolExecutor(max_workers=1)
+        for version in sorted(versions):
+            beside.submit(install, version, npm_cache(session.config))
+        beside.shutdown(wait=False)
 
 
 @pytest.fixture(scope="session", params=VERSIONS)

@@ -1,17 +1,28 @@
-"""npm packages that tests run: installed once by their lock files."""
+"""npm packages that tests run: installed once by their lock files.
+
+    PYTHONPATH=tests python -m support.npm CACHE LOCK_FOLDER …
+
+installs them before any test needs them.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
+
+_UNUSED = ("@openai/codex-*/vendor", "@openai/codex-*/bin", "@anthropic-ai/claude-agent-sdk-*")
+"""Other programs that Promptfoo brings along: half a gigabyte."""
 
 
 def npm_cache(config: pytest.Config) -> Path:
@@ -25,11 +36,11 @@ def npm_cache(config: pytest.Config) -> Path:
     return Path(tempfile.gettempdir(), f"noisesense-npm-{os.getuid()}")
 
 
-def installed(lock: Path, cache: Path, *, unused: Sequence[str] = ()) -> Path:
+def installed(lock: Path, cache: Path) -> Path:
     """The ``node_modules`` of a folder with a lock file, installed below ``cache`` if missing.
 
-    Folders that match one of ``unused`` are removed after the installation. Without npm there is
-    nothing to run: a failure in CI, a skip with this reason elsewhere.
+    Of several processes one installs and the others wait. Without npm there is nothing to run: a
+    failure in CI, a skip with this reason elsewhere.
     """
     files = [lock / "package.json", lock / "package-lock.json"]
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
@@ -38,33 +49,37 @@ def installed(lock: Path, cache: Path, *, unused: Sequence[str] = ()) -> Path:
     if not folder.is_dir():
         npm = shutil.which("npm")
         if npm is None:
+            import pytest
+
             stop = pytest.fail if os.environ.get("CI") else pytest.skip
             stop(f"npm is not installed, so {lock.name} cannot be run")
         cache.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=cache, prefix="installing-"))
-        for file in files:
-            shutil.copy(file, made)
-        done = subprocess.run(
-            [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
-            cwd=made,
-            env={**os.environ, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert done.returncode == 0, f"npm ci of {lock.name} failed:\n{done.stderr}"
-        for pattern in unused:
-            for path in (made / "node_modules").glob(pattern):
-                shutil.rmtree(path)
-        _publish(made, folder)
+        with (cache / f"{name}.lock").open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if not folder.is_dir():
+                _install(npm, files, folder)
     return folder / "node_modules"
 
 
-def _publish(made: Path, folder: Path) -> None:
-    """Rename into place; if another run was faster, its folder is as good."""
-    try:
-        made.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
-        shutil.rmtree(made, ignore_errors=True)
+def _install(npm: str, files: list[Path], folder: Path) -> None:
+    made = Path(tempfile.mkdtemp(dir=folder.parent, prefix="installing-"))
+    for file in files:
+        shutil.copy(file, made)
+    done = subprocess.run(
+        [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
+        cwd=made,
+        env={**os.environ, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"npm ci for {folder.name} failed:\n{done.stderr}"
+    for pattern in _UNUSED:
+        for path in (made / "node_modules").glob(pattern):
+            shutil.rmtree(path)
+    made.rename(folder)
+
+
+if __name__ == "__main__":
+    for each in sys.argv[2:]:
+        installed(Path(each), Path(sys.argv[1]).absolute())

@@ -26,13 +26,11 @@ VERSIONS = (
     pytest.param("v0.121", marks=pytest.mark.broad),
     LATEST,
 )
-_UNUSED = ("@openai/codex-*/vendor", "@openai/codex-*/bin", "@anthropic-ai/claude-agent-sdk-*")
-"""Other programs that Promptfoo brings along: half a gigabyte."""
 
 
 def install(version: str, cache: Path) -> Path:
     """The folder of that Promptfoo's commands, see `installed`."""
-    return installed(LOCKS / version, cache, unused=_UNUSED) / ".bin"
+    return installed(LOCKS / version, cache) / ".bin"
 
 
 @dataclass(frozen=True)
