@@ -389,6 +389,9 @@ def main() -> int:
             print(f"{module:27} {figures} {time.monotonic() - start:8.0f}")
             for each in unknown:
                 print(f"    {each.line}: {each.name}")
+            if options.every == 1:
+                for stale in {*explained.get(module, {})} - {each.name for each in survivors}:
+                    print(f"    explained, but does not survive: {stale}")
     return int(low)
 
 

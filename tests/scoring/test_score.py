@@ -192,4 +192,9 @@ def test_a_samples_key_is_its_texts() -> None:
 def test_an_unknown_choice_is_an_error(name: str) -> None:
     with pytest.raises(InputError, match=f"{name}: expected .*, got 'other'"):
         score(MIXED, **{name: "other"})  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="immutable"):
+        score(MIXED).definition = "paper"  # type: ignore[misc]
+    for ask in (score(MIXED).counts, score(MIXED).bounds):
+        with pytest.raises(InputError, match="mode: expected .*, got 'other'"):
+            ask("other")  # type: ignore[arg-type]
     assert (check_empty("zero"), check_undetermined("low")) == ("zero", "low")
