@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -10,6 +11,8 @@ from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
 from noisesense.stats.compare import ClaimChange, ModeComparison
+from noisesense.stats.interval import Resampling, few_units_interval
+from noisesense.stats.resampling import Unit
 from support.simulated import Draw, result_of
 
 Claim = tuple[str, bool, list[int]]
@@ -260,6 +263,16 @@ def test_the_same_is_what_the_margin_holds(hits: int, margin: float, decision: s
     may_be = [Result(str(i), unclear) for i in range(hits)]
     expected = "undecided" if decision == "worse" else decision
     assert relevant(before, [*may_be, *before[hits:]], margin).decision == expected
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_at_the_margin_it_is_still_the_same(sign: int) -> None:
+    units: Counter[Unit] = Counter({(sign / 8, 1.0): 8, (0.0, 1.0): 52})
+    wide = few_units_interval(units, Resampling(), (-1.0, 1.0))
+    a, b = (run(*[(2 + more, 8)] * 8, *[(2, 8)] * 52) for more in (0, 1))
+    edge = wide.high if sign > 0 else -wide.low
+    for margin, decision in ((edge, "same"), (edge - 1e-9, "undecided")):
+        assert relevant(*(a, b)[::sign], margin).decision == decision
 
 
 def test_what_students_t_leaves_open_is_not_the_same() -> None:

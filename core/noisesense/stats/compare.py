@@ -250,7 +250,7 @@ def _decision(
         return "worse"
     if interval.high < -margin:
         return "better"
-    if not margin or interval.low < -margin or interval.high > margin:
+    if interval.low < -margin or interval.high > margin:
         return "undecided"
     different = ends if ends[0] != ends[1] else ends[:1]
     wide = (few_units_interval(end, resampling, (-1.0, 1.0)) for end in different)
