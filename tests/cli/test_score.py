@@ -225,7 +225,7 @@ def test_what_has_no_interval_or_is_undefined_passes_no_check(
     done = run_here(capsys, "score", path, "--fail-above", "1")
     assert done.status == 4
     assert "cannot be decided: the relevant mean is undefined" in done.err
-    assert "3 samples, 3 scored, 3 without claims" in done.out
+    assert "3 samples, 3 scored, 3 with nothing to measure" in done.out
     assert run_here(capsys, "score", path, "--fail-above", "0", "--empty", "zero").status == 0
     assert run_here(capsys, "score", path, "--empty", "error").status == 3
 

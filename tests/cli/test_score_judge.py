@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -148,6 +149,23 @@ def test_a_judge_that_was_never_reached_passed_no_test(tmp_path: Path, judged: J
     assert "passed a test" not in done.out + done.err
     assert "every reply" not in done.out
     assert f"note: All {len(PAIRS)} samples failed: there are no figures." in done.err
+
+
+def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(
+    tmp_path: Path, judged: Judged
+) -> None:
+    rows, nothing = texts(tmp_path), {"response": "r", "reference": "g", "retrieved_contexts": []}
+    with ScriptedServer(Mind(PAIRS)) as server:
+        before = judged(rows, *options(server))
+        calls = server.log.calls
+        with rows.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(nothing)}\n" * len(PAIRS))
+        done = judged(rows, *options(server))
+    assert (done.status, server.log.calls) == (before.status, 2 * calls) == (0, 2 * calls)
+    assert f"{2 * len(PAIRS)} scored, {len(PAIRS)} with nothing to measure" in done.out
+    headlines = [out.split("\n\n")[1] for out in (before.out, done.out)]
+    assert headlines[0] == headlines[1]
+    assert "no answer" not in done.err
 
 
 def test_a_model_that_finds_no_claim_has_measured_nothing(tmp_path: Path, judged: Judged) -> None:

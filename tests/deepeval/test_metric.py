@@ -141,3 +141,11 @@ def test_wrong_arguments(arguments: dict[str, Any], says: str) -> None:
 def test_without_deepeval_the_error_names_the_extra() -> None:
     expected = "the package 'deepeval' is not installed. Hint: pip install 'noisesense[deepeval]'"
     assert error_without("deepeval") == expected
+
+
+def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
+    judge = CountingJudge([])
+    metric = NoiseSensitivityMetric(judge=judge)
+    metric.measure(LLMTestCase(**{**CASE, "retrieval_context": []}))
+    assert (metric.score, metric.success, judge.asked) == (None, None, [])
+    assert "nothing was retrieved" in metric.reason

@@ -41,6 +41,14 @@ def chunks(*labels: Any) -> list[dict[str, Any]]:
     return [{"text": f"chunk {j}", "relevant": label} for j, label in enumerate(labels)]
 
 
+def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
+    nothing = assess(verdicts=None, contextChunks=[])
+    assert (nothing["pass"], nothing["metadata"]["status"]) == (False, "undefined")
+    assert nothing["metadata"]["judge"]["calls"] == 0
+    asked = assess({"definition": "promptfoo"}, verdicts=None, contextChunks=[])
+    assert asked["metadata"]["status"] == "error"  # without a key
+
+
 @pytest.mark.parametrize(
     ("yes", "no"), [(True, False), ("TRUE", "False"), ("yes", "no"), (1, 0), ("1", "0")]
 )

@@ -56,6 +56,24 @@ def test_empty_and_failed_samples() -> None:
     assert nothing.unanswered_share is None
 
 
+def test_of_open_claims_some_surely_come_from_a_chunk_and_some_surely_do_not() -> None:
+    claims = [
+        {"text": "correct", "correct": True, "entailed_by": []},
+        {"text": "from a chunk of either kind", "correct": False, "entailed_by": [0]},
+        {"text": "correct or from nowhere", "correct": None, "entailed_by": []},
+        {"text": "correct or from a chunk", "correct": None, "entailed_by": [0]},
+        {"text": "a chunk or nowhere", "correct": False, "entailed_by": [], "undetermined": [0]},
+        {"text": "from a chunk that is not relevant", "correct": False, "entailed_by": [1]},
+    ]  # fmt: skip
+    chunks = [{"text": "a"}, {"text": "b", "relevant": False}]
+    open_ones = score(Verdicts.model_validate({"response_claims": claims, "chunks": chunks}))
+    parts = [tally([Result("a", each)]) for each in (open_ones, score_of((1, 2)))]
+    found = (parts[0] + parts[1]).summary()
+    assert found.partition == (2, 1, 1, 0, 4)
+    assert found.from_chunks == (3, 6, 8)
+    assert open_ones.from_chunks == (2, 4, 6)
+
+
 def test_clusters_widen_the_interval() -> None:
     # Ten clusters of ten samples that are all alike: there are ten values, not a hundred.
     results = [result_of(f"{c}-{i}", (c % 3, 4), c) for c in range(10) for i in range(10)]
@@ -88,7 +106,7 @@ def test_warnings() -> None:
     assert said(*[(1, 2)] * 40, clusters=1) == (f"relevant: 1 cluster {few}",)
     assert summarize([]).warnings == ("There are no results.",)
     failed = Result("f", error="no")
-    assert summarize([failed]).warnings == ("All 1 sample failed: there are no figures.",)
+    assert summarize([failed]).warnings == ("The only sample failed: there are no figures.",)
     assert summarize([failed, *map(score_of, [(1, 2)] * 30)]).warnings == (
         "1 of 31 samples failed and are in no figure: if they are the hard ones, every figure is "
         "too good.",

@@ -13,6 +13,7 @@ KINDS: dict[str, dict[str, object]] = {
     "i": {"correct": False, "entailed_by": [1]},
     "h": {"correct": False, "entailed_by": []},
     "u": {"correct": None, "entailed_by": [0]},
+    "n": {"correct": None, "entailed_by": []},
 }
 NEITHER = "supported neither by the reference nor by a chunk"
 
@@ -23,6 +24,8 @@ NEITHER = "supported neither by the reference nor by a chunk"
         ("c", "0 of 1 claim is", "comes", (0, 0, "")),
         ("crh", "1 of 3 claims is", "comes", (1, 0, f"; 1 more is {NEITHER}")),
         ("rriihh", "4 of 6 claims are", "come", (2, 2, f"; 2 more are {NEITHER}")),
+        ("n", "0 of 1 claim is", "comes", (0, 0, "; the judge left 1 open")),
+        ("u", "0 to 1 of 1 claim is", "comes", (0, 0, "; the judge left 1 open")),
         ("cru", "1 to 2 of 3 claims are", "come", (1, 0, "; the judge left 1 open")),
     ],
 )

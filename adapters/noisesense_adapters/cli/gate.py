@@ -111,6 +111,6 @@ class Gate(Options):
             )
             return UNANSWERED
         if judged and summary.scored and summary.empty == summary.scored:
-            tell("the model found no claim in any response: nothing was measured")
+            tell("no response has a claim that was judged: nothing was measured")
             return UNANSWERED
         return 0

@@ -138,7 +138,7 @@ def _interrupted(done: int, store: Path | None) -> str:
 def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> None:
     """A run's figures, and ``doubts`` about its judge; warnings go to stderr."""
     parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
-    few = {"failed": summary.failed, "without claims": summary.empty}
+    few = {"failed": summary.failed, "with nothing to measure": summary.empty}
     parts += [f"{count:,} {what}" for what, count in few.items() if count]
     parts.append(counted(chunks, "chunk"))
     if summary.clusters is not None:

@@ -27,7 +27,7 @@ from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, 
 from noisesense_adapters.deepeval.llm import judge_of
 from noisesense_adapters.deepeval.result import begin, measured, outcome_of, reason_of, steps_of
 from noisesense_adapters.deepeval.sample import place_of, read_case
-from noisesense_adapters.toolbox.judges import given_judge
+from noisesense_adapters.toolbox.judges import given_judge, unasked
 
 # Where DeepEval calls a metric and reads its score as higher is better.
 _HIGHER_IS_BETTER = {"deepeval.optimizer.scorer.utils", "deepeval.metrics.dag.nodes"}
@@ -176,7 +176,9 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
             self.evaluation_model = getattr(judge, "model", None) or type(judge).__name__
             metric = (type(self), self.mode, *choices, self.threshold, self.flaky)
             try:
-                judgement = await judge_once(judge, sample, metric=metric, run=test_case)
+                judgement = unasked(sample, self.definition) or await judge_once(
+                    judge, sample, metric=metric, run=test_case
+                )
             except ReplyError as error:  # it answered, but with nothing to score: not 0
                 self.reason = f"{self.__name__} is undetermined: {error}."
                 self.success = False

@@ -80,8 +80,11 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         if verdicts is None:
             # Loaded only when a model must be asked: SQLite, the client.
             from noisesense_adapters.promptfoo.llm import judge
+            from noisesense_adapters.toolbox.judges import unasked
 
-            judgement = judge(inputs.sample, settings.config, context, metric=settings[1:])
+            judgement = unasked(inputs.sample, settings.definition) or judge(
+                inputs.sample, settings.config, context, metric=settings[1:]
+            )
             verdicts = judgement.verdicts
         # The interface that definition comes from passes an answer that claims nothing.
         passes_empty = settings.definition == "promptfoo" and not verdicts.response_claims

@@ -20,7 +20,7 @@ from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_u
 from noisesense_adapters.ragas.llm import bridge_over, row_group
 from noisesense_adapters.ragas.result import ScoredFloat, count_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
-from noisesense_adapters.toolbox.judges import given_judge, judge_over
+from noisesense_adapters.toolbox.judges import given_judge, judge_over, unasked
 
 
 class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
@@ -176,7 +176,9 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             sample, verdicts = read_row(row)
             if verdicts is None:
                 metric = ("ragas", self.name, self.mode, definition, empty, undetermined)
-                judgement = await judge_once(self._judge(), sample, metric=metric, run=run)
+                judgement = unasked(sample, definition) or await judge_once(
+                    self._judge(), sample, metric=metric, run=run
+                )
             else:
                 judgement = Judgement(verdicts)
             scored = score(

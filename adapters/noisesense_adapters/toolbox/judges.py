@@ -271,9 +271,8 @@ def judge_over(
 
 def unasked(sample: Sample, definition: DefinitionName) -> Judgement | None:
     """What needs no judge: nothing was retrieved, and the definition counts only what comes from a
-    chunk. The response is then one claim of which nothing is known, and the score is undefined.
+    chunk. No claims are asked for, and the score is undefined.
     """
     if sample.retrieved_contexts or chunk_modes(definition) != modes_of(definition):
         return None
-    claim: dict[str, Any] = {"text": sample.response, "correct": None, "entailed_by": []}
-    return Judgement(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))
+    return Judgement(Verdicts(response_claims=(), chunks=()))

@@ -21,13 +21,12 @@ class Headline(NamedTuple):
 
 def headline(summary: Summary) -> Headline:
     """How many claims the retrieved chunks misled. Does not depend on the definition."""
-    kinds = summary.partition
+    kinds, found = summary.partition, summary.from_chunks
     if not kinds.total:
         return Headline("No response claims were judged", "There is nothing to count.")
-    noisy = kinds.relevant + kinds.irrelevant
-    amount, one = f"{noisy:,}", 1 in (noisy, kinds.total)
-    if kinds.undetermined:
-        amount, one = f"{noisy:,} to {noisy + kinds.undetermined:,}", False
+    amount, one = f"{found.noisy:,}", found.noisy == 1 or kinds.total == 1
+    if found.highest != found.noisy:
+        amount, one = f"{found.noisy:,} to {found.highest:,}", kinds.total == 1
     verb, source = ("is", "comes") if one else ("are", "come")
     message = (
         f"{amount} of {counted(kinds.total, 'claim')} {verb} not supported by the reference and "

@@ -151,11 +151,11 @@ class Score(Struct, frozen=True, dict=True):
 
     def lacks(self, mode: Mode) -> str:
         """Why the mode has nothing to measure, in words; empty if it has something."""
-        if not self.verdicts.response_claims:
-            return "the response has no claims"
-        if mode in chunk_modes(self.definition) and _nothing_retrieved(self.verdicts):
-            return "nothing was retrieved"
-        return ""
+        claims, chunks = self.verdicts.response_claims, self.verdicts.chunks
+        nothing = _nothing_retrieved(self.verdicts) if claims else chunks == ()
+        if nothing and mode in chunk_modes(self.definition):
+            return "nothing was retrieved" + " (no chunks are listed)" * (chunks is None)
+        return "" if claims else "the response has no claims"
 
     def gate(self, mode: Mode, limit: float) -> GateOutcome:
         """Does the mode's value stay within the limit? See `noisesense.gate`.

@@ -127,8 +127,8 @@ def _mode(
         return None  # the definition has no such mode
     found: list[SampleStability] = []
     for results in samples:
-        values = [each.score.value(mode) for each in results if each.score]
-        known = tuple(value for value in values if value is not None)
+        bounds = [each.score.bounds(mode) for each in results if each.score]
+        known = tuple(each.low for each in bounds if each and each.value is not None)
         if len(known) == repeats:
             sides = () if limit is None else {value > limit for value in known}
             found.append(SampleStability(results[0].id, known, len(sides) > 1))

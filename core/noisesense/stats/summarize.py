@@ -68,8 +68,11 @@ class Summary(Record, BothModes[ModeSummary]):
         samples: how many results there are.
         scored: of them, those with a score.
         failed: of them, those that could not be judged or scored; they are in no figure.
-        empty: scored samples whose response has no claims.
+        empty: scored samples without response claims: the response makes none, or nothing was
+            retrieved and so none was asked for.
         partition: all response claims by kind.
+        from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
+            not. Does not depend on the definition.
         in_clusters: scored samples that name their cluster.
         needed_cells: verdicts that the scores needed, as a lazy plan asks for them: of each claim
             whether the reference entails it; of each that is not known to be correct, whether
@@ -91,6 +94,7 @@ class Summary(Record, BothModes[ModeSummary]):
     failed: int
     empty: int
     partition: Partition
+    from_chunks: Counts
     in_clusters: int
     needed_cells: int
     open_cells: int
@@ -126,7 +130,8 @@ def _of_run(run: Summary) -> Iterator[str]:
     if not run.samples:
         yield "There are no results."
     elif run.failed == run.samples:
-        yield f"All {counted(run.samples, 'sample')} failed: there are no figures."
+        every = "The only sample" if run.samples == 1 else f"All {run.samples:,} samples"
+        yield f"{every} failed: there are no figures."
     elif run.failed:
         yield (
             f"{run.failed} of {run.samples} samples failed and are in no figure: if they are the "
@@ -143,8 +148,7 @@ def _of_run(run: Summary) -> Iterator[str]:
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
-    samples = mode.determined + mode.undetermined
-    if not samples:
+    if not (samples := mode.determined + mode.undetermined):
         yield f"{mode.mode}: no sample has anything to measure."
         return
     units, unit = (samples, "sample") if run.clusters is None else (run.clusters, "cluster")
@@ -168,12 +172,10 @@ def cells_of(score: Score) -> tuple[int, int]:
     if not gaps:
         return len(claims), 0
     labels = [chunk.relevant for chunk in verdicts.chunks or ()] or [None] * verdicts.chunk_count
-    unlabeled, missing = labels.count(None), sum(gaps)
-    for claim in reference:
-        if claim.undetermined:
-            missing += sum(labels[j] is None for j in claim.undetermined)
+    unlabeled = labels.count(None)
     # Without reference claims nothing says which chunk without a label is relevant.
-    missing += 0 if reference else unlabeled
+    missing = sum(gaps) + (0 if reference else unlabeled)
+    missing += sum(labels[j] is None for claim in reference for j in claim.undetermined)
     return len(claims) + len(labels) * len(gaps) + unlabeled * max(len(reference), 1), missing
 
 
@@ -220,8 +222,11 @@ class Tally:
         if score is not None:
             if score.definition != self.definition:
                 self._settle(score.definition, f"result {result.id!r}")
-            relevant, irrelevant = score.measured("relevant"), score.measured("irrelevant")
-            self._samples[result.cluster, score.partition, relevant, irrelevant] += 1
+            kinds, (relevant, irrelevant) = score.partition, map(score.measured, MODES)
+            self._samples[result.cluster, kinds, relevant, irrelevant] += 1
+            if kinds.undetermined:  # some surely come from a chunk, or surely do not
+                found = score.from_chunks
+                sums.update(from_chunks=found.noisy - sum(kinds[1:3]), open=found.undetermined)
             needed, missing = cells_of(score)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
@@ -280,15 +285,16 @@ class Tally:
             for mode in (modes_of(self.definition) if self.definition else ())
         }
         measured = {cluster for (cluster, _, counts, _), _ in samples if counts}
+        kinds = Partition(*(sum(n * each[i] for (_, each, *_), n in samples) for i in range(5)))
+        noisy = sum(kinds[1:3]) + sums["from_chunks"]
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
             scored=scored,
             failed=sums["samples"] - scored,
-            empty=sum(n for (_, kinds, *_), n in samples if not kinds.total),
-            partition=Partition(
-                *(sum(n * kinds[i] for (_, kinds, *_), n in samples) for i in range(5))
-            ),
+            empty=sum(n for (_, each, *_), n in samples if not each.total),
+            partition=kinds,
+            from_chunks=Counts(noisy, kinds.total - sums["open"], kinds.total),
             in_clusters=in_clusters,
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
@@ -343,15 +349,13 @@ _Parts = Sequence[tuple["str | None", tuple[float, float], int, int]]
 
 def _interval(parts: _Parts, resampling: Resampling, *, clustered: bool) -> Interval | None:
     """Of ``Σ part / Σ size`` over samples, or over clusters of them."""
-    ends: list[Counter[Unit]] = []
-    for end in (0, 1):
-        units = Counter[Unit]()
+    ends = [Counter[Unit](), Counter[Unit]()]
+    for end, units in enumerate(ends):
         if clustered:
-            units = units_of((name, part[end] * n, size * n) for name, part, size, n in parts)
+            ends[end] = units_of((name, part[end] * n, size * n) for name, part, size, n in parts)
         else:
             for _, part, size, n in parts:
                 units[part[end], size] += n
-        ends.append(units)
     return mean_interval(ends, resampling)
 
 
