@@ -114,6 +114,15 @@ def test_one_log_line_for_the_open_rows_of_a_run(caplog: pytest.LogCaptureFixtur
     evaluated([samples[0]], metrics)
     # A run that raises says so itself, and a metric called by hand has its value.
     wrong = [*samples, {**ragas_row(samples[0]), "response": " "}]
+    evaluated([samples[0], wrong[-1]], metrics)
+    (line,) = logged(caplog)
+    assert f"{IRRELEVANT}: 1 of 2 rows have no number. Mean noise" in line
+    assert line.count("1 of 2 samples have a value, 1 failed") == 2
+    caplog.clear()
+    evaluated(wrong[-1:], metrics)
+    (line,) = logged(caplog)
+    assert f"{RELEVANT}: 1 of 1 rows have no number. All of them failed." in line
+    caplog.clear()
     with pytest.raises(InputError):
         evaluated(wrong, metrics, raise_exceptions=True)
     value: Any = metrics[0].single_turn_score(SingleTurnSample(**ragas_row(samples[1])))

@@ -163,9 +163,12 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             row_group.reset(token)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
-        value = await self._scored({name: getattr(sample, name) for name in (*FIELDS, "rubrics")})
-        count_row(value, f"{self.name}(mode={self.mode})", row_group.get())
-        return value
+        value = math.nan
+        try:
+            row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
+            return (value := await self._scored(row))
+        finally:
+            count_row(value, f"{self.name}(mode={self.mode})", row_group.get())
 
     async def _scored(self, row: Mapping[str, Any]) -> ScoredFloat:
         """Translate, call, translate back."""

@@ -89,22 +89,24 @@ class _OpenRows(BaseCallbackHandler):
     run are scored."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, list[ScoredFloat]] = {}
+        self.columns: dict[str, list[float]] = {}
 
     def on_chain_end(self, outputs: Any, **_: Any) -> None:
         columns, self.columns = self.columns, {}
         lines: list[str] = []
         for column, values in columns.items():
             if missing := sum(map(math.isnan, values)):
-                mean = mean_of(summarize_results(map(_counted, values)), values[0].mode)
-                rows = f"{missing} of {len(values)} rows have no number"
-                lines.append(f"{column}: {rows}. {mean.reason}")
+                modes = [each.mode for each in values if isinstance(each, ScoredFloat)]
+                run = summarize_results(_result(*each) for each in enumerate(values))
+                told = mean_of(run, modes[0]).reason if modes else "All of them failed."
+                lines.append(f"{column}: {missing} of {len(values)} rows have no number. {told}")
         if lines:
             _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
 
 
-def count_row(value: ScoredFloat, column: str, group: Any) -> None:
-    """Count a number for the log line of the run that ragas' group of a row belongs to."""
+def count_row(value: float, column: str, group: Any) -> None:
+    """Count a row for the log line of the run that ragas' group of it belongs to: its number, or
+    NaN if it failed."""
     if row_trace(group) is not None:
         handlers: list[Any] = group.parent_run_manager.handlers  # of all rows of the run
         rows = next((each for each in handlers if isinstance(each, _OpenRows)), None)
