@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from support.tables import random_pair
 
 PAIRS = [random_pair(seed) for seed in range(4)]
 MODEL = ("--model", "gpt-4.1-mini", "--out", "round.jsonl")
-
+HOW = ("--temperature", "0", "--map", "response=the answer")
 
 Command = Callable[..., Done]
 
@@ -46,28 +47,31 @@ def answer(folder: Path) -> int:
 
 
 def test_from_texts_to_scores(folder: Path, command: Command) -> None:
-    store = ("--store", "judged.db")
-    first = command("batch", "export", "data.jsonl", *store, *MODEL)
+    store, data = ("--store", "judged.db"), folder / "data.jsonl"
+    data.write_text(data.read_text().replace('"response":', '"the answer":'))
+    first = command("batch", "export", "data.jsonl", *store, *MODEL, *HOW)
     assert (first.status, first.err) == (0, "")
     assert first.out == (
         "data.jsonl: 4 samples, 0 judged, 4 to go, 0 failed\nwrote 8 requests to round.jsonl\n"
     )
-    again = command("batch", "export", "data.jsonl", *store, *MODEL)
+    again = command("batch", "export", "data.jsonl", *store, *MODEL, *HOW)
     assert "8 requests to round.jsonl, 8 of them asked before\n" in again.out
     for _ in range(3):
         count = answer(folder)
         taken = command("batch", "import", "answers.jsonl", *store)
         assert (taken.status, taken.err) == (0, "")
         assert taken.out == f"{count} answers taken\n"
-        last = command("batch", "export", "data.jsonl", *store, *MODEL)
-    assert last.out.splitlines() == [
-        "data.jsonl: 4 samples, 4 judged, 0 to go, 0 failed",
-        "nothing left to ask: "
-        "noisesense score data.jsonl --judge openai:gpt-4.1-mini --store judged.db",
-    ]
+        last = command("batch", "export", "data.jsonl", *store, *MODEL, *HOW)
+    counts, then = last.out.splitlines()
+    assert counts == "data.jsonl: 4 samples, 4 judged, 0 to go, 0 failed"
+    then = then.removeprefix("nothing left to ask: noisesense ")
+    assert then == (
+        "score data.jsonl --judge openai:gpt-4.1-mini --map 'response=the answer' "
+        "--store judged.db --temperature 0.0"
+    )
     log = folder / "network.log"
     scored = run(
-        *("score", "data.jsonl", "--judge", "openai:gpt-4.1-mini", *store, "--out", "out.jsonl"),
+        *(*shlex.split(then), "--out", "out.jsonl"),
         cwd=folder,
         network_log=log,
         env={"OPENAI_API_KEY": "nobody asks"},

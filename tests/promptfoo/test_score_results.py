@@ -14,18 +14,18 @@ from support.promptfoo_cli import Run
 from support.promptfoo_suite import DOCUMENTED, EXAMPLES
 
 
-def of(run: Run, folder: Path, test: str, definition: Any = "ragas") -> Result:
-    """The result of one test, read from a file that holds nothing else."""
+def of(run: Run, folder: Path, test: str) -> Result:
+    """The result of one test, read from a file that holds nothing else, and scored as there."""
     write_recording(folder / "recording.jsonl", [(e.sample, e.verdicts) for e in EXAMPLES])
     document = json.loads(run.evaluation.written["out.json"])
     row = run.evaluation.rows[test]
     document["results"]["results"] = [row]
     path = folder / "out.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    (result,) = results_of(path, definition=definition)
+    (result,) = results_of(path)
     lines = folder / "out.jsonl"
     lines.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    (again,) = results_of(lines, definition=definition)
+    (again,) = results_of(lines)
     assert again == result
     return result
 
@@ -43,7 +43,7 @@ def test_given_verdicts_and_those_of_a_judge(
         if definition == "judged"
         else (f"{example.id}, {definition}", definition)
     )
-    result = of(run, tmp_path, test, definition)
+    result = of(run, tmp_path, test)
     assert result.error is None
     figures = (result.score.relevant, result.score.irrelevant)
     assert figures == pytest.approx(example.expected[definition], abs=1e-12)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
+
+import click
 
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.output import say, show_json, tell
 from noisesense_adapters.cli.progress import RunProgress
+
+_OWN = {"dataset", "model", "out", "max_requests", "max_megabytes", "force", "as_json"}
+"""What the export alone takes, or takes otherwise."""
 
 _STORE = option("The store of judged calls.", "FILE", required=True)
 
@@ -77,9 +84,19 @@ class Export(Command):
             files = ", ".join(written.files)
             say(f"wrote {counted(written.requests, 'request')} to {files}{again}")
         else:
-            then = f"score {self.dataset} --judge openai:{self.model} --store {self.store}"
-            say(f"nothing left to ask: noisesense {then}")
+            then = ["score", str(self.dataset), "--judge", f"openai:{self.model}", *_shared()]
+            say(f"nothing left to ask: noisesense {shlex.join(then)}")
         return status
+
+
+def _shared() -> Iterator[str]:
+    """What was given of the options that ``score`` has too: its judge must be the same."""
+    here = click.get_current_context()
+    for each in here.command.params:
+        value = here.params[name := str(each.name)]
+        if name not in _OWN and value not in (None, each.default):
+            for part in value if isinstance(value, tuple) else (value,):
+                yield from (each.opts[0], str(part))
 
 
 class Import(Command):

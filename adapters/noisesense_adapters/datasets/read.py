@@ -211,7 +211,7 @@ def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
     """A reader of Promptfoo's results, with texts, labels and verdicts where our assertion looks.
 
     The verdicts are those given to the test, or else those that the assertion's judge gave; the
-    assertion leaves these in its metadata.
+    assertion leaves these in its metadata. They are scored as the first of our assertions says.
 
     Args:
         folder: the results' folder; paths of recordings may be relative to it.
@@ -239,18 +239,24 @@ def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         graded = map(as_object, as_list(as_object(row.get("gradingResult")).get(_COMPONENTS)))
         ours = [each for each in graded if "noiseSensitivity" in as_object(each.get("metadata"))]
         context = {"vars": row.get("vars"), "providerResponse": response}
-        inputs = Inputs(response["output"], context, _config(row, ours))
+        config = _config(row, ours)
+        inputs = Inputs(response["output"], context, config)
         sample = inputs.sample
         provider = as_object(row.get("provider"))
         by = provider.get("label") or provider.get("id") or "provider"
         # The same for the same test, prompt and provider in every run.
         name = f"test {row['testIdx']}, prompt {row['promptIdx']}, {by}"
-        return Row(place, name, None, sample, given(inputs, sample, ours) if verdicts else None)
+        known = given(inputs, sample, ours) if verdicts else None
+        scored = {key: config[key] for key in _CHOICES if config.get(key) is not None}
+        if scored.get("definition") == "promptfoo" and known and not known.response_claims:
+            scored.setdefault("empty", "zero")  # as in the assertion
+        return Row(place, name, None, sample, known, ResultLine.model_validate(scored))
 
     return read
 
 
 _COMPONENTS = "componentResults"
+_CHOICES = ("definition", "empty", "undetermined")
 
 
 def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any]:
