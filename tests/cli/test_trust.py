@@ -226,6 +226,15 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     # both yes, missed, false yes, both no, judge open, people open
     assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0]
     assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4]
+    # Another judge can be asked about them; the texts are those of the results.
+    other = result("b", wrong=False)
+    with ScriptedServer(Mind([(other.sample, other.score.verdicts)])) as server:
+        asked = ("trust", "--on", sheet, "--judge", "openai:m", "--base-url", server.base_url)
+        done = run_here(capsys, *asked, "--for", judged, "--json")
+        alone = run_here(capsys, *asked)
+    counts = [each["cells"]["correct"]["counts"] for each in json.loads(done.out)["judges"]]
+    assert [list(each.values())[:2] for each in counts] == [[1, 1], [2, 0]]
+    assert (alone.status, "--for RESULTS beside a sheet" in alone.err) == (2, True)
 
 
 def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:

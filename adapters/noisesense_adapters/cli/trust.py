@@ -60,15 +60,20 @@ class Trust(Command):
         options.check_pictures(self.report)
         definition = self.scoring.name_in(results)
         reading, found = options.Reading(definition=definition), list[Found]()
+        judged = [] if results is None else [*reading.results(results)]
+        if not is_label_sheet(on):
+            people = [*reading.results(on)]
+        elif results is None:
+            hint = "the sheet has no texts: they are in the results it was written from"
+            raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
+        else:
+            people = read_labels(on, judged, reading.tell)
         if results is not None:
-            judged = list(reading.results(results))
-            sheet = is_label_sheet(on)
-            people = read_labels(on, judged, reading.tell) if sheet else reading.results(on)
             names = dict.fromkeys(each.judge for each in judged if each.judge is not None)
             how: Any = {"judge": " and ".join(names) or "the judge", "confidence": level}
             found.append(trust_results(judged, people, definition=definition, **how))
         if self.judges:
-            labeled = [each for each in reading.results(on) if each.score is not None]
+            labeled = [each for each in people if each.score is not None]
             if not labeled:
                 raise InputError("labeled claims", "none", where=str(on))
             found += [self._asked(model, labeled) for model in self.judges]
