@@ -91,7 +91,7 @@ class Scoring(Definition):
     """How verdicts are scored."""
 
     empty: str | None = option(
-        "The score of a response without claims; by default as in the file, else undefined.",
+        "The score where there is nothing to measure; by default as in the file, else undefined.",
         "undefined|zero|error",
     )
     undetermined: str | None = option(
@@ -115,8 +115,10 @@ class Asking(Options):
     )
     votes: int | None = VOTES
     temperature: float | None = TEMPERATURE
-    max_tokens: int | None = option("Of a reply, at most; by default the model's own.")
-    timeout: float | None = option("Without a byte, of a request; by default 60.", "SECONDS")
+    max_tokens: int | None = option("Of a reply, at most; by default what each call needs.")
+    timeout: float | None = option(
+        "Without a byte; by default 60, or 600 on this machine.", "SECONDS"
+    )
 
     def make_judge(self, model: str, **settings: Any) -> PlannedJudge:
         """The judge of that name, ``provider:model``."""

@@ -77,7 +77,8 @@ def _time(seconds: float | None) -> str | None:
 class Merge(Command):
     """Add other stores to a store.
 
-    They stay as they are. The order does not matter, and a second time adds nothing.
+    They stay as they are, and a second time adds nothing. Where two hold another reply to the same
+    call, the one that was there first stays.
     """
 
     store: Path = argument("The store to add to; made if it is not there.")

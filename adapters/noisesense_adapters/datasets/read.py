@@ -65,8 +65,9 @@ def read_rows(
     ragas, DeepEval and RAGChecker are known by their names, and so are lines of recordings and of
     results. A row that cannot be read becomes a `BadRow` and does not affect the others.
 
-    Chunks are texts or objects. Of an object, the text (``text``, ``context``, ``page_content``
-    or ``content``), the id (``id``, ``doc_id`` or ``source``) and the label ``relevant`` are read.
+    Chunks are texts or objects. Of an object, the text (``page_content``, ``pageContent``,
+    ``text``, ``content`` or ``context``), the id (``id``, ``doc_id``, ``source``, …) and the label
+    ``relevant`` are read.
 
     Args:
         path: the file.
@@ -185,7 +186,8 @@ def read_line(row: Mapping[str, Any], place: str) -> Row:
 
 
 def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
-    """A line of results, or what it holds, but for the texts: many times as fast, if plain.
+    """A line of a recording or of results; of a plain recording without its texts, many times as
+    fast.
 
     Where it has no id, it is called by the key of its texts or, unless ``keyed``, by its place.
     """

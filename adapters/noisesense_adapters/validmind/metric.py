@@ -84,10 +84,10 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     Where a score depends on verdicts that the judge did not give, the score of that sample is
     undetermined: it lies between a lowest and a highest value. The mean of all samples is then a
     range, too, from `Mean Low` to `Mean High`, and `Mean Score` is a number only where the two
-    meet. A response without claims has nothing to measure: its score is undefined. Undetermined,
-    undefined and failed samples are counted and never taken as 0 or 1. Histogram and box plot
-    show the determined scores and say how many are left out; the raw data hold both modes'
-    scores, with the bounds, the status and the reason of each.
+    meet. Where a response has no claims, or nothing was retrieved, there is nothing to measure:
+    the score is undefined. Undetermined, undefined and failed samples are counted and never taken
+    as 0 or 1. Histogram and box plot show the determined scores and say how many are left out; the
+    raw data hold both modes' scores, with the bounds, the status and the reason of each.
 
     #### Configuring Columns
 
@@ -104,7 +104,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     - `definition`: `"ragas"` (the default, which ValidMind's own test also computes), `"paper"`,
     `"promptfoo"` or `"validmind"`, the formula in the description of ValidMind's test: all
     incorrect claims, whatever they come from.
-    - `empty`: `"undefined"`, `"zero"` or `"error"` for responses without claims.
+    - `empty`: `"undefined"`, `"zero"` or `"error"` for samples with nothing to measure.
     - `undetermined`: `"none"`, `"low"` or `"high"`: the score of a sample with open verdicts in
     the raw data and figures. It does not change the range of the mean.
     - `store`: a file that keeps a model's replies, so that no call is paid for twice.

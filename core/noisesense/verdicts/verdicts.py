@@ -211,7 +211,8 @@ class Verdicts(Model, VerdictsBase):
             relevant: ``[C]``, the chunks' labels; ``None`` in a cell means no label.
             response_claims: ``[R]`` texts, for reasons and reports.
             reference_claims: ``[G]`` texts.
-            chunks: ``[C]`` texts.
+            chunks: ``[C]`` texts. Give them where claims have texts: a blank chunk that entails
+                nothing then reads as one that was not retrieved.
 
         Lists and numpy arrays are both accepted.
 
