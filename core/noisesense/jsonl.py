@@ -74,7 +74,7 @@ def parse_line(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        got = f"{error.msg.removesuffix(' at')} at column {error.colno}"
+        got = f"no JSON at column {error.colno} ({error.msg.removesuffix(' at')})"
         hint = "the line may be cut off; a recording is JSONL, not one JSON document"
         raise InputError("one JSON object a line", got, hint=hint) from None
     except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits

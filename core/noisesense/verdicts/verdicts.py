@@ -163,7 +163,7 @@ class Verdicts(Model, VerdictsBase):
         count, hint = MOST_UNLISTED, "list the chunks if there are more; counted from 0"
         if self.chunks is not None:
             count = len(self.chunks)
-            hint = f"there are {count} chunks, counted from 0"
+            hint = f"chunks listed: {count}, counted from 0"
         for side in ("response_claims", "reference_claims"):
             for i, claim in enumerate(getattr(self, side)):
                 for field in ("entailed_by", "undetermined"):
