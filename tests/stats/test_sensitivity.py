@@ -35,6 +35,17 @@ def test_the_expected_move_by_hand() -> None:
     assert found.moved.value == pytest.approx(3 / 16, abs=0.03)
 
 
+@pytest.mark.parametrize("chunks", [None, (Chunk(text=""),)])
+def test_a_chunk_without_a_text_is_there_however_its_verdicts_fall(chunks: Any) -> None:
+    """One wrong claim, from a relevant chunk where both of its verdicts stay "yes": 1/4."""
+    claim = {"text": "a", "entailed_by": [0]}
+    verdicts = {"response_claims": [{**claim, "correct": False}], "reference_claims": [claim]}
+    one = score(Verdicts.model_validate({**verdicts, "chunks": chunks}))
+    found = sensitivity_band([one], false_no=0.5, simulations=4000)
+    for mode in MODES:
+        assert found.mode(mode).moved.value == pytest.approx(1 / 4, abs=0.03)
+
+
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_the_moved_mean_is_that_of_every_way_to_be_wrong(definition: DefinitionName) -> None:
     """By hand over all 2^8 patterns of errors, each with its probability."""
@@ -66,7 +77,7 @@ def test_the_moved_mean_is_that_of_every_way_to_be_wrong(definition: DefinitionN
 def test_without_errors_nothing_moves_and_open_cells_stay_open() -> None:
     shape = Shape(undetermined=0.2, labelled=0.3)
     scores = [score(verdicts) for _, verdicts in random_pairs(40, seed=3, shape=shape)]
-    found = sensitivity_band([*scores, Result("x", error="no")], simulations=2)
+    found = sensitivity_band([*scores, Result("x", error="no")], simulations=1)
     assert (found.samples, found.failed) == (40, 1)
     for mode in MODES:
         band = found.mode(mode)

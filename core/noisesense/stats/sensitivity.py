@@ -141,7 +141,8 @@ def _flipped(verdicts: VerdictsForm, flip: Callable[[Truth], Truth]) -> LightVer
     reference = [
         LightClaim(c.text, entailing(c), c.undetermined) for c in verdicts.reference_claims
     ]
-    chunks = [LightChunk(each.text, each.relevant, each.id) for each in verdicts.chunks or ()]
-    return LightVerdicts(
-        tuple(response), tuple(reference), tuple(chunks) or (LightChunk(""),) * count
-    )
+    # A chunk that a verdict named is there, though its text may not be known.
+    known = any(c.entailed_by for c in (*verdicts.response_claims, *verdicts.reference_claims))
+    chunks = verdicts.chunks or (LightChunk(""),) * count
+    listed = (LightChunk(each.text or "-" * known, each.relevant, each.id) for each in chunks)
+    return LightVerdicts(tuple(response), tuple(reference), tuple(listed))
