@@ -135,6 +135,8 @@ def test_no_chunks_that_anybody_names_are_none() -> None:
     ):
         assert score(verdicts).status("relevant") == "undefined"
         assert score(verdicts, undetermined="low").relevant is None
+        unlisted = "(no chunks are listed)" in score(verdicts).reason("relevant")
+        assert unlisted is (verdicts.chunks is None)
 
 
 def test_a_sample_with_blank_chunks_only_has_none() -> None:

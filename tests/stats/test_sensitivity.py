@@ -35,15 +35,21 @@ def test_the_expected_move_by_hand() -> None:
     assert found.moved.value == pytest.approx(3 / 16, abs=0.03)
 
 
-@pytest.mark.parametrize("chunks", [None, (Chunk(text=""),)])
+@pytest.mark.parametrize("chunks", [None, ("", "")])
 def test_a_chunk_without_a_text_is_there_however_its_verdicts_fall(chunks: Any) -> None:
-    """One wrong claim, from a relevant chunk where both of its verdicts stay "yes": 1/4."""
-    claim = {"text": "a", "entailed_by": [0]}
-    verdicts = {"response_claims": [{**claim, "correct": False}], "reference_claims": [claim]}
-    one = score(Verdicts.model_validate({**verdicts, "chunks": chunks}))
+    """Of two claims one is wrong, and from a relevant chunk where both verdicts on that stay
+    "yes": 1/4 of the time."""
+    claim = {"text": "a", "entailed_by": [1]}
+    claims = [{**claim, "correct": False}, {"text": "b", "entailed_by": [], "correct": True}]
+    verdicts = {"response_claims": claims, "reference_claims": [claim], "chunks": chunks}
+    one = score(Verdicts.model_validate(verdicts))
     found = sensitivity_band([one], false_no=0.5, simulations=4000)
     for mode in MODES:
-        assert found.mode(mode).moved.value == pytest.approx(1 / 4, abs=0.03)
+        assert found.mode(mode).moved.value == pytest.approx(1 / 8, abs=0.02)
+    # A chunk with a text is there though no verdict names it; a blank one is not.
+    for text, moved in (("text", (0.0, 0.0)), ("", None)):
+        one = score(Verdicts.model_validate({"response_claims": claims[1:], "chunks": [text]}))
+        assert sensitivity_band([one], false_no=0.5).irrelevant.moved == moved
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
@@ -90,6 +96,8 @@ def test_the_same_seed_gives_the_same_band_and_plain_data() -> None:
     one = scored(**SMALL)
     first, again = (sensitivity_band([one], false_yes=0.3, seed=5) for _ in range(2))
     assert first == again == sensitivity_band([Result("a", one)], false_yes=0.3, seed=5)
+    usual = sensitivity_band([one], false_yes=0.3, simulations=200, seed=0)
+    assert usual == sensitivity_band([one], false_yes=0.3) != first
     data = json.loads(json.dumps(first.to_dict()))
     assert data["relevant"]["mean"] == {"value": 0.5, "low": 0.5, "high": 0.5}
     assert sensitivity_band([one], definition="validmind").irrelevant is None
