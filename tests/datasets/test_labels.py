@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from noisesense import InputError, JudgeError, LLMJudge, Result, Usage, Verdicts, score
+from noisesense import InputError, JudgeError, LLMJudge, Result, Sample, Usage, Verdicts, score
 from noisesense.judging.protocol import Entailment, EntailmentJudge
 from noisesense_adapters.datasets.labels import import_labels, judge_labels
 from noisesense_adapters.datasets.read import results_of
@@ -92,6 +92,17 @@ def test_a_model_is_asked_about_the_claims_as_they_are() -> None:
         for name in ("reference_to_response", "chunks_to_response", "chunks_to_reference"):
             assert ours[name] == theirs[name]
     assert judged.usage.calls == judge.usage.calls > 0
+
+
+def test_labels_of_a_sample_without_chunks_are_those_of_its_reference() -> None:
+    sample = Sample(response="r", reference="g", retrieved_contexts=[])
+    claims = [{"text": "a", "correct": True, "entailed_by": []}]
+    reference = [{"text": "b", "entailed_by": []}]
+    labels = Verdicts.model_validate(
+        {"response_claims": claims, "reference_claims": reference, "chunks": []}
+    )
+    (judged,) = judge_labels([Result("x", score(labels), sample=sample)], Scripted()).samples
+    assert judged.judge.to_matrices()["reference_to_response"] == [True]
 
 
 class Scripted:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """The first run's installation, which takes minutes, begins beside the first tests."""
     calls = (item.callspec.params for item in session.items if hasattr(item, "callspec"))
     versions = {params["commands"] for params in calls if "commands" in params}
+
+    def begin() -> None:
+        with suppress(BaseException):  # whoever needs it meets the same
+            for version in sorted(versions):
+                install(version, npm_cache(session.config))
+
     if versions and not session.config.option.collectonly:
-        beside = ThreadPoolExecutor(max_workers=1)
-        for version in sorted(versions):
-            beside.submit(install, version, npm_cache(session.config))
-        beside.shutdown(wait=False)
+        threading.Thread(target=begin, daemon=True).start()
 
 
 @pytest.fixture(scope="session", params=VERSIONS)

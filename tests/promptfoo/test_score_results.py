@@ -10,6 +10,7 @@ import pytest
 
 from noisesense import Result, write_recording
 from noisesense_adapters.datasets.read import results_of
+from noisesense_adapters.promptfoo import get_assert
 from support.promptfoo_cli import Run
 from support.promptfoo_suite import DOCUMENTED, EXAMPLES
 
@@ -48,3 +49,26 @@ def test_given_verdicts_and_those_of_a_judge(
     figures = (result.score.relevant, result.score.irrelevant)
     assert figures == pytest.approx(example.expected[definition], abs=1e-12)
     assert result.sample.key == example.sample.key
+
+
+@pytest.mark.parametrize("first", ["ragas", "validmind"])
+def test_of_several_assertions_the_first_says_how(first: str, tmp_path: Path) -> None:
+    """Ours have one without a config and one with another definition; a foreign one, its own."""
+    claim = {"text": "a", "correct": False, "entailed_by": []}
+    verdicts = {"response_claims": [claim], "reference_claims": []}
+    texts = {"query": "q", "reference": "r", "contextChunks": [{"text": "c", "relevant": True}]}
+    context = {"vars": {**texts, "verdicts": verdicts}, "test": {}}
+    foreign = {"assertion": {"type": "python", "config": {"definition": "strict"}}}
+    ours = [
+        {**get_assert("answer", {**context, "config": each}), "assertion": {"config": each}}
+        for each in ({}, {"definition": "validmind"})
+    ]
+    parts = [foreign, *ours[:: 1 if first == "ragas" else -1]]
+    row = {
+        "testIdx": 0, "promptIdx": 0, "testCase": {}, "vars": context["vars"],
+        "response": {"output": "answer"}, "gradingResult": {"componentResults": parts},
+    }  # fmt: skip
+    path = tmp_path / "out.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (result,) = results_of(path)
+    assert (result.score.definition, result.score.relevant) == (first, float(first != "ragas"))

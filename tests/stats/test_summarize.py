@@ -74,6 +74,16 @@ def test_of_open_claims_some_surely_come_from_a_chunk_and_some_surely_do_not() -
     assert open_ones.from_chunks == (2, 4, 6)
 
 
+def test_claims_of_which_none_can_come_from_a_chunk_are_in_no_figure() -> None:
+    """Nothing was retrieved: by two definitions there is nothing to measure."""
+    claims = [{"text": "a", "correct": None, "entailed_by": []}]
+    nothing = Verdicts.model_validate({"response_claims": claims, "chunks": []})
+    for definition, empty in (("ragas", 1), ("paper", 1), ("validmind", 0), ("promptfoo", 0)):
+        found = summarize([score(nothing, definition=definition)])
+        counted = (found.partition.total, found.needed_cells, found.open_cells)
+        assert (found.empty, counted) == (empty, (1 - empty,) * 3)
+
+
 def test_clusters_widen_the_interval() -> None:
     # Ten clusters of ten samples that are all alike: there are ten values, not a hundred.
     results = [result_of(f"{c}-{i}", (c % 3, 4), c) for c in range(10) for i in range(10)]

@@ -84,8 +84,8 @@ class Evaluation:
 
     @property
     def is_0_118(self) -> bool:
-        """It hands no metadata of a provider to assertions, inverts no result that is an object
-        (``not-python``), and writes keys of its configuration: its page here says so."""
+        """It inverts no result that is an object (``not-python``), and writes keys of its
+        configuration: its page here says so."""
         return self.version.startswith("0.118.")
 
     def only(self, test: str) -> Graded:

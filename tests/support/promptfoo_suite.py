@@ -39,7 +39,8 @@ module.exports = class {
   constructor(options) { this.key = options.config.apiKey; }
   id() { return "scripted"; }
   async callApi(prompt, context) {
-    const { answer, metadata } = context.vars;
+    // Of its own: Promptfoo 0.118 hands on no object twice.
+    const { answer, metadata } = structuredClone(context.vars);
     return { output: answer, metadata: metadata ?? {} };
   }
 };

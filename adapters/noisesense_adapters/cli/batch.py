@@ -84,7 +84,8 @@ class Export(Command):
             files = ", ".join(written.files)
             say(f"wrote {counted(written.requests, 'request')} to {files}{again}")
         else:
-            then = ["score", str(self.dataset), "--judge", f"openai:{self.model}", *_shared()]
+            model = self.model.removeprefix("openai:")
+            then = ["score", str(self.dataset), "--judge", f"openai:{model}", *_shared()]
             say(f"nothing left to ask: noisesense {shlex.join(then)}")
         return status
 

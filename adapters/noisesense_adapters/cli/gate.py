@@ -101,7 +101,7 @@ class Gate(Options):
         return worst(*statuses)
 
     def _unanswered(self, summary: Summary, name: str, *, judged: bool) -> int:
-        """A model that found no claim in any response has answered nothing either."""
+        """A run with nothing to measure in any sample has answered nothing either."""
         share = summary.unanswered_share
         if share is not None and share > self.max_unanswered:
             tell(
@@ -111,6 +111,6 @@ class Gate(Options):
             )
             return UNANSWERED
         if judged and summary.scored and summary.empty == summary.scored:
-            tell("no response has a claim that was judged: nothing was measured")
+            tell("no sample has anything to measure: nothing was measured")
             return UNANSWERED
         return 0

@@ -94,14 +94,14 @@ async def _judged(
     texts = [chunk.text for chunk in labels.chunks or ()]
     response = [claim.text for claim in labels.response_claims]
     reference = [claim.text for claim in labels.reference_claims]
-    if not texts or not all(map(str.strip, [*response, *reference])):
-        hint = "labels need the texts of their claims and chunks"
-        raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
     premises, width, nothing = texts, len(texts), Entailment((), Usage(), 0)
     if result.sample and any(claim.correct is not None for claim in labels.response_claims):
         premises = [*texts, result.sample.reference]
+    if not premises or not all(map(str.strip, [*response, *reference])):
+        hint = "labels need the texts of their claims and chunks"
+        raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
     of_response = await judge.entailment(premises, response) if response else nothing
-    of_reference = await judge.entailment(texts, reference) if reference else nothing
+    of_reference = await judge.entailment(texts, reference) if reference and texts else nothing
     likely: list[tuple[bool, float]] = []
     sides: list[tuple[Sequence[ClaimForm], Entailment]] = [
         (labels.response_claims, of_response),
@@ -115,7 +115,7 @@ async def _judged(
     verdicts = Verdicts.from_matrices(
         [row[width] if len(premises) > width else None for row in of_response.cells],
         [row[:width] for row in of_response.cells],
-        of_reference.cells,
+        of_reference.cells or [()] * len(reference),
         response_claims=response,
         reference_claims=reference,
         chunks=texts,

@@ -241,17 +241,15 @@ def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         graded = map(as_object, as_list(as_object(row.get("gradingResult")).get(_COMPONENTS)))
         ours = [each for each in graded if "noiseSensitivity" in as_object(each.get("metadata"))]
         context = {"vars": row.get("vars"), "providerResponse": response}
-        config = _config(row, ours)
-        inputs = Inputs(response["output"], context, config)
+        inputs = Inputs(response["output"], context, _config(row, ours))
         sample = inputs.sample
         provider = as_object(row.get("provider"))
         by = provider.get("label") or provider.get("id") or "provider"
         # The same for the same test, prompt and provider in every run.
         name = f"test {row['testIdx']}, prompt {row['promptIdx']}, {by}"
         known = given(inputs, sample, ours) if verdicts else None
-        scored = {key: config[key] for key in _CHOICES if config.get(key) is not None}
-        if scored.get("definition") == "promptfoo" and known and not known.response_claims:
-            scored.setdefault("empty", "zero")  # as in the assertion
+        how = ours[0]["metadata"] | as_object(_assertion(ours[0]).get("config")) if ours else {}
+        scored = {key: how[key] for key in _CHOICES if how.get(key) is not None}
         return Row(place, name, None, sample, known, ResultLine.model_validate(scored))
 
     return read
@@ -261,11 +259,15 @@ _COMPONENTS = "componentResults"
 _CHOICES = ("definition", "empty", "undetermined")
 
 
+def _assertion(graded: Mapping[str, Any]) -> dict[str, Any]:
+    return as_object(graded.get("assertion"))
+
+
 def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any]:
     """The config of our assertion; if it gave no score, of the first Python one with a config."""
     asserted = map(as_object, as_list(as_object(row.get("testCase")).get("assert")))
     python = (each for each in asserted if each.get("type") == "python")
-    candidates = [*(as_object(each.get("assertion")) for each in ours), *python]
+    candidates = [*map(_assertion, ours), *python]
     configs = [as_object(each.get("config")) for each in candidates]
     return next((config for config in configs if config), as_object(None))
 

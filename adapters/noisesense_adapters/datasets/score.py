@@ -25,7 +25,7 @@ from noisesense_adapters.datasets.read import (
     unscored,
     with_verdicts,
 )
-from noisesense_adapters.datasets.rows import NO_LINE, BadRow, Row
+from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.judges import unasked
@@ -217,11 +217,11 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
     try:
         if row.sample is None:
             raise errors.InputError("texts to judge", "only verdicts")
-        judgement = unasked(row.sample, chosen.get("definition") or "ragas") or await ask_judge(
-            judge, row.sample
-        )
+        judgement = unasked(
+            row.sample, chosen.get("definition") or row.line.definition
+        ) or await ask_judge(judge, row.sample)
         usage = judgement.usage
-        scored = NO_LINE.scored(judgement.verdicts, **chosen)
+        scored = row.line.scored(judgement.verdicts, **chosen)
     except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
         raise
     except errors.NoiseSenseError as error:

@@ -53,7 +53,7 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         ``threshold: 0.8`` asks for at most 0.2 noise. ``namedScores``: the values themselves,
         lower is better, ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant``, each
         only where there is one; of another definition ``noise_sensitivity_relevant_paper``.
-        ``metadata``: gate, bounds, partition, claims. ``tokensUsed``: only if a model was asked.
+        ``metadata``: gate, bounds, partition, claims. ``tokensUsed``: unless verdicts were given.
 
         ``metadata.status`` is ``scored``, or says why there is no value: ``undetermined`` (the
         judge did not say enough), ``undefined`` (no claims, nothing retrieved, no such mode) or

@@ -144,5 +144,5 @@ def _flipped(verdicts: VerdictsForm, flip: Callable[[Truth], Truth]) -> LightVer
     # A chunk that a verdict named is there, though its text may not be known.
     known = any(c.entailed_by for c in (*verdicts.response_claims, *verdicts.reference_claims))
     chunks = verdicts.chunks or (LightChunk(""),) * count
-    listed = (LightChunk(each.text or "-" * known, each.relevant, each.id) for each in chunks)
+    listed = (LightChunk(each.text.strip() or "-" * known, each.relevant) for each in chunks)
     return LightVerdicts(tuple(response), tuple(reference), tuple(listed))

@@ -68,8 +68,8 @@ class Summary(Record, BothModes[ModeSummary]):
         samples: how many results there are.
         scored: of them, those with a score.
         failed: of them, those that could not be judged or scored; they are in no figure.
-        empty: scored samples without response claims: the response makes none, or nothing was
-            retrieved and so none was asked for.
+        empty: scored samples with nothing to measure, which are in no figure below: the response
+            has no claims, or nothing was retrieved.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
             not. Does not depend on the definition.
@@ -222,12 +222,13 @@ class Tally:
         if score is not None:
             if score.definition != self.definition:
                 self._settle(score.definition, f"result {result.id!r}")
-            kinds, (relevant, irrelevant) = score.partition, map(score.measured, MODES)
+            relevant, irrelevant = map(score.measured, MODES)
+            kinds = score.partition if relevant or irrelevant else Partition(0, 0, 0, 0, 0)
             self._samples[result.cluster, kinds, relevant, irrelevant] += 1
             if kinds.undetermined:  # some surely come from a chunk, or surely do not
                 found = score.from_chunks
                 sums.update(from_chunks=found.noisy - sum(kinds[1:3]), open=found.undetermined)
-            needed, missing = cells_of(score)
+            needed, missing = cells_of(score) if kinds.total else (0, 0)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
         sums["samples"] += 1
