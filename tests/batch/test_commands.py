@@ -18,7 +18,7 @@ from support.mind import Mind
 from support.tables import random_pair
 
 PAIRS = [random_pair(seed) for seed in range(4)]
-MODEL = ("--model", "gpt-4.1-mini", "--out", "round.jsonl")
+MODEL = ("--model", "openai:gpt-4.1-mini", "--out", "round.jsonl")
 HOW = ("--temperature", "0", "--map", "response=the answer")
 
 Command = Callable[..., Done]
