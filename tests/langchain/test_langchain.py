@@ -20,6 +20,7 @@ from noisesense.judging.protocol import Choice, Usage, WordLLM
 from noisesense_adapters.langchain import LangChainLLM, judge
 from noisesense_adapters.toolbox import running
 from support.langchain_models import chat_openai, run
+from support.misbehavior import SERVER_ERROR, always
 from support.says import Answer, Says
 from support.server import ScriptedServer
 
@@ -78,8 +79,13 @@ def test_chat_openai_answers_in_the_form_and_in_a_word() -> None:
         llm = LangChainLLM(chat_openai(server))
         assert _say(llm) == [(Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4))]
         assert [(r.form, r.prompt) for r in server.log.requests] == [("json_schema", "Well?")]
-        bound: Any = chat_openai(server).bind(temperature=0).with_retry()
-        assert _say(bound)[0][0] == Answer(text="yes")
+        with ScriptedServer(Says(), script=always(SERVER_ERROR)) as broken:
+            first: Any = chat_openai(broken)
+            for model in (
+                first.with_fallbacks([chat_openai(server)]),
+                chat_openai(server).with_retry(),
+            ):
+                assert _say(model)[0][0] == Answer(text="yes")
     assert llm.name == "ChatOpenAI gpt-4o-mini"
     assert isinstance(llm, WordLLM)
     with ScriptedServer(Says("**No**")) as server:

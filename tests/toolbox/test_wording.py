@@ -59,6 +59,7 @@ def test_the_culprit_is_the_first_if_it_stands_out() -> None:
         ([both, ("y", False, [1]), ("z", False, [2])], None),  # as many, and as many alone
         ([both], None),
         ([("x", None, [1])], None),
+        ([("x", False, [1]), *[(t, None, [2]) for t in "yz"]], None),  # two may be from the other
     ):
         found = culprit(offenders([result(*rows)]))
         assert (found and found.document) == name

@@ -46,9 +46,7 @@ class Offenders(Command):
         if first is not None:
             output.say(f"Look first at {_name(first.document)}: {first.claims:,} of them.")
         elif ranking[0].claims:
-            output.say(
-                f"No document stands out: each of several has {ranking[0].claims:,} of them."
-            )
+            output.say("No document stands out: another has as many of them, or may have.")
         output.say("")
         output.show_table(
             [">claims", ">open", ">only", ">samples", ">rate", "interval", "document"],
@@ -56,7 +54,8 @@ class Offenders(Command):
                 [
                     *(each.claims, each.undetermined, each.alone),
                     f"{each.samples:,} of {each.retrieved:,}",
-                    *(shown(each.rate, ".0%"), shown(each.interval, ".0%")),
+                    f"{each.rate:.0%}{' or more' * bool(each.undetermined)}",
+                    "" if each.undetermined else shown(each.interval, ".0%"),
                     _name(each.document, _NARROW),
                 ]
                 for each in ranking

@@ -130,7 +130,8 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
     except Exception:  # noqa: BLE001 - wrappers evaluate a user's annotations, and raise anything
         return None
     # LangChain's idiom is RunnableParallel(raw=model) | parser; another one is run whole.
-    return getattr(getattr(bound, "first", None), "steps__", {}).get("raw", bound)
+    # Its own attribute: one with fallbacks would show that of its first model.
+    return getattr(vars(bound).get("first"), "steps__", {}).get("raw", bound)
 
 
 def _names(described: object) -> list[str]:

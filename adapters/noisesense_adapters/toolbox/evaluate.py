@@ -251,7 +251,8 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     """A run's mean of one mode, with its range, its interval and what is not in it."""
     figures = summary.mode(mode)
     if figures is None:
-        reason = f"The definition {summary.definition} has no {mode} mode."
+        said = f"The definition {summary.definition} has no {mode} mode."
+        reason = said if summary.definition else summary.warnings[0]
         return Figure(mode, None, reason, {"status": "undefined"})
     status, text, value = "undefined", "undefined", None
     if figures.mean is not None:

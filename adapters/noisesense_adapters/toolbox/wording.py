@@ -44,12 +44,14 @@ def headline(summary: Summary) -> Headline:
 
 
 def culprit(ranking: Sequence[Offender]) -> Offender | None:
-    """The first of a ranking, if it explains more claims than the second, or more alone."""
+    """The first of a ranking, if it explains more claims than the second, or more alone, whatever
+    is open of the others."""
     first, *others = ranking or (None,)
     if first is None or not first.claims:
         return None
-    told = [(each.claims, each.alone) for each in others[:1]]
-    return None if (first.claims, first.alone) in told else first
+    tied = (first.claims, first.alone) in [(each.claims, each.alone) for each in others[:1]]
+    more = any(each.claims + each.undetermined > first.claims for each in others)
+    return None if tied or more else first
 
 
 def trust_sentence(found: Trust) -> str:

@@ -55,7 +55,7 @@ class ResultLine(Line):
     status: dict[str, Status] | None = None
     bounds: dict[str, tuple[float, float] | None] | None = None
     partition: dict[str, StrictInt] | None = None
-    unanswered: Annotated[StrictInt, Field(ge=0)] = 0
+    unanswered: Annotated[int, Field(ge=0)] = 0  # pandas writes 2.0 where a row has none
     usage: Usage = NO_USAGE
     error: StrictStr | None = None
     sample: Sample | None = None
