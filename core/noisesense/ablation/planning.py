@@ -132,7 +132,7 @@ def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> l
         return chunks
     pool = _pool(case, cases)
     if len(pool) < count:
-        expected = f"{count} chunks of other samples that hold nothing of the reference"
+        expected = f"{count} chunks of other samples (or fewer variants), without the reference"
         raise InputError(expected, str(len(pool)), where=f"{case.id}, {variant}")
     random = Random(f"{seed} {case.id}")  # plus-4 holds the distractors of plus-2
     random.shuffle(pool)
