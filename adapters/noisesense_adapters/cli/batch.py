@@ -96,7 +96,7 @@ def _shared() -> Iterator[str]:
     for each in here.command.params:
         value = here.params[name := str(each.name)]
         if name not in _OWN and value not in (None, each.default):
-            for part in value if isinstance(value, tuple) else (value,):
+            for part in value if each.multiple else (value,):
                 yield from (each.opts[0], str(part))
 
 

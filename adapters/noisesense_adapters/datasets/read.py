@@ -248,15 +248,15 @@ def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         # The same for the same test, prompt and provider in every run.
         name = f"test {row['testIdx']}, prompt {row['promptIdx']}, {by}"
         known = given(inputs, sample, ours) if verdicts else None
-        how = ours[0]["metadata"] | as_object(_assertion(ours[0]).get("config")) if ours else {}
-        scored = {key: how[key] for key in _CHOICES if how.get(key) is not None}
+        first: dict[str, Any] = ours[0] if ours else {}
+        how = {**as_object(first.get("metadata")), **as_object(_assertion(first).get("config"))}
+        scored = {key: how[key] for key in Choices.__annotations__ if how.get(key) is not None}
         return Row(place, name, None, sample, known, ResultLine.model_validate(scored))
 
     return read
 
 
 _COMPONENTS = "componentResults"
-_CHOICES = ("definition", "empty", "undetermined")
 
 
 def _assertion(graded: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,9 +96,9 @@ class _OpenRows(BaseCallbackHandler):
         lines: list[str] = []
         for column, values in columns.items():
             if missing := sum(map(math.isnan, values)):
-                modes = [each.mode for each in values if isinstance(each, ScoredFloat)]
+                one = next((each for each in values if isinstance(each, ScoredFloat)), None)
                 run = summarize_results(_result(*each) for each in enumerate(values))
-                told = mean_of(run, modes[0]).reason if modes else "All of them failed."
+                told = "All of them failed." if one is None else mean_of(run, one.mode).reason
                 lines.append(f"{column}: {missing} of {len(values)} rows have no number. {told}")
         if lines:
             _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
