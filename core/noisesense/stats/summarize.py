@@ -68,8 +68,8 @@ class Summary(Record, BothModes[ModeSummary]):
         samples: how many results there are.
         scored: of them, those with a score.
         failed: of them, those that could not be judged or scored; they are in no figure.
-        empty: scored samples with nothing to measure, which are in no figure below: the response
-            has no claims, or nothing was retrieved.
+        empty: scored samples with nothing to measure: the response has no claims, or nothing was
+            retrieved. Unless ``empty="zero"`` counts them as 0, they are in no figure below.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
             not. Does not depend on the definition.
