@@ -114,3 +114,6 @@ def test_what_is_wrong_with_answers_and_systems_is_named(
     for name in ("nowhere:answer", "json:nothing", "json"):
         done = run_here(capsys, "ablation", "run", results, "--answer", name, *judge)
         assert (done.status, "--answer: expected MODULE:FUNCTION" in done.err) == (2, True)
+    # What the user's own function raises is shown as Python shows it, with the status of an error.
+    done = run_here(capsys, "ablation", "run", results, "--answer", "json:loads", *judge)
+    assert (done.status, "TypeError: loads() takes 1 positional" in done.err) == (2, True)

@@ -18,7 +18,8 @@ _ERROR, _UNPAIRED = 2, 6
 def main() -> NoReturn:
     """Run the command line and exit.
 
-    An error is one line on stderr, never a traceback. ``noisesense --help`` names the statuses.
+    An error is one line on stderr; a traceback is shown of a fault of ours, or of a user's own
+    function. ``noisesense --help`` names the statuses.
     """
     prepare_streams()
     # A CI runner that ends a job, or `timeout`, is an interrupt too: files are left whole.
@@ -44,3 +45,6 @@ def _run() -> int:
         return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
         return 130
+    except Exception as error:  # noqa: BLE001 - Python's status for it, 1, is a failed check's
+        sys.excepthook(type(error), error, error.__traceback__)
+        return _ERROR

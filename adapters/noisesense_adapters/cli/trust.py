@@ -61,13 +61,10 @@ class Trust(Command):
         definition = self.scoring.name_in(results)
         reading, found = options.Reading(definition=definition), list[Found]()
         judged = [] if results is None else [*reading.results(results)]
-        if not is_label_sheet(on):
-            people = [*reading.results(on)]
-        elif results is None:
+        if (sheet := is_label_sheet(on)) and results is None:
             hint = "the sheet has no texts: they are in the results it was written from"
             raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
-        else:
-            people = read_labels(on, judged, reading.tell)
+        people = read_labels(on, judged, reading.tell) if sheet else [*reading.results(on)]
         if results is not None:
             names = dict.fromkeys(each.judge for each in judged if each.judge is not None)
             how: Any = {"judge": " and ".join(names) or "the judge", "confidence": level}

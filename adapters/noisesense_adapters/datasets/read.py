@@ -249,7 +249,8 @@ def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         name = f"test {row['testIdx']}, prompt {row['promptIdx']}, {by}"
         known = given(inputs, sample, ours) if verdicts else None
         first: dict[str, Any] = ours[0] if ours else {}
-        how = {**as_object(first.get("metadata")), **as_object(_assertion(first).get("config"))}
+        config = as_object(as_object(first.get("assertion")).get("config"))
+        how = {**as_object(first.get("metadata")), **config}
         scored = {key: how[key] for key in Choices.__annotations__ if how.get(key) is not None}
         return Row(place, name, None, sample, known, ResultLine.model_validate(scored))
 
@@ -259,15 +260,11 @@ def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
 _COMPONENTS = "componentResults"
 
 
-def _assertion(graded: Mapping[str, Any]) -> dict[str, Any]:
-    return as_object(graded.get("assertion"))
-
-
 def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any]:
     """The config of our assertion; if it gave no score, of the first Python one with a config."""
     asserted = map(as_object, as_list(as_object(row.get("testCase")).get("assert")))
     python = (each for each in asserted if each.get("type") == "python")
-    candidates = [*map(_assertion, ours), *python]
+    candidates = [*(as_object(each.get("assertion")) for each in ours), *python]
     configs = [as_object(each.get("config")) for each in candidates]
     return next((config for config in configs if config), as_object(None))
 
