@@ -58,8 +58,8 @@ class Score(Command):
 
     Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
-    cannot be decided; 5 more than --max-unanswered of the verdicts have no answer, or a model
-    gave no claim of any response; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
+    cannot be decided; 5 more than --max-unanswered of the verdicts have no answer, or no sample
+    has anything for a model to judge; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
     """
 
     dataset: Path = argument(
