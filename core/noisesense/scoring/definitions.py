@@ -43,6 +43,8 @@ class Facts(NamedTuple):
     """What is known of one response claim."""
 
     incorrect: Truth
+    entailed: Truth
+    """Does a chunk entail the claim?"""
     noise_rel: Truth
     noise_irr: Truth
     source_irrelevant: Truth
@@ -50,13 +52,27 @@ class Facts(NamedTuple):
 
 
 Rule = Callable[[Facts], Truth]
-Known = tuple[Truth, Truth, Truth, Truth]
+Known = tuple[Truth, Truth, Truth, Truth, Truth]
 """The fields of `Facts`, which would double the time to make."""
 
 Category = Literal["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
 
-Outcome = tuple[Truth, Truth, Category]
-"""Does the relevant mode count the claim, does the irrelevant mode, and its kind."""
+
+class Outcome(NamedTuple):
+    """What became of one response claim."""
+
+    relevant: Truth
+    """Does the relevant mode count it?"""
+    irrelevant: Truth
+    """Does the irrelevant mode? None, too, if the definition has no such mode."""
+    category: Category
+    from_a_chunk: Truth
+    """Is it incorrect and entailed by a chunk, relevant or not?"""
+
+
+_TRUTHS: tuple[Truth, ...] = (True, False, None)
+OUTCOMES = tuple(map(Outcome._make, product(_TRUTHS, _TRUTHS, get_args(Category), _TRUTHS)))
+"""Scores keep an outcome as its number here: one byte a claim."""
 
 
 @dataclass(frozen=True)
@@ -125,24 +141,25 @@ def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
 
 
 @cache
-def outcomes(name: DefinitionName) -> dict[Known, Outcome]:
-    """What becomes of a claim, by all 81 possible facts: scoring looks it up."""
-    rules = DEFINITIONS[name]
+def outcomes(name: DefinitionName) -> dict[Known, int]:
+    """The number in `OUTCOMES` of what becomes of a claim, by all possible facts."""
+    rules, numbers = DEFINITIONS[name], {outcome: i for i, outcome in enumerate(OUTCOMES)}
 
-    def counted(rule: Rule | None, facts: Facts) -> Truth:
-        return None if rule is None else all_of(facts.incorrect, rule(facts))
+    def outcome(facts: Facts) -> Outcome:
+        rules_met = (rule and rule(facts) for rule in (rules.relevant, rules.irrelevant))
+        relevant, irrelevant = (all_of(facts.incorrect, met) for met in rules_met)
+        from_a_chunk = all_of(facts.incorrect, facts.entailed)
+        return Outcome(relevant, irrelevant, _category(facts), from_a_chunk)
 
-    return {
-        facts: (counted(rules.relevant, facts), counted(rules.irrelevant, facts), _category(facts))
-        for facts in map(Facts._make, product((True, False, None), repeat=4))
-    }
+    every = map(Facts._make, product(_TRUTHS, repeat=len(Facts._fields)))
+    return {facts: numbers[outcome(facts)] for facts in every}
 
 
 @cache
 def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
     """The modes that count only what comes from a chunk: no wrong claim that no chunk entails."""
-    counted = dict(zip(MODES, outcomes(name)[True, False, False, False], strict=False))
-    return tuple(mode for mode in MODES if counted[mode] is False)
+    made_up = OUTCOMES[outcomes(name)[True, False, False, False, False]]
+    return tuple(mode for mode in MODES if getattr(made_up, mode) is False)
 
 
 def check_mode(mode: str) -> Mode:
@@ -150,7 +167,7 @@ def check_mode(mode: str) -> Mode:
     return check_choice(mode, MODES, "mode")
 
 
-CORRECT: Known = (False, None, None, None)
+CORRECT: Known = (False, None, None, None, None)
 """A correct claim cannot count, however its cells fall."""
 
 
@@ -182,10 +199,11 @@ def claim_facts(claim: ResponseClaimForm, relevant: Relevance) -> Known:
     incorrect = None if claim.correct is None else True
     sure, maybe = claim.entailed_by, claim.undetermined
     possible = sure + maybe if maybe else sure
+    entailed = True if sure else None if maybe else False
     yes, perhaps = relevant
     noise_rel = not yes.isdisjoint(sure) or (False if perhaps.isdisjoint(possible) else None)
     if yes.issuperset(possible):
-        return incorrect, noise_rel, False, False
+        return incorrect, entailed, noise_rel, False, False
     # Every chunk that may be the first to entail the claim has its say on the source. Without a
     # certain source there may be none, and a claim without one does not count.
     first = sure[:1]
@@ -193,12 +211,13 @@ def claim_facts(claim: ResponseClaimForm, relevant: Relevance) -> Known:
         first += tuple(j for j in maybe if not sure or j < sure[0])
     is_irrelevant = bool(sure) and perhaps.isdisjoint(first)
     source_irrelevant = is_irrelevant or (False if yes.issuperset(first) else None)
-    return incorrect, noise_rel, not perhaps.issuperset(sure) or None, source_irrelevant
+    noise_irr = not perhaps.issuperset(sure) or None
+    return incorrect, entailed, noise_rel, noise_irr, source_irrelevant
 
 
 def _category(facts: Facts) -> Category:
     """The part of the partition a claim is in; undetermined if more than one is possible."""
-    incorrect, noise_rel, noise_irr, _ = facts
+    incorrect, _, noise_rel, noise_irr, _ = facts
     if incorrect is False:
         return "correct"
     if incorrect is None or noise_rel is None or (not noise_rel and noise_irr is None):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from numbers import Real
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import Category, Mode
+from noisesense.scoring.definitions import MODES, OUTCOMES, Category, Mode
 
 M = TypeVar("M")
 
@@ -145,6 +146,30 @@ class Counts(NamedTuple):
         return Range(noisy / total, (noisy + total - determined) / total)
 
 
+class ClaimCounts(NamedTuple):
+    """What is counted over the outcomes of a response's claims."""
+
+    modes: dict[Mode, Counts]
+    """What each mode counts."""
+    from_chunks: Counts
+    """The claims that are incorrect and entailed by a chunk, relevant or not."""
+    partition: Partition
+
+
+@lru_cache(maxsize=4096)
+def counts_of(outcomes: bytes) -> ClaimCounts:
+    """The counts over claims, of which each has its number in `OUTCOMES`."""
+    known = [OUTCOMES[number] for number in outcomes]
+
+    def counts(name: Mode | Literal["from_a_chunk"]) -> Counts:
+        each: list[bool | None] = [getattr(outcome, name) for outcome in known]
+        return Counts(each.count(True), len(each) - each.count(None), len(each))
+
+    kinds: list[str] = [outcome.category for outcome in known]
+    modes = {mode: counts(mode) for mode in MODES}
+    return ClaimCounts(modes, counts("from_a_chunk"), Partition(*map(kinds.count, Partition._fields)))
+
+
 @dataclass(frozen=True)
 class ClaimOutcome(Record):
     """What became of one response claim, with the chunks that explain it (zero-based)."""
@@ -159,6 +184,8 @@ class ClaimOutcome(Record):
     """Counted by the relevant mode of the score's definition? None: undetermined."""
     irrelevant: bool | None
     """Counted by the irrelevant mode? None: undetermined, or the definition has no such mode."""
+    from_a_chunk: bool | None
+    """Incorrect and entailed by a chunk, relevant or not? None: undetermined."""
     relevant_chunks: tuple[int, ...]
     """Relevant chunks that entail it."""
     irrelevant_chunks: tuple[int, ...]
@@ -167,14 +194,6 @@ class ClaimOutcome(Record):
     """Chunks that entail it and whose relevance is undetermined."""
     undetermined_chunks: tuple[int, ...]
     """Chunks of which it is undetermined whether they entail it."""
-
-    @property
-    def from_a_chunk(self) -> bool | None:
-        """Is it incorrect and entailed by a chunk, relevant or not? None: it is open."""
-        entailing = self.relevant_chunks or self.irrelevant_chunks or self.unlabelled_chunks
-        if self.correct or not (entailing or self.undetermined_chunks):
-            return False
-        return True if self.correct is False and entailing else None
 
     @property
     def sentence(self) -> str:

@@ -13,9 +13,9 @@ from noisesense.scoring.definitions import (
     CORRECT,
     DEFINITIONS,
     MODES,
+    OUTCOMES,
     DefinitionName,
     Mode,
-    Outcome,
     Relevance,
     Truth,
     check_definition,
@@ -33,6 +33,7 @@ from noisesense.scoring.outcomes import (
     Partition,
     Range,
     as_data,
+    counts_of,
     gate,
 )
 
@@ -67,15 +68,16 @@ class Score(Struct, frozen=True, dict=True):
         definition: the definition's name.
         empty: what a sample with nothing to measure gives.
         undetermined: what open verdicts give.
+        outcomes: of each response claim what became of it: its number in
+            `noisesense.scoring.definitions.OUTCOMES`.
     """
 
     verdicts: VerdictsForm
     definition: DefinitionName
     empty: Empty
     undetermined: Undetermined
-    _counts: tuple[Counts, Counts | None]
+    outcomes: bytes
     _relevance: Relevance
-    _outcomes: tuple[Outcome, ...]
 
     def __repr__(self) -> str:
         return (
@@ -96,8 +98,7 @@ class Score(Struct, frozen=True, dict=True):
     @property
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
-        kinds: list[str] = [category for _, _, category in self._outcomes]
-        return Partition(*map(kinds.count, Partition._fields))
+        return counts_of(self.outcomes).partition
 
     def status(self, mode: Mode) -> Status:
         """Is there a value, and if not, why? See `Status`."""
@@ -145,9 +146,15 @@ class Score(Struct, frozen=True, dict=True):
     def measured(self, mode: Mode) -> Counts | None:
         """As `counts`; None, too, where there is nothing to measure, unless ``empty="zero"``."""
         counts = self.counts(mode)
-        if counts is None or counts.noisy or self.empty == "zero":
-            return counts  # a claim that counts is something to measure
-        return None if self.lacks(mode) else counts
+        return counts if mode in self.measures else None
+
+    @property
+    def measures(self) -> tuple[Mode, ...]:
+        """The modes with something to measure; with ``empty="zero"`` all that there are."""
+        modes, (relevant, _) = modes_of(self.definition), self._relevance
+        if self.empty == "zero" or (relevant and self.outcomes):
+            return modes
+        return tuple(mode for mode in modes if not self.lacks(mode))
 
     def lacks(self, mode: Mode) -> str:
         """Why the mode has nothing to measure, in words; empty if it has something."""
@@ -170,7 +177,8 @@ class Score(Struct, frozen=True, dict=True):
 
     def counts(self, mode: Mode) -> Counts | None:
         """The claims behind the value; None if the definition has no such mode."""
-        return self._counts[MODES.index(mode if mode in MODES else check_mode(mode))]
+        known = check_mode(mode) in modes_of(self.definition)
+        return counts_of(self.outcomes).modes[mode] if known else None
 
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
@@ -178,14 +186,11 @@ class Score(Struct, frozen=True, dict=True):
         yes, perhaps = self._relevance
         made: list[ClaimOutcome] = []
         for i, claim in enumerate(self.verdicts.response_claims):
-            relevant, irrelevant, category = self._outcomes[i]
             outcome = ClaimOutcome(
                 index=i,
                 text=claim.text,
-                category=category,
                 correct=claim.correct,
-                relevant=relevant,
-                irrelevant=irrelevant,
+                **OUTCOMES[self.outcomes[i]]._asdict(),
                 relevant_chunks=tuple(j for j in claim.entailed_by if j in yes),
                 irrelevant_chunks=tuple(j for j in claim.entailed_by if j not in perhaps),
                 unlabelled_chunks=tuple(j for j in claim.entailed_by if j in perhaps - yes),
@@ -197,8 +202,7 @@ class Score(Struct, frozen=True, dict=True):
     @property
     def from_chunks(self) -> Counts:
         """The claims that are incorrect and entailed by a chunk, relevant or not."""
-        found = [claim.from_a_chunk for claim in self.claims]
-        return Counts(found.count(True), len(found) - found.count(None), len(found))
+        return counts_of(self.outcomes).from_chunks
 
     @property
     def chunk_relevance(self) -> tuple[Truth, ...]:
@@ -267,20 +271,13 @@ def score(
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     known = relevance(verdicts)
-    claims, counted = verdicts.response_claims, outcomes(rules.name)
-    correct, total = counted[CORRECT], len(claims)
-    found = [correct if each.correct else counted[claim_facts(each, known)] for each in claims]
-    suspect = [each for each in found if each is not correct]
-    counts = _counts(suspect, 0, total), _counts(suspect, 1, total) if rules.irrelevant else None
-    made = Score(verdicts, rules.name, empty, undetermined, counts, known, tuple(found))
-    if empty == "error" and all(lacks := [made.lacks(mode) for mode in modes_of(rules.name)]):
-        raise UndefinedScoreError(f"noise sensitivity is undefined: {lacks[0]}")
+    claims, numbers = verdicts.response_claims, outcomes(rules.name)
+    correct = numbers[CORRECT]
+    found = [correct if each.correct else numbers[claim_facts(each, known)] for each in claims]
+    made = Score(verdicts, rules.name, empty, undetermined, bytes(found), known)
+    if empty == "error" and not made.measures:
+        raise UndefinedScoreError(f"noise sensitivity is undefined: {made.lacks('relevant')}")
     return made
-
-
-def _counts(suspect: list[Outcome], mode: Literal[0, 1], total: int) -> Counts:
-    counted = [outcome[mode] for outcome in suspect]
-    return Counts(counted.count(True), total - counted.count(None), total)
 
 
 def _nothing_retrieved(verdicts: VerdictsForm) -> bool:

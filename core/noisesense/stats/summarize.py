@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
+from typing import TypeVar
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
-from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
+from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
+from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record, counts_of
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval, Resampling, mean_interval, units_of
 from noisesense.stats.resampling import Unit, quantile_of_counts
+
+C = TypeVar("C", Counts, Partition)
 
 
 @dataclass(frozen=True)
@@ -175,13 +178,15 @@ def cells_of(score: Score) -> tuple[int, int]:
     unlabeled = labels.count(None)
     # Without reference claims nothing says which chunk without a label is relevant.
     missing = sum(gaps) + (0 if reference else unlabeled)
-    missing += sum(labels[j] is None for claim in reference for j in claim.undetermined)
+    for claim in reference:
+        for j in claim.undetermined:
+            missing += labels[j] is None
     return len(claims) + len(labels) * len(gaps) + unlabeled * max(len(reference), 1), missing
 
 
-_Sample = tuple["str | None", Partition, "Counts | None", "Counts | None"]
-"""A sample's cluster, its claims by kind, and what each mode counts; None where there is nothing
-to measure."""
+_Sample = tuple["str | None", bytes, tuple[Mode, ...]]
+"""A sample's cluster, the outcomes of its claims in the order of their numbers, and the modes
+with something to measure; without such modes no claims."""
 
 
 @dataclass
@@ -222,15 +227,13 @@ class Tally:
         if score is not None:
             if score.definition != self.definition:
                 self._settle(score.definition, f"result {result.id!r}")
-            relevant, irrelevant = map(score.measured, MODES)
-            kinds = score.partition if relevant or irrelevant else Partition(0, 0, 0, 0, 0)
-            self._samples[result.cluster, kinds, relevant, irrelevant] += 1
-            if kinds.undetermined:  # some surely come from a chunk, or surely do not
-                found = score.from_chunks
-                sums.update(from_chunks=found.noisy - sum(kinds[1:3]), open=found.undetermined)
-            needed, missing = cells_of(score) if kinds.total else (0, 0)
-            sums["needed_cells"] += needed
-            sums["open_cells"] += missing
+            outcomes = b""
+            if measures := score.measures:
+                outcomes = bytes(sorted(score.outcomes))
+                needed, missing = cells_of(score)
+                sums["needed_cells"] += needed
+                sums["open_cells"] += missing
+            self._samples[result.cluster, outcomes, measures] += 1
         sums["samples"] += 1
         if result.usage is not NO_USAGE:
             sums.update({name: getattr(result.usage, name) for name in COUNTED})
@@ -285,17 +288,16 @@ class Tally:
             mode: self._mode(mode, resampling, clustered=clustered)
             for mode in (modes_of(self.definition) if self.definition else ())
         }
-        measured = {cluster for (cluster, _, counts, _), _ in samples if counts}
-        kinds = Partition(*(sum(n * each[i] for (_, each, *_), n in samples) for i in range(5)))
-        noisy = sum(kinds[1:3]) + sums["from_chunks"]
+        measured = {cluster for (cluster, _, measures), _ in samples if "relevant" in measures}
+        claims = [(counts_of(outcomes), n) for (_, outcomes, _), n in samples]
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
             scored=scored,
             failed=sums["samples"] - scored,
-            empty=sum(n for (_, each, *_), n in samples if not each.total),
-            partition=kinds,
-            from_chunks=Counts(noisy, kinds.total - sums["open"], kinds.total),
+            empty=sum(n for (_, outcomes, _), n in samples if not outcomes),
+            partition=_added(Partition, [(each.partition, n) for each, n in claims]),
+            from_chunks=_added(Counts, [(each.from_chunks, n) for each, n in claims]),
             in_clusters=in_clusters,
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
@@ -311,10 +313,10 @@ class Tally:
 
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
         seen = Counter[tuple["str | None", "Counts | None"]]()
-        for (cluster, _, *counted), n in self._samples.items():
-            seen[cluster, counted[MODES.index(mode)]] += n
+        for (cluster, outcomes, measures), n in self._samples.items():
+            seen[cluster, counts_of(outcomes).modes[mode] if mode in measures else None] += n
         known = [(name, counts, n) for (name, counts), n in seen.items() if counts is not None]
-        claims = Counts(*(sum(n * counts[i] for _, counts, n in known) for i in range(3)))
+        claims = _added(Counts, [(counts, n) for _, counts, n in known])
         ranges = Counter[Range]()
         for _, counts, n in known:
             ranges[counts.bounds] += n
@@ -342,6 +344,11 @@ class Tally:
             micro_interval=_interval(of_claims, resampling, clustered=clustered),
             ranges=tuple(sorted(ranges.items())),
         )
+
+
+def _added(kind: type[C], parts: Sequence[tuple[C, int]]) -> C:
+    """The counts over all parts, each of which occurs so many times."""
+    return kind._make(sum(n * each[i] for each, n in parts) for i in range(len(kind._fields)))
 
 
 _Parts = Sequence[tuple["str | None", tuple[float, float], int, int]]
