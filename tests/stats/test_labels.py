@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from sklearn.metrics import cohen_kappa_score
 
 from noisesense import (
@@ -240,7 +241,7 @@ def test_intervals_of_rates_are_of_their_own_cells() -> None:
 def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() -> None:
     judged, labels = _own()
     alone = trust_results(judged, labels)
-    grouped = [replace(each, cluster=str(i // 10)) for i, each in enumerate(judged)]
+    grouped = [structs.replace(each, cluster=str(i // 10)) for i, each in enumerate(judged)]
     found = trust_results(grouped, labels)
     units = [each.cells["correct"].false_yes.interval for each in (alone, found)]
     assert all(units)
@@ -249,7 +250,7 @@ def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() ->
     assert not any("share a cluster" in each for each in alone.warnings)
     some = trust_results([grouped[0], *judged[1:]], labels)
     assert any("share a cluster" in each for each in some.warnings)
-    theirs = [replace(each, cluster=str(i // 10)) for i, each in enumerate(labels)]
+    theirs = [structs.replace(each, cluster=str(i // 10)) for i, each in enumerate(labels)]
     assert trust_results(judged, theirs).cells["correct"].false_yes.interval.units == 3
     few = trust_results(grouped, labels[:1])
     assert not any("share a cluster" in each for each in few.warnings)  # there are no means

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from noisesense import InputError, PairingError, Result, Sample, Verdicts, score, stability
 from noisesense.stats.interval import Resampling, bootstrap_interval

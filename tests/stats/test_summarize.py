@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 import random
-from dataclasses import replace
 from math import fsum
 from operator import add
 
 import pytest
+from msgspec.structs import replace
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
 from noisesense.stats.summarize import ModeSummary

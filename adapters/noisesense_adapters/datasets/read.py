@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from noisesense import RecordedJudge, Sample, Verdicts
@@ -163,7 +163,7 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool)
             fields = {field: value for field, value in fields.items() if field != "verdicts"}
         row = read(fields, place)
         cluster = name_of(mapped, ("cluster",)) or row.cluster
-        return row._replace(id=named or row.id, cluster=cluster)
+        return replace(row, id=named or row.id, cluster=cluster)
     except InputError as error:
         return BadRow(place, name, error.within(place))
     except RecursionError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, located
@@ -15,7 +16,7 @@ from noisesense_adapters.toolbox.given import Column, chunks_of, named, parsed, 
 NO_LINE = ResultLine()
 
 
-class Row(NamedTuple):
+class Row(Struct, frozen=True):
     """A row that could be read."""
 
     place: str
@@ -31,7 +32,7 @@ class Row(NamedTuple):
     """The whole line of a results file or of a recording."""
 
 
-class BadRow(NamedTuple):
+class BadRow(Struct, frozen=True):
     """A row that could not be read. It does not affect the others."""
 
     place: str
@@ -75,8 +76,7 @@ SCHEMAS = (
 """The columns known by name. A table may take each field from another row."""
 
 
-@dataclass(frozen=True)
-class ColumnReader:
+class ColumnReader(Struct, frozen=True):
     """Reads rows by their columns.
 
     Attributes:

@@ -6,10 +6,10 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from noisesense import Judge, RecordedJudge, Summary, Tally, Usage, errors

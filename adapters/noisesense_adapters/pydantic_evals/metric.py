@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Any, cast
 
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summarize

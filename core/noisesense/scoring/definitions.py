@@ -61,17 +61,17 @@ Category = Literal["correct", "relevant", "irrelevant", "hallucination", "undete
 class Outcome(NamedTuple):
     """What became of one response claim."""
 
+    category: Category
     relevant: Truth
     """Does the relevant mode count it?"""
     irrelevant: Truth
     """Does the irrelevant mode? None, too, if the definition has no such mode."""
-    category: Category
     from_a_chunk: Truth
     """Is it incorrect and entailed by a chunk, relevant or not?"""
 
 
 _TRUTHS: tuple[Truth, ...] = (True, False, None)
-OUTCOMES = tuple(map(Outcome._make, product(_TRUTHS, _TRUTHS, get_args(Category), _TRUTHS)))
+OUTCOMES = tuple(map(Outcome._make, product(get_args(Category), *[_TRUTHS] * 3)))
 """Scores keep an outcome as its number here: one byte a claim."""
 
 
@@ -143,16 +143,13 @@ def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
 @cache
 def outcomes(name: DefinitionName) -> dict[Known, int]:
     """The number in `OUTCOMES` of what becomes of a claim, by all possible facts."""
-    rules, numbers = DEFINITIONS[name], {outcome: i for i, outcome in enumerate(OUTCOMES)}
-
-    def outcome(facts: Facts) -> Outcome:
-        rules_met = (rule and rule(facts) for rule in (rules.relevant, rules.irrelevant))
-        relevant, irrelevant = (all_of(facts.incorrect, met) for met in rules_met)
-        from_a_chunk = all_of(facts.incorrect, facts.entailed)
-        return Outcome(relevant, irrelevant, _category(facts), from_a_chunk)
-
-    every = map(Facts._make, product(_TRUTHS, repeat=len(Facts._fields)))
-    return {facts: numbers[outcome(facts)] for facts in every}
+    definition, numbers = DEFINITIONS[name], dict[Known, int]()
+    rules = definition.relevant, definition.irrelevant
+    for facts in map(Facts._make, product(_TRUTHS, repeat=len(Facts._fields))):
+        counts = [all_of(facts.incorrect, rule(facts)) if rule else None for rule in rules]
+        counts.append(all_of(facts.incorrect, facts.entailed))
+        numbers[facts] = OUTCOMES.index(Outcome(_category(facts), *counts))
+    return numbers
 
 
 @cache

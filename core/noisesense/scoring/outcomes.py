@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import MODES, OUTCOMES, Category, Mode
+from noisesense.scoring.definitions import OUTCOMES, Category, Mode
 
 M = TypeVar("M")
 
@@ -110,6 +110,13 @@ class Partition(NamedTuple):
     undetermined: int
     """More than one of the above is still possible."""
 
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def of(outcomes: bytes) -> Partition:
+        """Of claims, each of which has its number in `OUTCOMES`."""
+        kinds: list[str] = [OUTCOMES[number].category for number in outcomes]
+        return Partition(*map(kinds.count, Partition._fields))
+
     @property
     def total(self) -> int:
         """The number of response claims."""
@@ -126,6 +133,13 @@ class Counts(NamedTuple):
     noisy: int
     determined: int
     total: int
+
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def of(outcomes: bytes, what: Mode | Literal["from_a_chunk"]) -> Counts:
+        """Of claims, each of which has its number in `OUTCOMES`: those of which it holds."""
+        holds = [getattr(OUTCOMES[number], what) for number in outcomes]
+        return Counts(holds.count(True), len(holds) - holds.count(None), len(holds))
 
     @property
     def undetermined(self) -> int:
@@ -144,30 +158,6 @@ class Counts(NamedTuple):
         if not total:
             return Range(0.0, 0.0)
         return Range(noisy / total, (noisy + total - determined) / total)
-
-
-class ClaimCounts(NamedTuple):
-    """What is counted over the outcomes of a response's claims."""
-
-    modes: dict[Mode, Counts]
-    """What each mode counts."""
-    from_chunks: Counts
-    """The claims that are incorrect and entailed by a chunk, relevant or not."""
-    partition: Partition
-
-
-@lru_cache(maxsize=4096)
-def counts_of(outcomes: bytes) -> ClaimCounts:
-    """The counts over claims, of which each has its number in `OUTCOMES`."""
-    known = [OUTCOMES[number] for number in outcomes]
-
-    def counts(name: Mode | Literal["from_a_chunk"]) -> Counts:
-        each: list[bool | None] = [getattr(outcome, name) for outcome in known]
-        return Counts(each.count(True), len(each) - each.count(None), len(each))
-
-    kinds: list[str] = [outcome.category for outcome in known]
-    modes = {mode: counts(mode) for mode in MODES}
-    return ClaimCounts(modes, counts("from_a_chunk"), Partition(*map(kinds.count, Partition._fields)))
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+from msgspec import Struct
 from pydantic import Field, StrictInt, StrictStr
 from typing_extensions import TypedDict, Unpack
 
@@ -95,8 +95,7 @@ class ResultLine(Line):
         return Result(self.name, scored, self.error, self.sample, *rest)
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """What became of one sample: a score, or an error that says why there is none.
 
     Attributes:

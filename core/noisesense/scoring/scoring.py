@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
@@ -33,12 +33,9 @@ from noisesense.scoring.outcomes import (
     Partition,
     Range,
     as_data,
-    counts_of,
     gate,
 )
-
-if TYPE_CHECKING:
-    from noisesense.verdicts.form import VerdictsForm
+from noisesense.verdicts.form import VerdictsBase, VerdictsForm
 
 Empty = Literal["undefined", "zero", "error"]
 Undetermined = Literal["none", "low", "high"]
@@ -98,7 +95,7 @@ class Score(Struct, frozen=True, dict=True):
     @property
     def partition(self) -> Partition:
         """The response claims by kind. Does not depend on the definition."""
-        return counts_of(self.outcomes).partition
+        return Partition.of(self.outcomes)
 
     def status(self, mode: Mode) -> Status:
         """Is there a value, and if not, why? See `Status`."""
@@ -128,10 +125,8 @@ class Score(Struct, frozen=True, dict=True):
         counts, value = self.counts(mode), self.value(mode)
         if counts is None or value is None:
             return None
-        if not counts.total:
-            return 1.0
         counted = counts.highest if self.undetermined == "high" else counts.noisy
-        return (counts.total - counted) / counts.total
+        return (counts.total - counted) / counts.total if counts.total else 1.0
 
     def bounds(self, mode: Mode) -> Range | None:
         """The lowest and the highest value any completion of the undetermined verdicts gives.
@@ -140,13 +135,8 @@ class Score(Struct, frozen=True, dict=True):
         None where there is nothing to bound: no response claims, nothing retrieved that the mode
         could count, or no such mode.
         """
-        counts = self.measured(mode)
-        return None if counts is None else counts.bounds
-
-    def measured(self, mode: Mode) -> Counts | None:
-        """As `counts`; None, too, where there is nothing to measure, unless ``empty="zero"``."""
         counts = self.counts(mode)
-        return counts if mode in self.measures else None
+        return counts.bounds if counts and mode in self.measures else None
 
     @property
     def measures(self) -> tuple[Mode, ...]:
@@ -177,16 +167,15 @@ class Score(Struct, frozen=True, dict=True):
 
     def counts(self, mode: Mode) -> Counts | None:
         """The claims behind the value; None if the definition has no such mode."""
-        known = check_mode(mode) in modes_of(self.definition)
-        return counts_of(self.outcomes).modes[mode] if known else None
+        has_it = check_mode(mode) in modes_of(self.definition)
+        return Counts.of(self.outcomes, mode) if has_it else None
 
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
         """Every response claim with its outcome and the chunks that explain it."""
         yes, perhaps = self._relevance
-        made: list[ClaimOutcome] = []
-        for i, claim in enumerate(self.verdicts.response_claims):
-            outcome = ClaimOutcome(
+        return tuple(
+            ClaimOutcome(
                 index=i,
                 text=claim.text,
                 correct=claim.correct,
@@ -196,13 +185,13 @@ class Score(Struct, frozen=True, dict=True):
                 unlabelled_chunks=tuple(j for j in claim.entailed_by if j in perhaps - yes),
                 undetermined_chunks=claim.undetermined,
             )
-            made.append(outcome)
-        return tuple(made)
+            for i, claim in enumerate(self.verdicts.response_claims)
+        )
 
     @property
     def from_chunks(self) -> Counts:
         """The claims that are incorrect and entailed by a chunk, relevant or not."""
-        return counts_of(self.outcomes).from_chunks
+        return Counts.of(self.outcomes, "from_a_chunk")
 
     @property
     def chunk_relevance(self) -> tuple[Truth, ...]:
@@ -264,17 +253,17 @@ def score(
     >>> score(verdicts).relevant
     0.5
     """
-    rules = check_definition(definition)
+    name = check_definition(definition).name
     check_empty(empty)
     check_undetermined(undetermined)
-    if not callable(getattr(verdicts, "to_matrices", None)):
+    if not isinstance(verdicts, VerdictsBase):
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     known = relevance(verdicts)
-    claims, numbers = verdicts.response_claims, outcomes(rules.name)
+    claims, numbers = verdicts.response_claims, outcomes(name)
     correct = numbers[CORRECT]
     found = [correct if each.correct else numbers[claim_facts(each, known)] for each in claims]
-    made = Score(verdicts, rules.name, empty, undetermined, bytes(found), known)
+    made = Score(verdicts, name, empty, undetermined, bytes(found), known)
     if empty == "error" and not made.measures:
         raise UndefinedScoreError(f"noise sensitivity is undefined: {made.lacks('relevant')}")
     return made

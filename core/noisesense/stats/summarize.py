@@ -7,18 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
-from typing import TypeVar
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
-from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record, counts_of
+from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval, Resampling, mean_interval, units_of
 from noisesense.stats.resampling import Unit, quantile_of_counts
-
-C = TypeVar("C", Counts, Partition)
 
 
 @dataclass(frozen=True)
@@ -178,9 +175,7 @@ def cells_of(score: Score) -> tuple[int, int]:
     unlabeled = labels.count(None)
     # Without reference claims nothing says which chunk without a label is relevant.
     missing = sum(gaps) + (0 if reference else unlabeled)
-    for claim in reference:
-        for j in claim.undetermined:
-            missing += labels[j] is None
+    missing += sum([labels[j] is None for claim in reference for j in claim.undetermined])
     return len(claims) + len(labels) * len(gaps) + unlabeled * max(len(reference), 1), missing
 
 
@@ -289,15 +284,16 @@ class Tally:
             for mode in (modes_of(self.definition) if self.definition else ())
         }
         measured = {cluster for (cluster, _, measures), _ in samples if "relevant" in measures}
-        claims = [(counts_of(outcomes), n) for (_, outcomes, _), n in samples]
+        kinds = [(Partition.of(outcomes), n) for (_, outcomes, _), n in samples]
+        from_chunks = [(Counts.of(each, "from_a_chunk"), n) for (_, each, _), n in samples]
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
             scored=scored,
             failed=sums["samples"] - scored,
             empty=sum(n for (_, outcomes, _), n in samples if not outcomes),
-            partition=_added(Partition, [(each.partition, n) for each, n in claims]),
-            from_chunks=_added(Counts, [(each.from_chunks, n) for each, n in claims]),
+            partition=Partition(*_added(5, kinds)),
+            from_chunks=Counts(*_added(3, from_chunks)),
             in_clusters=in_clusters,
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
@@ -314,9 +310,9 @@ class Tally:
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
         seen = Counter[tuple["str | None", "Counts | None"]]()
         for (cluster, outcomes, measures), n in self._samples.items():
-            seen[cluster, counts_of(outcomes).modes[mode] if mode in measures else None] += n
+            seen[cluster, Counts.of(outcomes, mode) if mode in measures else None] += n
         known = [(name, counts, n) for (name, counts), n in seen.items() if counts is not None]
-        claims = _added(Counts, [(counts, n) for _, counts, n in known])
+        claims = Counts(*_added(3, [(counts, n) for _, counts, n in known]))
         ranges = Counter[Range]()
         for _, counts, n in known:
             ranges[counts.bounds] += n
@@ -346,9 +342,9 @@ class Tally:
         )
 
 
-def _added(kind: type[C], parts: Sequence[tuple[C, int]]) -> C:
-    """The counts over all parts, each of which occurs so many times."""
-    return kind._make(sum(n * each[i] for each, n in parts) for i in range(len(kind._fields)))
+def _added(count: int, parts: Sequence[tuple[Sequence[int], int]]) -> list[int]:
+    """So many counts, each over all parts, of which each occurs so many times."""
+    return [sum(n * each[i] for each, n in parts) for i in range(count)]
 
 
 _Parts = Sequence[tuple["str | None", tuple[float, float], int, int]]

@@ -45,13 +45,9 @@ def _check_size(items: Sequence[Any], count: int, of: str, where: str, hint: str
         raise InputError(f"{count} {of}", str(len(items)), where=where, hint=hint)
 
 
-def _ordered(positions: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(sorted(positions))
-
-
 Positions = Annotated[
     tuple[Annotated[StrictInt, Field(ge=0)], ...],
-    AfterValidator(_ordered),
+    AfterValidator(lambda positions: tuple(sorted(positions))),
     Field(json_schema_extra={"uniqueItems": True}),
 ]
 
