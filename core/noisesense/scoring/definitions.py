@@ -70,8 +70,8 @@ class Outcome(NamedTuple):
     """Is it incorrect and entailed by a chunk, relevant or not?"""
 
 
-_TRUTHS: tuple[Truth, ...] = (True, False, None)
-OUTCOMES = tuple(map(Outcome._make, product(get_args(Category), *[_TRUTHS] * 3)))
+TRUTHS: tuple[Truth, ...] = (True, False, None)
+OUTCOMES = tuple(map(Outcome._make, product(get_args(Category), *[TRUTHS] * 3)))
 """Scores keep an outcome as its number here: one byte a claim."""
 
 
@@ -135,6 +135,7 @@ def check_definition(name: str) -> Definition:
     return DEFINITIONS[known]
 
 
+@cache
 def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
     """The modes that the definition has."""
     return MODES if DEFINITIONS[name].irrelevant else MODES[:1]
@@ -145,7 +146,7 @@ def outcomes(name: DefinitionName) -> dict[Known, int]:
     """The number in `OUTCOMES` of what becomes of a claim, by all possible facts."""
     definition, numbers = DEFINITIONS[name], dict[Known, int]()
     rules = definition.relevant, definition.irrelevant
-    for facts in map(Facts._make, product(_TRUTHS, repeat=len(Facts._fields))):
+    for facts in map(Facts._make, product(TRUTHS, repeat=len(Facts._fields))):
         counts = [all_of(facts.incorrect, rule(facts)) if rule else None for rule in rules]
         counts.append(all_of(facts.incorrect, facts.entailed))
         numbers[facts] = OUTCOMES.index(Outcome(_category(facts), *counts))

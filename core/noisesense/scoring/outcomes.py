@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import lru_cache
 from numbers import Real
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import OUTCOMES, Category, Mode
+from noisesense.scoring.definitions import OUTCOMES, TRUTHS, Category, Mode, Outcome
 
 M = TypeVar("M")
 
@@ -111,11 +110,10 @@ class Partition(NamedTuple):
     """More than one of the above is still possible."""
 
     @staticmethod
-    @lru_cache(maxsize=4096)
     def of(outcomes: bytes) -> Partition:
         """Of claims, each of which has its number in `OUTCOMES`."""
-        kinds: list[str] = [OUTCOMES[number].category for number in outcomes]
-        return Partition(*map(kinds.count, Partition._fields))
+        kinds = outcomes.translate(_PLACES["category"])
+        return Partition(*map(kinds.count, range(len(Partition._fields))))
 
     @property
     def total(self) -> int:
@@ -135,11 +133,10 @@ class Counts(NamedTuple):
     total: int
 
     @staticmethod
-    @lru_cache(maxsize=4096)
     def of(outcomes: bytes, what: Mode | Literal["from_a_chunk"]) -> Counts:
         """Of claims, each of which has its number in `OUTCOMES`: those of which it holds."""
-        holds = [getattr(OUTCOMES[number], what) for number in outcomes]
-        return Counts(holds.count(True), len(holds) - holds.count(None), len(holds))
+        holds = outcomes.translate(_PLACES[what])
+        return Counts(holds.count(_TRUE), len(holds) - holds.count(_OPEN), len(holds))
 
     @property
     def undetermined(self) -> int:
@@ -158,6 +155,16 @@ class Counts(NamedTuple):
         if not total:
             return Range(0.0, 0.0)
         return Range(noisy / total, (noisy + total - determined) / total)
+
+
+def _places(field: str) -> bytes:
+    """By an outcome's number, where among its values the field's is: for `bytes.translate`."""
+    values: tuple[object, ...] = Partition._fields if field == "category" else TRUTHS
+    return bytes(values.index(getattr(outcome, field)) for outcome in OUTCOMES).ljust(256)
+
+
+_PLACES = {field: _places(field) for field in Outcome._fields}
+_TRUE, _OPEN = TRUTHS.index(True), TRUTHS.index(None)
 
 
 @dataclass(frozen=True)

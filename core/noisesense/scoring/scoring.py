@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import chain
 from typing import Any, Literal, get_args
 
 from msgspec import Struct
@@ -135,8 +134,10 @@ class Score(Struct, frozen=True, dict=True):
         None where there is nothing to bound: no response claims, nothing retrieved that the mode
         could count, or no such mode.
         """
-        counts = self.counts(mode)
-        return counts.bounds if counts and mode in self.measures else None
+        if mode in self.measures:
+            return Counts.of(self.outcomes, mode).bounds
+        check_mode(mode)
+        return None
 
     @property
     def measures(self) -> tuple[Mode, ...]:
@@ -275,13 +276,12 @@ def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
     A blank chunk is one of a table without texts if no claim has a text either, if it is labeled,
     or if a verdict names it.
     """
-    claims, chunks = verdicts.response_claims, verdicts.chunks or ()
-    for claim in chain(claims, verdicts.reference_claims):  # mostly the first one tells
-        if claim.entailed_by or claim.undetermined:
-            return False
-    if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
+    claims = *verdicts.response_claims, *verdicts.reference_claims
+    chunks = verdicts.chunks or ()
+    named = any(claim.entailed_by or claim.undetermined for claim in claims)
+    if named or any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
         return False
-    return not chunks or any(claim.text for claim in chain(claims, verdicts.reference_claims))
+    return not chunks or any(claim.text for claim in claims)
 
 
 _MAX_CLAIMS = 5

@@ -183,7 +183,7 @@ def _binomial(count: int, share: tuple[int, ...], getrandbits: Callable[[int], i
     return below
 
 
-_MANY, _LEAST_MEAN = 2000, 10
+_MANY, _LEAST_MEAN = 500, 10
 """From here on one bit for each number is slower; and above this mean rejection is sound."""
 
 

@@ -218,16 +218,14 @@ class Tally:
         sums = self._sums
         if isinstance(result, Score):
             result = Result(str(sums["samples"]), result)
-        score = result_in(result).score
-        if score is not None:
+        if (score := result_in(result).score) is not None:
             if score.definition != self.definition:
                 self._settle(score.definition, f"result {result.id!r}")
-            outcomes = b""
-            if measures := score.measures:
-                outcomes = bytes(sorted(score.outcomes))
-                needed, missing = cells_of(score)
-                sums["needed_cells"] += needed
-                sums["open_cells"] += missing
+            measures = score.measures
+            outcomes = bytes(sorted(score.outcomes)) if measures else b""
+            needed, missing = cells_of(score) if measures else (0, 0)
+            sums["needed_cells"] += needed
+            sums["open_cells"] += missing
             self._samples[result.cluster, outcomes, measures] += 1
         sums["samples"] += 1
         if result.usage is not NO_USAGE:

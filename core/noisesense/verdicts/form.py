@@ -188,8 +188,8 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
                 last = max(last, open_[-1])
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
-        _check(own is None or own == self.chunks)
-        _check(last < (MOST_UNLISTED if self.chunks is None else len(self.chunks)))
+        count = MOST_UNLISTED if self.chunks is None else len(self.chunks)
+        _check(last < count and (own is None or own == self.chunks))
 
 
 class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):
