@@ -193,7 +193,9 @@ def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
     """
     line = light_line(content) if type(content) in (bytes, dict) else None
     if line is not None:
-        name = line.name if keyed else line.id or place
+        name = line.id
+        if name is None:
+            name = line.sample.key if keyed and line.sample else place
         return Row(place, name, line.cluster, None, line.verdicts)
     raw = Raw(place, files.json_value(content) if type(content) is bytes else content)
     return _row(raw, read_line, {}, verdicts=True)

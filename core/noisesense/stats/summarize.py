@@ -192,9 +192,9 @@ class Tally:
     exact fractions only, so that the parts of a run, merged in any order and grouping, give the
     summary of the whole to the last bit. A tally pickles: that is its form for another machine.
 
-    Memory does not grow with the number of samples, but with the ways in which claims may be of
-    the five kinds, of which responses of up to ten claims have some 3,000; and with the number of
-    the clusters.
+    Memory does not grow with the number of samples, but with the ways in which claims may come
+    out, of which responses of up to ten claims have some 1,000 where nothing is open; and with
+    the number of the clusters.
 
     >>> from noisesense import Verdicts, score
     >>> clean, noisy = Tally(), Tally()
@@ -371,9 +371,9 @@ def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) ->
     every scored result names its cluster, over clusters, since samples that share something are
     not independent; they cover the range.
 
-    The results are read once. Memory does not grow with their number: kept are only how often
-    each triple of counts occurred (in each cluster), from which bounds, median and intervals
-    follow exactly.
+    The results are read once. Memory does not grow with their number: kept is only how often
+    the claims of a response came out alike (in each cluster), from which bounds, median and
+    intervals follow exactly.
 
     Args:
         results: `Result` objects, or bare scores.
