@@ -121,8 +121,9 @@ def test_nothing_retrieved_is_measured_where_no_chunk_is_needed() -> None:
 def test_a_blank_chunk_among_others_and_a_table_without_texts_are_measured() -> None:
     assert score(Verdicts(response_claims=(_WRONG,), chunks=("", "a"))).irrelevant == 0.0
     assert score(Verdicts.from_matrices([False], [[False]], [[True]])).irrelevant == 0.0
-    labeled = Verdicts(response_claims=(_WRONG,), chunks=({"text": "", "relevant": True},))
-    assert score(labeled).relevant == 0.0
+    for label in (True, False):
+        labeled = Verdicts(response_claims=(_WRONG,), chunks=({"text": "", "relevant": label},))
+        assert score(labeled).relevant == 0.0
     open_chunk = Verdicts(response_claims=({**_WRONG, "undetermined": (0,)},), chunks=("",))
     assert score(open_chunk).status("relevant") == "undetermined"
 

@@ -190,6 +190,13 @@ def test_parts_in_any_order_and_grouping_are_the_whole(clusters: bool) -> None:
         assert parts[0].summary() == expected
 
 
+def test_in_which_order_claims_come_is_not_kept() -> None:
+    tallies = [Tally(), Tally()]
+    for counted, correct in zip(tallies, ([True, False], [False, True]), strict=True):
+        counted.add(score(Verdicts.from_matrices(correct, [[True], [True]], [[True]])))
+    assert tallies[0] == tallies[1]
+
+
 def test_costs_add_up_without_rounding() -> None:
     # In floats 0.1 + 0.2 + 0.3 is 0.6000000000000001 from the left and 0.6 from the right.
     def of(*costs: float | None) -> float | None:
