@@ -9,7 +9,7 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
-from noisesense.errors import ReplyError
+from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.prompts import Claims
 from noisesense.judging.protocol import Choice
 from noisesense_adapters.pydantic_evals import PydanticAILLM
@@ -25,3 +25,9 @@ def test_its_replies_are_read_by_the_one_rule() -> None:
         asyncio.run(llm.generate("Which claims?", Claims))
     said["parts"] = [TextPart("Yes.")]
     assert asyncio.run(llm.choose("Well?", ("yes", "no")))[0] == Choice("yes")
+
+
+def test_a_key_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(JudgeError, match=r"which is withheld, names 'OPENAI_API_KEY'$"):
+        PydanticAILLM("openai:gpt-4.1-mini")

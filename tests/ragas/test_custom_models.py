@@ -120,6 +120,7 @@ def test_a_reply_that_is_cut_short_is_asked_for_three_times() -> None:
         (TimeoutError(SECRET), "no reply in time"),
         (KeyError(SECRET), "could not be called: KeyError, raised in test_custom_models.py"),
         (RuntimeError(f"Event loop is closed {SECRET}"), "RuntimeError"),
+        (RuntimeError(f"pip install litellm {SECRET}"), r"withheld, names 'pip install litellm'$"),
     ],
 )
 def test_what_a_model_raises_is_told_without_its_words(

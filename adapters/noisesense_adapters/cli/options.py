@@ -14,8 +14,9 @@ from noisesense.scoring.definitions import DefinitionName
 from noisesense_adapters.cli.commands import COUNT, Options, argument, option
 from noisesense_adapters.cli.output import Heads, one_line, tell
 from noisesense_adapters.datasets.files import check_folder
-from noisesense_adapters.datasets.read import choices, results_of
+from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.rows import FIELDS
+from noisesense_adapters.toolbox.evaluate import choices
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge

@@ -19,9 +19,7 @@ from typing_extensions import Unpack
 from noisesense import RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.jsonl import as_path
-from noisesense.scoring.definitions import check_definition
 from noisesense.scoring.results import Choices, Result, ResultLine
-from noisesense.scoring.scoring import check_empty, check_undetermined
 from noisesense.verdicts.form import light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw
@@ -36,6 +34,7 @@ from noisesense_adapters.datasets.rows import (
 )
 from noisesense_adapters.promptfoo.sample import Inputs
 from noisesense_adapters.ragchecker import read_result
+from noisesense_adapters.toolbox.evaluate import choices
 from noisesense_adapters.toolbox.given import (
     Column,
     as_list,
@@ -269,17 +268,6 @@ def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any
     candidates = [*(as_object(each.get("assertion")) for each in ours), *python]
     configs = [as_object(each.get("config")) for each in candidates]
     return next((config for config in configs if config), as_object(None))
-
-
-def choices(
-    definition: str | None = None, empty: str | None = None, undetermined: str | None = None
-) -> Choices:
-    """The three choices. Raises `InputError` for a value that no sample could be scored by."""
-    return {
-        "definition": None if definition is None else check_definition(definition).name,
-        "empty": None if empty is None else check_empty(empty),
-        "undetermined": None if undetermined is None else check_undetermined(undetermined),
-    }
 
 
 def results_of(

@@ -18,14 +18,9 @@ from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.results import Choices, Result
 from noisesense_adapters.datasets.files import check_folder
-from noisesense_adapters.datasets.read import (
-    choices,
-    read_rows,
-    result_of,
-    unscored,
-    with_verdicts,
-)
+from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import BadRow, Row
+from noisesense_adapters.toolbox.evaluate import choices
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import Column
 from noisesense_adapters.toolbox.judges import unasked

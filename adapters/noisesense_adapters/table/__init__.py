@@ -17,7 +17,8 @@ from noisesense.scoring.outcomes import Counts, Partition
 from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.summarize import cells_of
-from noisesense_adapters.datasets.read import choices, light_row, result_of
+from noisesense_adapters.datasets.read import light_row, result_of
+from noisesense_adapters.toolbox.evaluate import choices
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import without_nulls
 

@@ -16,6 +16,7 @@ from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import ask_judge, sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.outcomes import extent
+from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
 from noisesense_adapters.toolbox.given import Column, Places, Usual
 from noisesense_adapters.toolbox.judges import given_judge, judge_over, unasked
@@ -55,6 +56,17 @@ class Arguments(TypedDict, total=False):
     reference: Column | None
     response: Column | None
     user_input: Column | None
+
+
+def choices(
+    definition: str | None = None, empty: str | None = None, undetermined: str | None = None
+) -> Choices:
+    """The three choices. Raises `InputError` for a value that no sample could be scored by."""
+    return {
+        "definition": None if definition is None else check_definition(definition).name,
+        "empty": None if empty is None else check_empty(empty),
+        "undetermined": None if undetermined is None else check_undetermined(undetermined),
+    }
 
 
 def suffix(definition: DefinitionName) -> str:
@@ -116,11 +128,7 @@ class RowEvaluator:
         self.definition: DefinitionName = definition
         self.modes = check_modes(mode, definition)
         self.places = Places(usual, **places)
-        self._choices: dict[str, Any] = {
-            "definition": definition,
-            "empty": check_empty(empty),
-            "undetermined": check_undetermined(undetermined),
-        }
+        self._choices: Any = choices(definition, empty, undetermined)
         self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
         self._model = (model, bridge, store, judge_options)
         self._results: dict[object, list[Result]] | None = None

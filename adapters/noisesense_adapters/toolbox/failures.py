@@ -1,7 +1,8 @@
 """Another library's exception as a `JudgeError`: what went wrong, and nothing it carried.
 
 Exceptions of model clients hold requests with their headers, and often the prompt. They are
-therefore neither quoted nor chained.
+therefore neither quoted nor chained; at most the package to install, or the variable of a key,
+that their text names is told.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ _REPLY_PROBLEMS = {
     "ValidationError": replies.MISFIT,
     "RecursionError": replies.MISFIT,  # nested more deeply than a client can read
 }
+_REMEDY = re.compile(r"pip install [-\w.\[\]\"']{1,60}|\b[A-Z][A-Z0-9_]{2,40}_API_KEY\b")
 _REFUSAL = "Unable to generate a response"  # so begins instructor's AssertionError for a refusal
 _UNFIT_REPLY = "json_validate_failed"  # Groq's 400 for a reply that does not fit the form
 _WRAPPERS = ("RetryError", "InstructorRetryException")  # of tenacity and instructor
@@ -152,7 +154,7 @@ def made(make: Callable[[], T], model: str) -> T:
 
 
 def judge_error(error: BaseException, model: str) -> JudgeError:
-    """Why the model could not be called, without a word of the exception's own text."""
+    """Why the model could not be called; of the exception's own text, a remedy at most."""
     links, status = list(_chain(error)), _status(error)
     for link in links:
         if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
@@ -177,7 +179,9 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
         f", raised in {Path(frame.filename).name}, line {frame.lineno}"
         for frame in traceback.extract_tb(links[0].__traceback__)
     ]
-    return JudgeError(f"{model} could not be called: {names[0]}{''.join(places[-1:])}")
+    remedy = _REMEDY.search(_texts(error))
+    hint = f". Hint: its message, which is withheld, names {remedy[0]!r}" if remedy else ""
+    return JudgeError(f"{model} could not be called: {names[0]}{''.join(places[-1:])}{hint}")
 
 
 def completion_in(error: BaseException) -> object:
