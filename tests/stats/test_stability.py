@@ -71,6 +71,7 @@ def test_one_sample_and_two() -> None:
     """Of one, nothing is known of others: no share. Two have means 1/4 and 1, whose variance is
     9/32, less 1/8 / 2 / 2."""
     one = stability([run([0]), run([2])]).relevant
+    assert stability([run([0] * 20), run([2] * 19)]).unpaired == 1
     assert (one.mean_error, one.judge_share) == ((1 / 8) ** 0.5, None)
     two = stability([run([0, 4]), run([2, 4])]).relevant
     assert two.judge_share == pytest.approx((1 / 16) / (1 / 16 + 9 / 32 - 1 / 32))

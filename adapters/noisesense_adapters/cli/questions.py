@@ -141,7 +141,10 @@ class Stability(Command):
         if self.as_json:
             output.show_json({"runs": [str(path) for path in self.runs], **found.to_dict()})
             return reading.status
-        output.say(f"{counted(found.samples, 'sample')}, judged {found.repeats} times", "")
+        output.say(f"{counted(found.samples, 'sample')}, judged {found.repeats} times")
+        output.say(
+            *[f"not in all runs: {found.unpaired}, in no figure"] * bool(found.unpaired), ""
+        )
         output.show_modes({each.mode: _stable(each, self.limit) for each in modes_of(found)})
         for mode in modes_of(found):
             moved = [each for each in mode.changed if each.crosses or self.limit is None]

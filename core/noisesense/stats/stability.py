@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import Mode
+from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
@@ -68,12 +68,14 @@ class Stability(Record, BothModes[ModeStability]):
     Attributes:
         repeats: how many.
         samples: that all repeats have.
+        unpaired: further samples of the largest repeat, which another one lacks; in no figure.
         relevant: the relevant mode.
         irrelevant: the irrelevant mode; None if the definition has none.
     """
 
     repeats: int
     samples: int
+    unpaired: int
     relevant: ModeStability | None
     irrelevant: ModeStability | None
 
@@ -111,12 +113,9 @@ def stability(
         for ours, theirs in pair(first, other, pair_by, min_paired=MIN_PAIRED).pairs:
             repeats_of[id(ours)].append(theirs)
     samples = [each for each in repeats_of.values() if len(each) == len(judgings)]
-    return Stability(
-        repeats=len(judgings),
-        samples=len(samples),
-        relevant=_mode("relevant", samples, len(judgings), limit),
-        irrelevant=_mode("irrelevant", samples, len(judgings), limit),
-    )
+    unpaired = max(map(len, judgings)) - len(samples)
+    modes = (_mode(mode, samples, len(judgings), limit) for mode in MODES)
+    return Stability(len(judgings), len(samples), unpaired, *modes)
 
 
 def _mode(
