@@ -142,9 +142,9 @@ class Stability(Command):
             output.show_json({"runs": [str(path) for path in self.runs], **found.to_dict()})
             return reading.status
         output.say(f"{counted(found.samples, 'sample')}, judged {found.repeats} times")
-        output.say(
-            *[f"not in all runs: {found.unpaired}, in no figure"] * bool(found.unpaired), ""
-        )
+        if found.unpaired:
+            output.say(f"{counted(found.unpaired, 'more sample')} not in every run: in no figure")
+        output.say("")
         output.show_modes({each.mode: _stable(each, self.limit) for each in modes_of(found)})
         for mode in modes_of(found):
             moved = [each for each in mode.changed if each.crosses or self.limit is None]
