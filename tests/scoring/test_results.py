@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from noisesense import (
     RecordingError,
@@ -39,9 +40,7 @@ BESIDE = VERDICTS.beside(SAMPLE)
 
 
 def test_a_line_holds_verdicts_and_the_numbers_that_follow() -> None:
-    result = Result(
-        "q1", score(BESIDE), sample=SAMPLE, cluster="art", unanswered=2, usage=Usage(calls=5)
-    )
+    result = Result("q1", score(BESIDE), None, SAMPLE, "art", 2, Usage(calls=5))
     line = json.loads(result.to_json())
     assert line.pop("sample")["user_input"] == "Who painted it?"
     assert "chunks" not in line.pop("verdicts"), "the sample has them"
@@ -60,6 +59,8 @@ def test_a_failed_sample_holds_its_error() -> None:
     result = Result("q2", error="the judge timed out", sample=SAMPLE)
     assert json.loads(result.to_json()).keys() == {"id", "error", "sample"}
     assert Result.from_json(result.to_json()) == result
+    with pytest.raises(ValueError, match="got both"):
+        replace(result, score=score(BESIDE))
 
 
 def test_many_results_survive_a_file(tmp_path: Path) -> None:
@@ -75,8 +76,7 @@ def test_many_results_survive_a_file(tmp_path: Path) -> None:
 def test_a_recording_is_read_as_results(tmp_path: Path) -> None:
     write_recording(tmp_path / "recording.jsonl", [(SAMPLE, VERDICTS)])
     (result,) = read_results(tmp_path / "recording.jsonl")
-    assert (result.id, result.sample) == (SAMPLE.key, SAMPLE)
-    assert result.score == score(BESIDE)
+    assert (result.id, result.sample, result.score) == (SAMPLE.key, SAMPLE, score(BESIDE))
 
 
 def test_the_verdicts_win_over_stale_numbers_and_another_definition_needs_no_judge() -> None:

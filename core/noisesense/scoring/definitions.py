@@ -142,7 +142,7 @@ def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
 
 
 @cache
-def outcomes(name: DefinitionName) -> dict[Known, int]:
+def outcome_numbers(name: DefinitionName) -> dict[Known, int]:
     """The number in `OUTCOMES` of what becomes of a claim, by all possible facts."""
     definition, numbers = DEFINITIONS[name], dict[Known, int]()
     rules = definition.relevant, definition.irrelevant
@@ -156,7 +156,7 @@ def outcomes(name: DefinitionName) -> dict[Known, int]:
 @cache
 def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
     """The modes that count only what comes from a chunk: no wrong claim that no chunk entails."""
-    made_up = OUTCOMES[outcomes(name)[True, False, False, False, False]]
+    made_up = OUTCOMES[outcome_numbers(name)[Facts(True, *[False] * 4)]]
     return tuple(mode for mode in MODES if getattr(made_up, mode) is False)
 
 

@@ -111,7 +111,7 @@ class Partition(NamedTuple):
 
     @staticmethod
     def of(outcomes: bytes) -> Partition:
-        """Of claims, each of which has its number in `OUTCOMES`."""
+        """Counts the claims by kind; a byte is a claim's number in `OUTCOMES`."""
         kinds = outcomes.translate(_PLACES["category"])
         return Partition(*map(kinds.count, range(len(Partition._fields))))
 
@@ -134,7 +134,7 @@ class Counts(NamedTuple):
 
     @staticmethod
     def of(outcomes: bytes, what: Mode | Literal["from_a_chunk"]) -> Counts:
-        """Of claims, each of which has its number in `OUTCOMES`: those of which it holds."""
+        """Counts the claims of which it holds; a byte is a claim's number in `OUTCOMES`."""
         holds = outcomes.translate(_PLACES[what])
         return Counts(holds.count(_TRUE), len(holds) - holds.count(_OPEN), len(holds))
 
@@ -158,7 +158,7 @@ class Counts(NamedTuple):
 
 
 def _places(field: str) -> bytes:
-    """By an outcome's number, where among its values the field's is: for `bytes.translate`."""
+    """For `bytes.translate`: from an outcome's number to the place of the field's value."""
     values: tuple[object, ...] = Partition._fields if field == "category" else TRUTHS
     return bytes(values.index(getattr(outcome, field)) for outcome in OUTCOMES).ljust(256)
 

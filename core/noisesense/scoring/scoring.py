@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ from noisesense.scoring.definitions import (
     chunk_modes,
     claim_facts,
     modes_of,
-    outcomes,
+    outcome_numbers,
     relevance,
 )
 from noisesense.scoring.outcomes import (
@@ -261,7 +262,7 @@ def score(
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
     known = relevance(verdicts)
-    claims, numbers = verdicts.response_claims, outcomes(name)
+    claims, numbers = verdicts.response_claims, outcome_numbers(name)
     correct = numbers[CORRECT]
     found = [correct if each.correct else numbers[claim_facts(each, known)] for each in claims]
     made = Score(verdicts, name, empty, undetermined, bytes(found), known)
@@ -276,12 +277,12 @@ def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
     A blank chunk is one of a table without texts if no claim has a text either, if it is labeled,
     or if a verdict names it.
     """
-    claims = *verdicts.response_claims, *verdicts.reference_claims
+    claims, reference = verdicts.response_claims, verdicts.reference_claims
     chunks = verdicts.chunks or ()
-    named = any(claim.entailed_by or claim.undetermined for claim in claims)
+    named = any(claim.entailed_by or claim.undetermined for claim in chain(claims, reference))
     if named or any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
         return False
-    return not chunks or any(claim.text for claim in claims)
+    return not chunks or any(claim.text for claim in chain(claims, reference))
 
 
 _MAX_CLAIMS = 5

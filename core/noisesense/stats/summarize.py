@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
+from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
@@ -193,8 +194,8 @@ class Tally:
     summary of the whole to the last bit. A tally pickles: that is its form for another machine.
 
     Memory does not grow with the number of samples, but with the ways in which claims may come
-    out, of which responses of up to ten claims have some 1,000 where nothing is open; and with
-    the number of the clusters.
+    out, of which responses of up to ten claims have some 1,000 to 3,000 where nothing is open;
+    and with the number of the clusters.
 
     >>> from noisesense import Verdicts, score
     >>> clean, noisy = Tally(), Tally()
@@ -290,8 +291,8 @@ class Tally:
             scored=scored,
             failed=sums["samples"] - scored,
             empty=sum(n for (_, outcomes, _), n in samples if not outcomes),
-            partition=Partition(*_added(5, kinds)),
-            from_chunks=Counts(*_added(3, from_chunks)),
+            partition=_added(Partition, kinds),
+            from_chunks=_added(Counts, from_chunks),
             in_clusters=in_clusters,
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
@@ -310,7 +311,7 @@ class Tally:
         for (cluster, outcomes, measures), n in self._samples.items():
             seen[cluster, Counts.of(outcomes, mode) if mode in measures else None] += n
         known = [(name, counts, n) for (name, counts), n in seen.items() if counts is not None]
-        claims = Counts(*_added(3, [(counts, n) for _, counts, n in known]))
+        claims: Counts = _added(Counts, [(counts, n) for _, counts, n in known])
         ranges = Counter[Range]()
         for _, counts, n in known:
             ranges[counts.bounds] += n
@@ -340,9 +341,9 @@ class Tally:
         )
 
 
-def _added(count: int, parts: Sequence[tuple[Sequence[int], int]]) -> list[int]:
-    """So many counts, each over all parts, of which each occurs so many times."""
-    return [sum(n * each[i] for each, n in parts) for i in range(count)]
+def _added(kind: Any, parts: Sequence[tuple[Sequence[int], int]]) -> Any:
+    """Counts of that kind over all parts, of which each occurs so many times."""
+    return kind(*(sum(n * each[i] for each, n in parts) for i in range(len(kind._fields))))
 
 
 _Parts = Sequence[tuple["str | None", tuple[float, float], int, int]]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from operator import lt
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 
@@ -179,11 +178,14 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
         # Here, not where a claim is made: a call a claim is what reading many lines would cost.
         last = -1
         for claim in (*self.response_claims, *self.reference_claims):
-            if (sure := claim.entailed_by) and (end := _last(sure)) > last:
-                last = end
-            if open_ := claim.undetermined:
-                _check({*sure}.isdisjoint(open_))
-                last = max(last, _last(open_))
+            sure, open_ = claim.entailed_by, claim.undetermined
+            if len(sure) > 1 and not all(map(lt, sure, sure[1:])):
+                _check(False)
+            if sure and sure[-1] > last:
+                last = sure[-1]
+            if open_:
+                _check(all(map(lt, open_, open_[1:])) and {*sure}.isdisjoint(open_))
+                last = max(last, open_[-1])
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
         count = MOST_UNLISTED if self.chunks is None else len(self.chunks)
@@ -251,13 +253,6 @@ def _retrieved(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
         if chunk.text.strip():
             return chunks
     return ()  # nothing retrieved, as in a `noisesense.Sample`
-
-
-@lru_cache(maxsize=4096)
-def _last(positions: tuple[int, ...]) -> int:
-    """The last of them, which must ascend. Kept: few chunks can be named in few ways."""
-    _check(all(map(lt, positions, positions[1:])))
-    return positions[-1]
 
 
 def _check(holds: object) -> None:
