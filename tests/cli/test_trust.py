@@ -240,9 +240,8 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
 def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     judged, sheet, _ = exported(tmp_path, capsys, result("a"))
     rows = [{**row, "entailed": "no"} for row in rows_of(sheet)]
-    changes = [
-        *({"sample": "z"}, {"claim": "2"}, {"statement": "other"}, {"entailed": "yes"}),
-    ]
+    changes = [{"sample": "z"}, {"claim": "2"}, {"statement": "other"}, {"source": "other"}]
+    changes.append({"entailed": "yes"})
     rows += [{**rows[0], **change} for change in changes]
     rows[1]["entailed"] = "perhaps"
     save(sheet, rows)
@@ -253,7 +252,8 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
         10: ", sample: expected a sample of the results, got 'z'",
         11: ": expected a kind, a claim and a chunk of the sheet, got ('correct', '2', ''",
         12: ", statement: expected the judge's claim, got another",
-        13: ", entailed: expected one label for each question, got yes and no",
+        13: ", source: expected the text that was judged, got another",
+        14: ", entailed: expected one label for each question, got yes and no",
     }.items():
         assert f"labels.csv, line {line}{words}" in done.err
     # Both labels stay open: one was no label, the other two contradict each other.

@@ -32,23 +32,21 @@ def test_a_file_with_the_evaluator_is_written_and_read(tmp_path: Path) -> None:
     assert read.evaluators == [evaluator]
 
 
-def test_two_metrics_are_two_tables() -> None:
+def test_each_metric_is_a_table() -> None:
     dataset = Dataset(
         name="rag",
         cases=[Case(inputs="q", expected_output="e", metadata={"contexts": ["c"]})],
         evaluators=[
             NoiseSensitivity(judge=Fixed("a", noisy=True), definition="paper"),
             NoiseSensitivity(judge=Fixed("b", noisy=False)),
+            NoiseSensitivity(judge=Fixed("b", noisy=False), empty="zero"),
         ],
         report_evaluators=[NoiseSensitivitySummary()],
     )
 
-    async def application(_: str) -> str:
-        return "r"
-
-    report = asyncio.run(dataset.evaluate(application, progress=False))
+    report = asyncio.run(dataset.evaluate(lambda _: "r", progress=False))
     means = {table.title: table.rows[0][1] for table in report.analyses}  # type: ignore[union-attr]
-    assert sorted(means.values()) == [0.0, 1.0]
+    assert sorted(means.values()) == [0.0, 0.0, 1.0]
     names = report.cases[0].scores
     assert names["noise_sensitivity_relevant_paper"].value == 1.0
     assert names["noise_sensitivity_relevant"].value == 0.0

@@ -211,7 +211,8 @@ def test_a_range_is_covered_from_its_low_end_to_its_high_end() -> None:
     high: Counter[Unit] = Counter({(0.25, 1.0): 20, (0.5, 1.0): 5})
     first, second = (mean_interval([each], HOW) for each in (low, high))
     both = mean_interval([low, high], HOW)
-    assert both == Interval(first.low, second.high, 0.95, "dirichlet", 25)
+    whole = Interval(first.low, second.high, 0.95, "dirichlet", 25)
+    assert both == covering(second, first) == whole
     assert covering(None, second) is covering(first, None) is None
     assert mean_interval([Counter({(1.0, 1.0): 1})], HOW) is None
 

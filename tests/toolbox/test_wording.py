@@ -42,7 +42,7 @@ def test_the_headline(claims: str, amount: str, come: str, rest: tuple[int, int,
         f"{relevant} from relevant chunks, {irrelevant} from irrelevant ones{more}.",
     )
     nothing = headline(summarize([score(Verdicts(response_claims=()))]))
-    assert nothing == ("No response claims were judged", "There is nothing to count.")
+    assert nothing == ("Nothing was measured", "There are no claims, or nothing was retrieved.")
 
 
 def test_the_culprit_is_the_first_if_it_stands_out() -> None:

@@ -33,9 +33,10 @@ class Compare(Command):
     """Compare two versions over the same samples.
 
     Shows the paired difference of each mode with its interval, the samples that changed most and
-    the claims whose kind changed. B is worse if the interval lies above zero; it covers every
-    answer to the verdicts that the judge left open. With --margin B is worse if the interval lies
-    above M, and the same if all of it is within M of zero; else there are too few pairs to say.
+    the claims whose kind changed. B is worse if the interval lies above zero; where the judge left
+    verdicts open, it covers the lowest and the highest difference. With --margin B is worse if
+    the interval lies above M, and the same if all of it is within M of zero; else there are too
+    few pairs to say.
     Where nothing differs, --fail-if-worse calls one of the two modes worse in at most 5% of the
     comparisons. --fail-above and --max-unanswered check all of B.
 
@@ -120,13 +121,13 @@ _BEGINS = {ABOVE: "check failed", UNDECIDED: "cannot be decided", 0: "warning"}
 def _may_be_worse(mode: ModeComparison, margin: float) -> bool:
     """Could the open verdicts be such that B is worse?
 
-    The interval is as far below the lowest difference as sampling alone puts it; B may be worse
-    if one as wide, around the highest difference, lies above the margin.
+    B may be worse if the highest difference lies above the margin by more than half the narrower
+    of the intervals around the lowest difference and around the highest.
     """
     if not mode.undetermined or mode.interval is None or mode.difference is None:
         return False
     low, high = mode.difference
-    return high - (low - mode.interval.low) > margin
+    return high - min(low - mode.interval.low, mode.interval.high - high) > margin
 
 
 def _show(comparison: Comparison, top: int, heads: Heads) -> None:

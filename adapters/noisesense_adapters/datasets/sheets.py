@@ -198,10 +198,12 @@ def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> tuple[
     question = questions(row["sample"]).get(key)
     if question is None:
         raise InputError("a kind, a claim and a chunk of the sheet", describe(key))
-    statement = _as_text(question[0])
-    if _words(row.get("statement", statement)) != _words(statement):
-        hint = "was the run judged again since the sheet was written?"
+    hint = "was the run judged again, or retrieved anew, since the sheet was written?"
+    statement, source = (_words(_as_text(text)) for text in question)
+    if _words(row.get("statement", statement)) != statement:
         raise InputError("the judge's claim", "another", where="statement", hint=hint)
+    if not source.startswith(_words(row.get("source", source))):  # spreadsheets cut long cells
+        raise InputError("the text that was judged", "another", where="source", hint=hint)
     return row["sample"], key, _WORDS[row[LABEL].lower()]
 
 

@@ -94,7 +94,7 @@ _USUAL = {
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),
 }
-_TELLING = ("judge", "model", "contexts", "reference", "response")
+_TELLING = ("judge", "model", "contexts", "reference", "response", "empty", "undetermined")
 _SAME = ("judge", "mode", "definition", "empty", "undetermined", "store", "contexts", "reference",
          "response", "user_input")  # fmt: skip
 _NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
@@ -181,7 +181,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     def _title(self) -> str:
         """Tells its results from those of another evaluator over the same cases."""
         given = {name: getattr(self, name) for name in _TELLING}
-        told = [f"{name} {value}" for name, value in given.items() if value is not None]
+        usual = (None, "undefined", "none")
+        told = [f"{name} {value}" for name, value in given.items() if value not in usual]
         return ", ".join([f"definition {self.definition}", *told])
 
     def get_evaluator_version(self) -> str | None:

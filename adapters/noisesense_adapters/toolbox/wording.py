@@ -23,7 +23,7 @@ def headline(summary: Summary) -> Headline:
     """How many claims the retrieved chunks misled. Does not depend on the definition."""
     kinds, found = summary.partition, summary.from_chunks
     if not kinds.total:
-        return Headline("No response claims were judged", "There is nothing to count.")
+        return Headline("Nothing was measured", "There are no claims, or nothing was retrieved.")
     amount, one = f"{found.noisy:,}", found.noisy == 1 or kinds.total == 1
     if found.highest != found.noisy:
         amount, one = f"{found.noisy:,} to {found.highest:,}", kinds.total == 1

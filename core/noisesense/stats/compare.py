@@ -45,7 +45,8 @@ class ModeComparison(Record):
         decision: ``"worse"`` or ``"better"``: B, if the interval lies above the margin or below
             its negative; ``"same"``: the interval lies within the margin, and so does one in
             which a rare pair may differ by 1; ``"undecided"``: the pairs do not say, as fewer
-            than 6 never do. What open verdicts could undo is never decided.
+            than 6 never do. Where verdicts are open, the lowest and the highest difference must
+            both decide it.
     """
 
     mode: Mode
@@ -156,8 +157,9 @@ def compare(
     leave of it, with Student's t interval: where the versions do not differ, each mode is called
     better or worse at most ``1 − confidence`` of the time, and so one of the two up to twice as
     often; either is called *worse* at most ``1 − confidence`` of the time. Fewer than 6 pairs
-    decide nothing. Where verdicts are open, the interval covers every way they may fall: a
-    difference that they could undo is never called one. If every pair's A names its cluster, pairs
+    decide nothing. Where verdicts are open, the interval covers those of the lowest and of the
+    highest difference, and both must decide; answers in between may scatter more than either, so
+    that of few pairs they may undo it. If every pair's A names its cluster, pairs
     of a cluster count as one. Claims are matched by their text within a sample. Memory grows with
     the number of samples.
 

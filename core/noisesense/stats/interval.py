@@ -196,7 +196,7 @@ def covering(low: Interval | None, high: Interval | None) -> Interval | None:
     """
     if low is None or high is None:
         return None
-    return low._replace(high=high.high)
+    return low._replace(low=min(low.low, high.low), high=max(low.high, high.high))
 
 
 _FEW = 50
