@@ -38,8 +38,8 @@ def test_each_metric_is_a_table() -> None:
         cases=[Case(inputs="q", expected_output="e", metadata={"contexts": ["c"]})],
         evaluators=[
             NoiseSensitivity(judge=Fixed("a", noisy=True), definition="paper"),
-            NoiseSensitivity(judge=Fixed("b", noisy=False)),
-            NoiseSensitivity(judge=Fixed("b", noisy=False), empty="zero"),
+            NoiseSensitivity(judge=(b := Fixed("b", noisy=False))),
+            NoiseSensitivity(judge=b, empty="zero"),
         ],
         report_evaluators=[NoiseSensitivitySummary()],
     )
