@@ -36,9 +36,8 @@ class Compare(Command):
     the claims whose kind changed. B is worse if the interval lies above zero; where the judge left
     verdicts open, it covers the lowest and the highest difference. With --margin B is worse if
     the interval lies above M, and the same if all of it is within M of zero; else there are too
-    few pairs to say.
-    Where nothing differs, --fail-if-worse calls one of the two modes worse in at most 5% of the
-    comparisons. --fail-above and --max-unanswered check all of B.
+    few pairs to say. Where nothing differs, --fail-if-worse calls one of the two modes worse in at
+    most 5% of the comparisons. --fail-above and --max-unanswered check all of B.
 
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
     some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
@@ -121,8 +120,8 @@ _BEGINS = {ABOVE: "check failed", UNDECIDED: "cannot be decided", 0: "warning"}
 def _may_be_worse(mode: ModeComparison, margin: float) -> bool:
     """Could the open verdicts be such that B is worse?
 
-    B may be worse if the highest difference lies above the margin by more than half the narrower
-    of the intervals around the lowest difference and around the highest.
+    B may be worse if the highest difference lies above the margin by more than the interval
+    reaches below the lowest difference, or above the highest.
     """
     if not mode.undetermined or mode.interval is None or mode.difference is None:
         return False

@@ -33,7 +33,7 @@ from noisesense_adapters.toolbox.judges import given_judge, unasked
 _HIGHER_IS_BETTER = {"deepeval.optimizer.scorer.utils", "deepeval.metrics.dag.nodes"}
 
 
-class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
+class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's hook
     """Noise sensitivity of a test case's ``actual_output``, from 0 to 1. **Lower is better.**
 
     Unlike DeepEval's own metrics it passes at ``score <= threshold``, and ``strict_mode`` means
@@ -110,8 +110,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
         threshold = float(check_limit(threshold, "threshold"))
         judge = given_judge(judge, judge_options=judge_options, model=model, store=store)
         limit = int(self.higher_is_better) if strict_mode else threshold
-        self.threshold = limit  # pyright: ignore[reportIncompatibleVariableOverride]
-        self.model, self.judge = model, judge  # type: ignore[assignment]
+        self.threshold = limit  # pyright: ignore[reportIncompatibleVariableOverride]  # never None
+        self.model, self.judge = model, judge  # type: ignore[assignment]  # or its name
         self.mode: Mode = check_mode(mode)
         self.definition: DefinitionName = check_definition(definition).name
         self.empty: Empty = check_empty(empty)
@@ -137,7 +137,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]
             return run_blocking(measuring)
         return get_or_create_event_loop().run_until_complete(measuring)
 
-    async def a_measure(  # type: ignore[override]
+    async def a_measure(  # type: ignore[override]  # likewise
         self,
         test_case: LLMTestCase,
         _show_indicator: bool = True,
@@ -240,7 +240,7 @@ for _name in (
     setattr(NoiseSensitivityMetric, _name, measured(_name))
 
 
-class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-call]
+class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-call]  # the hook
     """One minus the noise sensitivity of a test case, from 0 to 1. **Higher is better.**
 
     ``score = |response claims that are no noise| / |response claims|``. Same as

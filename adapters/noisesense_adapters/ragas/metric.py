@@ -23,6 +23,7 @@ from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_tr
 from noisesense_adapters.toolbox.judges import given_judge, judge_over, unasked
 
 
+# ragas' own bases disagree on the type of `allowed_values`.
 class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
     """The share of claims that are wrong because of a retrieved chunk. **Lower is better.**
 
@@ -103,7 +104,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
         if name == "noise_sensitivity" and definition != "ragas":
             name = f"{name}_{definition}"
-        BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]
+        BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]  # its **kwargs
 
     def _no_prompts(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: the judge's prompts are no prompts of ragas."""
@@ -124,7 +125,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             workers = run_config.max_workers
             self._run_options = {"max_concurrency": workers} if workers > 0 else {}
 
-    async def ascore(  # type: ignore[override]
+    async def ascore(  # type: ignore[override]  # names what a row holds
         self,
         user_input: str = "",
         response: str | None = None,

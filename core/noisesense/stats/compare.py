@@ -159,9 +159,9 @@ def compare(
     often; either is called *worse* at most ``1 − confidence`` of the time. Fewer than 6 pairs
     decide nothing. Where verdicts are open, the interval covers those of the lowest and of the
     highest difference, and both must decide; answers in between may scatter more than either, so
-    that of few pairs they may undo it. If every pair's A names its cluster, pairs
-    of a cluster count as one. Claims are matched by their text within a sample. Memory grows with
-    the number of samples.
+    that of few pairs they may undo it. If every pair's A names its cluster, pairs of a cluster
+    count as one. Claims are matched by their text within a sample. Memory grows with the number of
+    samples.
 
     Args:
         a: the results of the first version.

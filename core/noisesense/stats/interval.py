@@ -8,10 +8,10 @@ symmetric sample the width of Student's t interval. How often each covers is pri
 benchmark ``tests/benchmarks/coverage.py``. A paired difference has Student's t:
 `difference_interval`.
 
-Where open verdicts leave a range instead of a figure, `covering` takes the lower end of the
-interval of the range's low end and the upper end of that of its high end. Each misses its end on
-that side half as often as an interval may miss, so that the two hold the whole range, and in it
-the figure that the missing verdicts would have given.
+Where open verdicts leave a range instead of a figure, `covering` takes the lowest and the highest
+end of the intervals of the range's two ends: mostly the lower end of the one and the upper end of
+the other. Each misses its end on that side half as often as an interval may miss, so that the two
+hold the whole range, and in it the figure that the missing verdicts would have given.
 
 Sources: Efron (1987), Better bootstrap confidence intervals, JASA 82; Hesterberg (2015), What
 teachers should know about the bootstrap, The American Statistician 69, section 5; Horowitz and

@@ -179,8 +179,8 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
         last = -1
         for claim in (*self.response_claims, *self.reference_claims):
             sure, open_ = claim.entailed_by, claim.undetermined
-            if len(sure) > 1 and not all(map(lt, sure, sure[1:])):
-                _check(False)
+            if len(sure) > 1:
+                _check(all(map(lt, sure, sure[1:])))
             if sure and sure[-1] > last:
                 last = sure[-1]
             if open_:
