@@ -98,6 +98,8 @@ class ClaimSource:
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
         """The sentences of the text that no claim speaks of, or whose numbers no claim has."""
+        if _is_bare(self.text):
+            return []
         spoken = [content(claim) for claim in claims]
         anywhere: set[str] = set().union(*spoken)
         return [
@@ -145,16 +147,19 @@ class ClaimSource:
 
     def _on_its_own(self, claim: str) -> str:
         """The claim; behind the question where the model only gave the answer back."""
-        answer = by_words(self.text)
-        size = max(len(answer.split()), len(content(answer)))
-        if by_words(claim) == answer and size <= _BARE and self.question.strip():
+        is_answer = by_words(claim) == by_words(self.text)
+        if is_answer and _is_bare(claim) and self.question.strip():
             return f"{self.question.strip()} {claim}"
         return claim
 
 
 _BARE = 3
-"""Words of a text that is an answer without being a sentence."""
 _TERSE = 4
+
+
+def _is_bare(text: str) -> bool:
+    """Is it so short that it is hardly a sentence?"""
+    return max(len(by_words(text).split()), len(content(text))) <= _BARE
 
 
 def is_terse(reference: str) -> bool:
