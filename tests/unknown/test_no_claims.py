@@ -115,7 +115,8 @@ def test_the_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("THE_KEY", "k")
-    rows = [sample.model_dump(mode="json") for sample in SAMPLES]
+    # A run whose first samples all fail ends: the refusals come first.
+    rows = [sample.model_dump(mode="json") for sample in reversed(SAMPLES)]
     texts = write_jsonl(tmp_path / "texts.jsonl", rows)
     out = tmp_path / "out.jsonl"
     judge = ("--judge", "openai:scripted", "--base-url", server.base_url)
