@@ -102,7 +102,7 @@ def test_chunks_are_judged_without_the_question() -> None:
     llm = ScriptedLLM(LiteralReader(TERSE[6], "a chunk").answer)
     wrong = Sample(
         user_input=TERSE[6].question,
-        response="30",
+        response="About 24.5",
         reference="24.5",
         retrieved_contexts=["a chunk"],
     )

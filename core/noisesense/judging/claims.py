@@ -91,24 +91,23 @@ class ClaimSource:
         return ""
 
     def claims(self, listed: Sequence[str]) -> list[str]:
-        """The list without repetitions, questions, headings and statements that nothing was
-        found."""
+        """The list without repetitions, questions, headings, statements that nothing was found,
+        and what the text cannot have said: other numbers, and the question as a statement."""
         kept = [claim for claim in distinct(listed) if not self._is_skipped(claim)]
+        kept = [claim for claim in kept if not self._repeats_question(claim, kept)]
         return [self._on_its_own(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
-        """The sentences of the text that no claim speaks of, or whose numbers no claim has."""
+        """The sentences of the text of which the claims say too little, or lack a number."""
         if _is_bare(self.text):
             return []
-        spoken = [content(claim) for claim in claims]
-        anywhere: set[str] = set().union(*spoken)
-        return [
-            sentence
-            for sentence in sentences(self.text)
-            if not _is_heading(sentence)
-            and not self._says_nothing(sentence)
-            and not _is_touched(content(sentence), spoken, anywhere)
-        ]
+        spoken: set[str] = set().union(*map(content, claims))
+        missed: list[str] = []
+        for sentence in sentences(self.text):
+            is_claim = not _is_heading(sentence) and not self._says_nothing(sentence)
+            if is_claim and not _is_touched(content(sentence), spoken):
+                missed.append(sentence)
+        return missed
 
     def _problem(self, claim: str) -> str:
         """Why it cannot be a claim of the text; empty if it can."""
@@ -135,12 +134,18 @@ class ClaimSource:
     def _is_skipped(self, claim: str) -> bool:
         if by_words(claim) == by_words(self.text) and not self._says_nothing(claim):
             return False
-        return (
-            by_words(claim) in ("", by_words(self.question))
-            or claim.strip().endswith(("?", "？"))
-            or _is_heading(claim)
-            or self._says_nothing(claim)
-        )
+        if not by_words(claim) or claim.strip().endswith(("?", "？")) or _is_heading(claim):
+            return True
+        numbers = _numbers(content(claim)) - content(f"{self.text} {self.question}")
+        return bool(numbers) or self._says_nothing(claim)
+
+    def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
+        """Has it the question's words alone, where another claim says more, or "not" besides?"""
+        if by_words(claim) in by_words(self.text):
+            return False
+        spoken = content(claim)
+        others = (content(other) for other in claims if other != claim)
+        return spoken <= content(self.question) and any(spoken <= other for other in others)
 
     def _says_nothing(self, statement: str) -> bool:
         return not self.counts_refusals and claims_nothing(statement)
@@ -172,20 +177,25 @@ def claims_nothing(statement: str) -> bool:
     return _phrases().is_no_answer(statement)
 
 
-def _is_touched(words: set[str], spoken: Sequence[set[str]], anywhere: set[str]) -> bool:
-    """Does a claim have a third of the words, or do all claims together have half of them?"""
-    if not words:
-        return True
-    numbers = {word for word in words if word[0].isdecimal()}
-    if not numbers <= anywhere:
+_TOUCHED = 0.6
+"""The share of a sentence's words that claims must have. Half of a sentence may be left out
+where they share a subject; with more, what is said in other words would count as left out."""
+
+
+def _is_touched(words: set[str], spoken: set[str]) -> bool:
+    if _numbers(words) - spoken:
         return False
-    if len(words & anywhere) >= len(words) / 2:
-        return True
-    return any(len(words & each) >= len(words) / 3 for each in spoken)
+    return len(words & spoken) >= _TOUCHED * len(words)
+
+
+def _numbers(words: set[str]) -> set[str]:
+    return {word for word in words if word[0].isdecimal()}
 
 
 def _is_heading(line: str) -> bool:
-    return line.lstrip().startswith(("#", "```", "|--", "| --", "---"))
+    """A heading, the rule of a table, or what leads in to a list."""
+    text = line.strip()
+    return text.startswith(("#", "```", "|--", "| --", "---")) or text.endswith((":", "："))
 
 
 def _is_list(claim: str) -> bool:
