@@ -108,7 +108,7 @@ class JudgeError(NoiseSenseError, RuntimeError):
 
 
 class UnfitJudgeError(JudgeError):
-    """The model failed the test on statements whose answers are known; nothing was judged."""
+    """The model failed the test on texts whose answers are known; nothing was judged."""
 
 
 class ReplyError(JudgeError):

@@ -258,18 +258,21 @@ def _check_options(options: Mapping[str, Any]) -> None:
             raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
 
 
-def untested(judges: Iterable[str]) -> list[str]:
-    """Warnings about what was not tested of these judges (each a `noisesense.LLMJudge.name`)."""
-    names = " ".join(judges)
-    if "check=list" in names or "check=each" in names:
-        how = "--check auto first asks it a few statements of known answer"
-        return [f"Nobody tested this judge: {how}."]
-    if "check=auto" in names:
-        return [
-            "The judge passed a test of 18 plain statements. How well it takes answers apart was "
-            "not tested: read the claims of some samples, or label them (noisesense trust)."
-        ]
-    return []
+def judge_warnings(judges: Mapping[str, str]) -> list[str]:
+    """What a reader of the figures should know of the models that judged.
+
+    Args:
+        judges: each `noisesense.LLMJudge.name`, with how the judge did when it was tested; empty
+            if nobody tested it.
+    """
+    notes: list[str] = []
+    for name, test in judges.items():
+        if test:
+            notes.append(f"The judge was tested: {test}.")
+        elif "check=" in name:
+            how = "--check auto first asks it about a few texts of known answer"
+            notes.append(f"Nobody tested this judge: {how}.")
+    return list(dict.fromkeys(notes))
 
 
 _judges: dict[Hashable, tuple[object, Judge]] = {}

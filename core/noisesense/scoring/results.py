@@ -47,6 +47,7 @@ class ResultLine(Line):
     id: StrictStr | None = None
     cluster: StrictStr | None = None
     judge: StrictStr | None = None
+    judge_test: StrictStr | None = None
     definition: DefinitionName = "ragas"
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
@@ -100,6 +101,7 @@ class ResultLine(Line):
             unanswered=self.unanswered,
             usage=self.usage,
             judge=self.judge,
+            judge_test=self.judge_test,
         )
 
 
@@ -116,6 +118,7 @@ class Result(Struct, frozen=True):
         unanswered: how many verdicts the judge was asked for and did not give.
         usage: the cost of judging the sample.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
+        judge_test: the judge's result on texts whose answers are known, if it was tested.
 
     Raises:
         InputError: both a score and an error, or neither.
@@ -129,6 +132,7 @@ class Result(Struct, frozen=True):
     unanswered: int = 0
     usage: Usage = NO_USAGE
     judge: str | None = None
+    judge_test: str | None = None
 
     def __post_init__(self) -> None:
         if (self.score is None) == (self.error is None):
@@ -139,7 +143,7 @@ class Result(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""
         line: dict[str, Any] = {"id": self.id}
-        for name in ("cluster", "judge", "unanswered", "error"):
+        for name in ("cluster", "judge", "judge_test", "unanswered", "error"):
             value = getattr(self, name)
             if value not in (None, 0):
                 line[name] = value
