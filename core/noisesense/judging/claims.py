@@ -23,6 +23,7 @@ _BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", "
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
 _WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _STEM = 5
+_TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 
 def by_words(text: str) -> str:
@@ -92,8 +93,13 @@ class ClaimSource:
 
     def claims(self, listed: Sequence[str]) -> list[str]:
         """The list without repetitions, questions, headings, statements that nothing was found,
-        and what the text cannot have said: other numbers, and the question as a statement."""
-        kept = [claim for claim in distinct(listed) if not self._is_skipped(claim)]
+        and the question as a statement. Sentences that are copied together are apart."""
+        single: list[str] = []
+        for claim in listed:
+            is_copy = by_words(claim) in by_words(self.text)
+            copied = sentences(claim) if is_copy else []
+            single += copied or [claim]
+        kept = [claim for claim in distinct(single) if not self._is_skipped(claim)]
         kept = [claim for claim in kept if not self._repeats_question(claim, kept)]
         return [self._on_its_own(claim.strip()) for claim in kept]
 
@@ -103,7 +109,7 @@ class ClaimSource:
             return []
         spoken: set[str] = set().union(*map(content, claims))
         missed: list[str] = []
-        for sentence in sentences(self.text):
+        for sentence in sentences(_TABLE_HEAD.sub("", self.text)):
             is_claim = not _is_heading(sentence) and not self._says_nothing(sentence)
             if is_claim and not _is_touched(content(sentence), spoken):
                 missed.append(sentence)
@@ -136,8 +142,7 @@ class ClaimSource:
             return False
         if not by_words(claim) or claim.strip().endswith(("?", "？")) or _is_heading(claim):
             return True
-        numbers = _numbers(content(claim)) - content(f"{self.text} {self.question}")
-        return bool(numbers) or self._says_nothing(claim)
+        return self._says_nothing(claim)
 
     def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
         """Has it the question's words alone, where another claim says more, or "not" besides?"""
@@ -183,13 +188,8 @@ where they share a subject; with more, what is said in other words would count a
 
 
 def _is_touched(words: set[str], spoken: set[str]) -> bool:
-    if _numbers(words) - spoken:
-        return False
-    return len(words & spoken) >= _TOUCHED * len(words)
-
-
-def _numbers(words: set[str]) -> set[str]:
-    return {word for word in words if word[0].isdecimal()}
+    numbers = {word for word in words if word[0].isdecimal()}
+    return numbers <= spoken and len(words & spoken) >= _TOUCHED * len(words)
 
 
 def _is_heading(line: str) -> bool:
