@@ -77,8 +77,8 @@ def sample_of(number: int, response: str = RESPONSE) -> Sample:
     return Sample(
         user_input=f"{ASKED} ({number})",
         response=response,
-        reference=f"The Rosk ferry sails at nine. ({number})",
-        retrieved_contexts=[f"{CHUNK} ({number})"],
+        reference="The Rosk ferry sails at nine.",
+        retrieved_contexts=[CHUNK],
     )
 
 
@@ -95,6 +95,8 @@ class ListMind:
             return json.dumps(dict.fromkeys(data["claims"], word))
         if data["text"].startswith("The Rosk ferry sails at nine."):
             return json.dumps({"claims": ["The Rosk ferry sails at nine."]})
+        if not data["question"]:
+            return json.dumps({"claims": []})
         number = int(data["question"].rpartition("(")[2].rstrip(")"))
         return json.dumps({"claims": self.lists[number]}, ensure_ascii=False)
 

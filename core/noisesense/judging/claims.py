@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,7 @@ _BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", "
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
 _WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _STEM = 5
+_TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 
 def by_words(text: str) -> str:
@@ -36,8 +38,26 @@ def by_words(text: str) -> str:
 
 
 def distinct(claims: Iterable[str]) -> list[str]:
-    """The claims without those that say by words what an earlier one says."""
-    return list({by_words(claim): claim for claim in reversed(list(claims))}.values())[::-1]
+    """The claims without those that say by words what an earlier one says, and without bits of
+    two or three words that stand in another claim."""
+    first: dict[str, str] = {}
+    for claim in claims:
+        first.setdefault(by_words(claim), claim)
+    kept: list[str] = []
+    for words, claim in first.items():
+        is_bit = _is_bare(words) and any(_holds(other, words) for other in first)
+        if not is_bit:
+            kept.append(claim)
+    return kept
+
+
+def _holds(claim: str, words: str) -> bool:
+    """Are the words a part of the claim? Both as `by_words` has them."""
+    if claim == words:
+        return False
+    if _UNSPACED.search(words):
+        return words in claim
+    return f" {words} " in f" {claim} "
 
 
 def content(text: str) -> set[str]:
@@ -92,21 +112,30 @@ class ClaimSource:
 
     def claims(self, listed: Sequence[str]) -> list[str]:
         """The list without repetitions, questions, headings, statements that nothing was found,
-        and what the text cannot have said: other numbers, and the question as a statement."""
-        kept = [claim for claim in distinct(listed) if not self._is_skipped(claim)]
+        and the question as a statement. Sentences that are copied together are apart."""
+        single: list[str] = []
+        for claim in listed:
+            is_copy = by_words(claim) in by_words(self.text)
+            copied = sentences(claim) if is_copy else []
+            single += copied or [claim]
+        kept = [claim for claim in distinct(single) if not self._is_skipped(claim)]
         kept = [claim for claim in kept if not self._repeats_question(claim, kept)]
         return [self._on_its_own(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
-        """The sentences of the text of which the claims say too little, or lack a number."""
+        """The sentences of the text of which the claims say too little, or nothing new."""
         if _is_bare(self.text):
             return []
         spoken: set[str] = set().union(*map(content, claims))
+        lines = sentences(_TABLE_HEAD.sub("", self.text))
+        counts = Counter(word for line in lines for word in content(line))
         missed: list[str] = []
-        for sentence in sentences(self.text):
-            is_claim = not _is_heading(sentence) and not self._says_nothing(sentence)
-            if is_claim and not _is_touched(content(sentence), spoken):
-                missed.append(sentence)
+        for line in lines:
+            words = content(line)
+            own = {word for word in words if counts[word] == 1} - content(self.question)
+            is_claim = not _is_heading(line) and not self._says_nothing(line)
+            if is_claim and not (_is_touched(words, spoken) and (not own or own & spoken)):
+                missed.append(line)
         return missed
 
     def _problem(self, claim: str) -> str:
@@ -136,8 +165,7 @@ class ClaimSource:
             return False
         if not by_words(claim) or claim.strip().endswith(("?", "？")) or _is_heading(claim):
             return True
-        numbers = _numbers(content(claim)) - content(f"{self.text} {self.question}")
-        return bool(numbers) or self._says_nothing(claim)
+        return self._says_nothing(claim)
 
     def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
         """Has it the question's words alone, where another claim says more, or "not" besides?"""
@@ -183,13 +211,8 @@ where they share a subject; with more, what is said in other words would count a
 
 
 def _is_touched(words: set[str], spoken: set[str]) -> bool:
-    if _numbers(words) - spoken:
-        return False
-    return len(words & spoken) >= _TOUCHED * len(words)
-
-
-def _numbers(words: set[str]) -> set[str]:
-    return {word for word in words if word[0].isdecimal()}
+    numbers = {word for word in words if word[0].isdecimal()}
+    return numbers <= spoken and len(words & spoken) >= _TOUCHED * len(words)
 
 
 def _is_heading(line: str) -> bool:

@@ -149,8 +149,9 @@ class LLMJudge(PlannedJudge):
         missed = source.untouched(claims) if claims else []
         if not missed:
             return claims
-        # A greeting makes no claim, and the model may say so. What it skips again is a claim.
-        rest = self._source(which, "\n".join(missed), question)
+        # Without the question, which a small model would answer instead. A greeting makes no
+        # claim, and the model may say so; what it skips again is a claim.
+        rest = self._source(which, "\n".join(missed), "")
         call = ModelCall([self._decomposition(rest)], Claims, partial(_believed, run, rest))
         more, _ = await self._calls.ask(run, call)
         if more == []:
