@@ -23,14 +23,14 @@ __all__ = ["run_demo"]
 
 _FRAMEWORKS = (*dict.fromkeys(host.package for host in HOSTS[1:]), "promptfoo")
 _Computed = tuple[str, Sequence[Pair]]
-"""The version of the framework, and the figures."""
+"""The version of the framework, and the values."""
 
 
 def run_demo(*, require: Sequence[str] = ()) -> Report:
-    """Compute every reference example in every framework that is installed. No key, no network.
+    """Score the reference examples in all installed frameworks, without API key and network.
 
     Args:
-        require: frameworks whose absence is a failure, e.g. ``["ragas", "promptfoo"]``.
+        require: frameworks that must be installed, e.g. ``["ragas", "promptfoo"]``.
 
     Raises:
         InputError: an unknown framework.
@@ -39,7 +39,8 @@ def run_demo(*, require: Sequence[str] = ()) -> Report:
         check_choice(name, _FRAMEWORKS, "--require")
     runs = runs_of(reference_examples())
     with tempfile.TemporaryDirectory(prefix="noisesense-") as name, quiet():
-        folder, recording = Path(name), Path(name, "verdicts.jsonl")
+        folder = Path(name)
+        recording = folder / "verdicts.jsonl"
         write_recording(recording, ((run.example.sample, run.example.verdicts) for run in runs))
         judge = RecordedJudge(recording)
         places = [
@@ -58,8 +59,8 @@ def _computed(host: Host, runs: Sequence[Run], judge: RecordedJudge) -> _Compute
         import_module(module)
         for definition, group in groupby(runs, lambda run: run.definition):
             samples = [run.example.sample for run in group]
-            found = host.evaluate(samples, judge=judge, definition=definition)
-            figures += [(relevant, irrelevant) for relevant, irrelevant in found]
+            values = host.evaluate(samples, judge=judge, definition=definition)
+            figures += [(relevant, irrelevant) for relevant, irrelevant in values]
     return __version__ if module == "noisesense" else version(host.package), figures
 
 
@@ -68,8 +69,7 @@ def _place(name: str, required: bool, compute: Callable[[], _Computed]) -> Place
         return Place(name, "compared", *compute())
     except MissingExtraError as error:
         return Place(name, "failed" if required else "not installed", str(error))
-    except Exception as error:  # noqa: BLE001 - whatever a framework raises is its result here
-        # Tracebacks say most at their end.
-        return Place(
-            name, "failed", f"{type(error).__name__}: {' '.join(str(error).split())[-300:]}"
-        )
+    except Exception as error:  # noqa: BLE001 - a framework may raise anything
+        message = " ".join(str(error).split())
+        # The end of a traceback says most.
+        return Place(name, "failed", f"{type(error).__name__}: {message[-300:]}")

@@ -1,4 +1,4 @@
-"""The demo's figures beside those derived by hand and those that the sources print."""
+"""The demo's values beside those derived by hand and those that the sources publish."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from noisesense.fixtures import ReferenceExample
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode
 
 Pair = tuple[float | None, float | None]
-"""A run's figures in the order of `MODES`; None where they are undefined."""
+"""The values of a run in the order of `MODES`; None is undefined."""
 
 DOCUMENTED = "documented"
 TOLERANCE = 1e-12
@@ -24,22 +24,22 @@ class Run(NamedTuple):
 
 
 def runs_of(examples: Sequence[ReferenceExample]) -> list[Run]:
-    """Every example under ragas' definition, then each with another one under its own."""
-    others = [each for each in examples if each.documented_definition != "ragas"]
-    return [
-        *(Run(each, "ragas") for each in examples),
-        *(Run(each, each.documented_definition) for each in others),
-    ]
+    """All examples under ragas' definition, then those with another one under their own."""
+    runs = [Run(example, "ragas") for example in examples]
+    for example in examples:
+        if example.documented_definition != "ragas":
+            runs.append(Run(example, example.documented_definition))
+    return runs
 
 
 class Place(NamedTuple):
     """The core, or one entry point of a framework.
 
     Attributes:
-        name: e.g. ``"DeepEval evaluate"``.
-        state: whether it gave figures.
-        detail: the version, or why there are none.
-        figures: of each run, in their order.
+        name: e.g. ``"DeepEval"``.
+        state: whether there are values.
+        detail: the version, or why there are no values.
+        figures: the values of each run, in the order of the runs.
     """
 
     name: str
@@ -50,12 +50,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """One example, mode and definition.
+    """One example under one definition, in one mode.
 
     Attributes:
-        expected: the figure derived by hand.
-        figures: of each place that gave one; and the one that the source prints, where it prints
-            one and follows this definition.
+        expected: the value derived by hand.
+        figures: the value of each place; and the published one, if it follows this definition.
     """
 
     example: str
@@ -65,8 +64,9 @@ class Row:
     figures: dict[str, float | None]
 
     def agrees(self, name: str) -> bool:
-        """Is it the expected figure? A documented one counts to the precision printed."""
-        figure, expected = self.figures[name], self.expected
+        """Is it the expected value? A published one is compared to its precision."""
+        figure = self.figures[name]
+        expected = self.expected
         if figure is None or expected is None:
             return figure is expected
         if name == DOCUMENTED:
@@ -76,39 +76,40 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """All places, and all figures side by side."""
+    """All places, and all values side by side."""
 
     places: Sequence[Place]
     rows: Sequence[Row]
 
     @property
     def differing(self) -> list[str]:
-        """The figures that are not the expected ones, in words."""
-        return [
-            f"{row.example}, {row.mode}, definition {row.definition}: {name} is {shown(figure)}, "
-            f"not {shown(row.expected)}"
-            for row in self.rows
-            for name, figure in row.figures.items()
-            if not row.agrees(name)
-        ]
+        """The values that are not the expected ones, in words."""
+        sentences: list[str] = []
+        for row in self.rows:
+            what = f"{row.example}, {row.mode}, definition {row.definition}"
+            for name, figure in row.figures.items():
+                if not row.agrees(name):
+                    text = f"{what}: {name} is {shown(figure)}, not {shown(row.expected)}"
+                    sentences.append(text)
+        return sentences
 
     @property
     def agrees(self) -> bool:
-        """Nothing differs, and no place failed."""
+        """Whether no value differs, and no place failed."""
         return not self.differing and all(place.state != "failed" for place in self.places)
 
     @property
     def verdict(self) -> str:
-        """The last line: the number of comparisons, and whether the figures agree."""
-        total, differing = sum(len(row.figures) for row in self.rows), len(self.differing)
+        """The last line: the number of comparisons, and whether the values agree."""
+        total = sum(len(row.figures) for row in self.rows)
+        if self.differing:
+            return f"{len(self.differing)} of {total} comparisons differ"
         failed = [place.name for place in self.places if place.state == "failed"]
-        if differing:
-            return f"{differing} of {total} comparisons differ"
         return f"{', '.join(failed)} failed" if failed else f"all {total} comparisons agree"
 
     @property
     def notes(self) -> Iterator[str]:
-        """A line for each place without figures, and for each figure that differs."""
+        """A line for each place without values, and for each value that differs."""
         for place in self.places:
             if place.state != "compared":
                 yield f"{place.name}: {place.state}. {place.detail}"
@@ -123,18 +124,21 @@ class Report:
 
 
 def compare(runs: Sequence[Run], places: Sequence[Place]) -> Report:
-    """Every place, and every source, against the figures derived by hand."""
+    """All places, and all sources, against the values derived by hand."""
     rows: list[Row] = []
+    compared = [place for place in places if place.state == "compared"]
     for number, (example, definition) in enumerate(runs):
-        for end, mode in enumerate(MODES):
-            figures = {p.name: p.figures[number][end] for p in places if p.state == "compared"}
+        for position, mode in enumerate(MODES):
+            figures: dict[str, float | None] = {}
             if mode in example.documented and definition == example.documented_definition:
-                figures = {DOCUMENTED: example.documented[mode], **figures}
-            expected = example.expected[definition][end]
+                figures[DOCUMENTED] = example.documented[mode]
+            for place in compared:
+                figures[place.name] = place.figures[number][position]
+            expected = example.expected[definition][position]
             rows.append(Row(example.id, mode, definition, expected, figures))
     return Report(places, rows)
 
 
 def shown(figure: float | None) -> str:
-    """A figure as the demo prints it."""
+    """A value as the demo prints it."""
     return "undefined" if figure is None else f"{figure:.4f}"

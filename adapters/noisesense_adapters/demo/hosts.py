@@ -1,6 +1,6 @@
-"""Our metric in each host that is a Python package, through the host's own entry.
+"""Our metric in each host that is a Python package, through the host's own API.
 
-Each function evaluates samples under one definition, and gives their figures in the same order.
+Each function evaluates samples under one definition, and yields the values of each in order.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ OFFLINE = {
 
 @contextmanager
 def quiet() -> Generator[None, None, None]:
-    """Nothing the frameworks print or log gets through; their telemetry is off.
+    """Suppress all output and logs of the frameworks, and turn off their telemetry.
 
-    For a process of one's own: the environment variables stay set afterwards, because the
-    frameworks read some of them when they are imported and others later.
+    The environment variables stay set, as frameworks read some when they are imported and others
+    later. So use it in a process of its own.
     """
     os.environ.update(OFFLINE)
     before = logging.root.manager.disable
@@ -71,8 +71,8 @@ Figures = Iterable[list[float | None]]
 
 def _core(samples: Samples, *, judge: RecordedJudge, definition: DefinitionName) -> Figures:
     for sample in samples:
-        found = score(judge.lookup(sample), definition=definition)
-        yield [found.relevant, found.irrelevant]
+        result = score(judge.lookup(sample), definition=definition)
+        yield [result.relevant, result.irrelevant]
 
 
 def _texts(sample: Sample) -> list[str]:
@@ -84,8 +84,8 @@ def _ragas(samples: Samples, **options: Any) -> Figures:
     from noisesense_adapters.ragas import NoiseSensitivity
 
     metrics = [NoiseSensitivity(mode=mode, **options) for mode in MODES]
-    columns = [{**each.model_dump(), "retrieved_contexts": _texts(each)} for each in samples]
-    dataset = ragas.EvaluationDataset.from_list(columns)
+    rows = [{**sample.model_dump(), "retrieved_contexts": _texts(sample)} for sample in samples]
+    dataset = ragas.EvaluationDataset.from_list(rows)
     result = ragas.evaluate(dataset, metrics=metrics, show_progress=False, raise_exceptions=True)
     for row in result.scores:
         # An undefined value is NaN in ragas.
@@ -96,10 +96,11 @@ def _ragas(samples: Samples, **options: Any) -> Figures:
 def _deepeval(samples: Samples, **options: Any) -> Figures:
     from noisesense_adapters.deepeval import NoiseSensitivityMetric
 
-    deepeval, configs = (import_module(f"deepeval{name}") for name in ("", ".evaluate.configs"))
-    case: Any = import_module("deepeval.test_case")
+    deepeval: Any = import_module("deepeval")
+    configs: Any = import_module("deepeval.evaluate.configs")
+    test_case: Any = import_module("deepeval.test_case")
     cases = [
-        case.LLMTestCase(
+        test_case.LLMTestCase(
             name=str(number),
             input=sample.user_input,
             actual_output=sample.response,
@@ -115,38 +116,51 @@ def _deepeval(samples: Samples, **options: Any) -> Figures:
         cache_config=configs.CacheConfig(write_cache=False, use_cache=False),
     )
     # Results come in order of completion.
-    for tested in sorted(result.test_results, key=lambda each: int(each.name)):
-        yield [data.score for data in tested.metrics_data]
+    for case in sorted(result.test_results, key=lambda case: int(case.name)):
+        yield [data.score for data in case.metrics_data]
 
 
 def _output(sample: Sample) -> dict[str, Any]:
-    """What an application gives."""
+    """The output of an application."""
     return {"answer": sample.response, "contexts": _texts(sample)}
 
 
 def _langsmith(samples: Samples, **options: Any) -> Figures:
-    """LangSmith's own wrapper of evaluators, which ``aevaluate`` calls, on each row.
+    """By LangSmith's wrapper of evaluators, which ``aevaluate`` calls for each row.
 
-    ``aevaluate`` itself looks for LangSmith's server, even where nothing is uploaded.
+    ``aevaluate`` itself needs LangSmith's server, even if nothing is uploaded.
     """
     schemas: Any = import_module("langsmith.schemas")
     wrap: Any = import_module("langsmith.evaluation.evaluator").DynamicRunEvaluator
     from noisesense_adapters.langsmith import noise_sensitivity
 
     evaluator = wrap(noise_sensitivity(**options))
-    now, name = datetime.datetime.now(datetime.timezone.utc), uuid.uuid4()
-    traced = {"name": "demo", "start_time": now, "run_type": "chain", "trace_id": name}
-    kept = {"dataset_id": uuid.uuid4(), "created_at": now}
+    now = datetime.datetime.now(datetime.timezone.utc)
+    any_id = uuid.uuid4()
     for sample in samples:
-        inputs, reference = {"question": sample.user_input}, {"answer": sample.reference}
-        run = schemas.Run(id=name, inputs=inputs, outputs=_output(sample), **traced)
-        example = schemas.Example(id=name, inputs=inputs, outputs=reference, **kept)
-        found = asyncio.run(evaluator.aevaluate_run(run, example))
-        yield [result.score for result in found["results"]]
+        inputs = {"question": sample.user_input}
+        run = schemas.Run(
+            id=any_id,
+            trace_id=any_id,
+            name="demo",
+            run_type="chain",
+            start_time=now,
+            inputs=inputs,
+            outputs=_output(sample),
+        )
+        example = schemas.Example(
+            id=any_id,
+            dataset_id=any_id,
+            created_at=now,
+            inputs=inputs,
+            outputs={"answer": sample.reference},
+        )
+        results = asyncio.run(evaluator.aevaluate_run(run, example))
+        yield [result.score for result in results["results"]]
 
 
 def _langfuse(samples: Samples, **options: Any) -> Figures:
-    """``run_experiment``, without tracing."""
+    """By ``run_experiment``, without tracing."""
     langfuse: Any = import_module("langfuse")
     from noisesense_adapters.langfuse import noise_sensitivity
 
@@ -154,36 +168,42 @@ def _langfuse(samples: Samples, **options: Any) -> Figures:
         return item["metadata"]
 
     data = [
-        {"input": each.user_input, "expected_output": each.reference, "metadata": _output(each)}
-        for each in samples
+        {
+            "input": sample.user_input,
+            "expected_output": sample.reference,
+            "metadata": _output(sample),
+        }
+        for sample in samples
     ]
     client = langfuse.Langfuse(public_key="pk", secret_key="sk", tracing_enabled=False)
     evaluators = [noise_sensitivity(**options)]
     run = client.run_experiment(name="demo", data=data, task=application, evaluators=evaluators)
     for item in run.item_results:
-        yield [each.value for each in item.evaluations]
+        yield [evaluation.value for evaluation in item.evaluations]
 
 
 def _pydantic_evals(samples: Samples, **options: Any) -> Figures:
-    """``Dataset.evaluate_sync``."""
+    """By ``Dataset.evaluate_sync``."""
     evals: Any = import_module("pydantic_evals")
     from noisesense_adapters.pydantic_evals import NoiseSensitivity
 
     def application(inputs: dict[str, Any]) -> Any:
         return inputs["output"]
 
-    rows = [({"question": each.user_input, "output": _output(each)}, each) for each in samples]
-    cases = [evals.Case(inputs=row, expected_output=each.reference) for row, each in rows]
+    cases: list[Any] = []
+    for sample in samples:
+        inputs = {"question": sample.user_input, "output": _output(sample)}
+        cases.append(evals.Case(inputs=inputs, expected_output=sample.reference))
     evaluators = [NoiseSensitivity(**options)]
     dataset = evals.Dataset(name="demo", cases=cases, evaluators=evaluators)
     for case in dataset.evaluate_sync(application, progress=False).cases:
-        yield [each.value for each in case.scores.values()]
+        yield [result.value for result in case.scores.values()]
 
 
 def _mlflow(samples: Samples, **options: Any) -> Figures:
-    """The scorer's ``run``, which ``mlflow.genai.evaluate`` calls, on each row.
+    """By the scorer's ``run``, which ``mlflow.genai.evaluate`` calls for each row.
 
-    ``evaluate`` itself writes every row to a database, for many seconds; the tests do that.
+    ``evaluate`` itself writes each row to a database, which takes many seconds.
     """
     from noisesense_adapters.mlflow import NoiseSensitivity
 
@@ -194,11 +214,11 @@ def _mlflow(samples: Samples, **options: Any) -> Figures:
             outputs=_output(sample),
             expectations={"expected_response": sample.reference},
         )
-        yield [each.value for each in feedback]
+        yield [result.value for result in feedback]
 
 
 class Host(NamedTuple):
-    """An entry of a framework; ``package`` is also the name of its extra."""
+    """A framework; ``package`` is also the name of its extra."""
 
     name: str
     package: str

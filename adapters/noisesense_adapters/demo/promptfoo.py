@@ -17,7 +17,7 @@ from noisesense_adapters.demo.compare import Pair, Run
 
 _TIMEOUT_SECONDS = 300
 _SHIM = "from noisesense_adapters.promptfoo import get_assert\n\n__all__ = ['get_assert']\n"
-# With telemetry disabled Promptfoo still reports that it is disabled: so no TCP connection at all.
+# No TCP connections: with telemetry disabled, Promptfoo still reports that it is.
 _NO_NETWORK = """
 const net = require("node:net");
 const connect = net.Socket.prototype.connect;
@@ -31,37 +31,40 @@ net.Socket.prototype.connect = function (...args) {
 
 
 def evaluate(runs: Sequence[Run], recording: Path, folder: Path) -> tuple[str, list[Pair]]:
-    """Promptfoo's version, and the figures of each run.
+    """Promptfoo's version, and the values of each run.
 
-    The command is the one on PATH, or in ./node_modules/.bin: nothing is downloaded.
+    The command is that on PATH, or in ./node_modules/.bin; nothing is downloaded.
 
     Raises:
-        MissingExtraError: there is none.
-        NoiseSenseError: it gave no figures.
+        MissingExtraError: there is no such command.
+        NoiseSenseError: it gave no values.
     """
     path = os.pathsep.join([os.environ.get("PATH", ""), str(Path("node_modules/.bin").absolute())])
     command = shutil.which("promptfoo", path=path)
     if command is None:
         raise MissingExtraError("there is no promptfoo on PATH. Hint: npm install promptfoo")
-    config, output, preload = (folder / name for name in ("c.json", "out.json", "offline.cjs"))
+    config = folder / "config.json"
+    output = folder / "output.json"
+    preload = folder / "offline.cjs"
     tests = [_test(str(number), run, recording) for number, run in enumerate(runs)]
     settings = {"prompts": ["{{response}}"], "providers": ["echo"], "tests": tests}
     config.write_text(json.dumps(settings), encoding="utf-8")
     preload.write_text(_NO_NETWORK, encoding="utf-8")
     (folder / "noise.py").write_text(_SHIM, encoding="utf-8")
-    # Node.js takes a quoted path here, with JSON's escapes.
+    # Node.js takes a quoted path, with JSON's escapes.
     options = f"{os.environ.get('NODE_OPTIONS', '')} --require {json.dumps(str(preload))}"
-    done = subprocess.run(
+    environment = {
+        **os.environ,
+        "PROMPTFOO_CONFIG_DIR": str(folder),
+        "PROMPTFOO_PYTHON": sys.executable,
+        "NODE_OPTIONS": options,
+        # Promptfoo needs the Node.js that was installed beside it.
+        "PATH": os.pathsep.join([str(Path(command).parent), path]),
+    }
+    process = subprocess.run(
         [command, "eval", "-c", config, "-o", output, "--no-cache", "--no-table", "--no-write"],
         cwd=folder,
-        env={
-            **os.environ,
-            "PROMPTFOO_CONFIG_DIR": str(folder),
-            "PROMPTFOO_PYTHON": sys.executable,
-            "NODE_OPTIONS": options,
-            # A Node.js that was installed beside promptfoo is the one it needs.
-            "PATH": os.pathsep.join([str(Path(command).parent), path]),
-        },
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -69,8 +72,8 @@ def evaluate(runs: Sequence[Run], recording: Path, folder: Path) -> tuple[str, l
         timeout=_TIMEOUT_SECONDS,
     )
     if not output.exists():
-        said = done.stdout.strip() or "no output"
-        raise NoiseSenseError(f"promptfoo eval ended with status {done.returncode}: {said}")
+        message = process.stdout.strip() or "no output"
+        raise NoiseSenseError(f"promptfoo eval ended with status {process.returncode}: {message}")
     document: dict[str, Any] = json.loads(output.read_text(encoding="utf-8"))
     rows = {row["testCase"]["description"]: row for row in document["results"]["results"]}
     figures = [_pair(run, rows[str(number)]) for number, run in enumerate(runs)]
@@ -79,20 +82,18 @@ def evaluate(runs: Sequence[Run], recording: Path, folder: Path) -> tuple[str, l
 
 def _test(name: str, run: Run, recording: Path) -> dict[str, Any]:
     sample = run.example.sample
-    config = {"verdicts": str(recording), "definition": run.definition, "maxNoise": 1}
-    return {
-        "description": name,
-        "vars": {
-            "query": sample.user_input,
-            "response": sample.response,
-            "reference": sample.reference,
-            "contextChunks": [
-                chunk.model_dump(include={"text", "relevant"}, exclude_none=True)
-                for chunk in sample.retrieved_contexts
-            ],
-        },
-        "assert": [{"type": "python", "value": "file://noise.py", "config": config}],
+    variables = {
+        "query": sample.user_input,
+        "response": sample.response,
+        "reference": sample.reference,
+        "contextChunks": [
+            chunk.model_dump(include={"text", "relevant"}, exclude_none=True)
+            for chunk in sample.retrieved_contexts
+        ],
     }
+    config = {"verdicts": str(recording), "definition": run.definition, "maxNoise": 1}
+    assertion = {"type": "python", "value": "file://noise.py", "config": config}
+    return {"description": name, "vars": variables, "assert": [assertion]}
 
 
 def _pair(run: Run, row: dict[str, Any]) -> Pair:

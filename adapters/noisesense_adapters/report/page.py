@@ -49,7 +49,7 @@ _ALWAYS: dict[str, Any] = {
     "version": __version__,
     "style": Markup(plots.STYLE),
     "script": Markup(_SCRIPT),
-    # Nothing may be fetched, and only the page's own style and script may run.
+    # The page may fetch nothing, and only its own style and script are allowed.
     "policy": f"default-src 'none'; style-src {_allowed(plots.STYLE)}; "
     f"script-src {_allowed(_SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'",
     "extent": extent,
@@ -57,7 +57,7 @@ _ALWAYS: dict[str, Any] = {
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
 _DATA = "<data-here>"
-"""Where the samples stand: what a user wrote is escaped, and holds no such element."""
+"""The place of the samples. Users' texts are escaped, so that none contains it."""
 
 
 def write_report(
@@ -70,23 +70,21 @@ def write_report(
     trust: Sequence[Trust] = (),
     ablation: Ablation | None = None,
 ) -> Path:
-    """Write the report: one HTML file with everything in it, which needs no network.
+    """Write the report: one HTML file that needs no network.
 
-    It shows both modes' figures with intervals, warnings, histograms,
-    box plots, the partition, the documents that mislead, and a table of samples,
-    each of which opens to its claims and chunks. The same results give the same bytes (with the
-    same matplotlib).
+    It shows both modes' figures with intervals, warnings, histograms, box plots, the partition,
+    the documents that mislead, and a table of samples, each of which opens to its claims and
+    chunks. The same results give the same bytes (with the same matplotlib).
 
     Args:
         results: results, or the path of a file that `noisesense.read_results` reads. Read once;
             memory grows with the texts.
-        path: the file to write; it appears whole or not at all.
-        title: the heading; by default ``Noise sensitivity``, and the name of the file.
-        confidence: of the intervals.
-        baseline: what `noisesense.compare` says of an earlier run and this one; the report says
-            what is worse since.
-        trust: how far to trust the judge, or several, see `noisesense.trust`.
-        ablation: what the chunks did, see `noisesense.ablation`.
+        path: the file to write, completely or not at all.
+        title: the heading; by default ``Noise sensitivity`` with the name of the file.
+        confidence: the confidence level of the intervals.
+        baseline: the comparison of an earlier run with this one; see `noisesense.compare`.
+        trust: how far to trust the judge or several judges; see `noisesense.trust`.
+        ablation: the effect of the chunks; see `noisesense.ablation`.
 
     Returns:
         The path.
@@ -102,18 +100,14 @@ def write_report(
     if isinstance(results, (str, os.PathLike)):
         title = title or f"Noise sensitivity: {as_path(results).name}"
         results = read_results(results)
-    tally, samples, judges = Tally(), Samples(), dict[str, str]()
-
-    def collecting() -> Iterator[Result]:
-        for result in results:
-            tally.add(result)
-            samples.add(result)
-            if result.judge is not None:
-                judges[result.judge] = result.judge_test or ""
-            yield result
-
-    ranked = offenders(collecting())
+    tally = Tally()
+    samples = Samples()
+    judges: dict[str, str] = {}
+    ranked = offenders(_collect(results, tally, samples, judges))
     summary = tally.summary(confidence=confidence)
+    warnings = list(summary.warnings)
+    if not trust:
+        warnings += judge_warnings(judges)
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
         baseline=baseline,
@@ -126,13 +120,25 @@ def write_report(
         definition=summary.definition and DEFINITIONS[summary.definition],
         headline=headline(summary),
         partition=map(plots.image, plots.partition_plots(summary.partition)),
-        spread=[plots.image(each) for each in plots.spread_plots(summary)],
+        spread=list(map(plots.image, plots.spread_plots(summary))),
         offenders=ranked[:_DOCUMENTS],
         culprit=culprit(ranked),
         judges=judges,
-        warnings=(*summary.warnings, *([] if trust else judge_warnings(judges))),
+        warnings=warnings,
         data=Markup(_DATA),
     )
     before, after = encodable(page).split(_DATA)
     write_whole(as_path(path), [before, *samples.elements(), after])
     return Path(path)
+
+
+def _collect(
+    results: Iterable[Result], tally: Tally, samples: Samples, judges: dict[str, str]
+) -> Iterator[Result]:
+    """Yield the results, and add each to the tally, the samples and the judges."""
+    for result in results:
+        tally.add(result)
+        samples.add(result)
+        if result.judge is not None:
+            judges[result.judge] = result.judge_test or ""
+        yield result

@@ -1,7 +1,7 @@
-"""The plots, drawn by matplotlib: as SVG images for the page, and as a PNG for papers.
+"""The plots, drawn by matplotlib: SVG images for the page, and a PNG for papers.
 
-The page's style sheet names the colors. An SVG image brings both sets along, light ones and dark
-ones, so that it is light or dark as the page is; a PNG has the light ones.
+The colors are those of the page's style sheet. An SVG image contains the light and the dark ones,
+to look like the page; a PNG has the light ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from noisesense.jsonl import as_path
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import extent
 
-# matplotlib's own types leave its keyword arguments open:
+# matplotlib's types leave keyword arguments open:
 # pyright: reportUnknownMemberType=false
 
 STYLE = (Path(__file__).parent / "page" / "report.css").read_text(encoding="utf-8")
@@ -35,7 +35,7 @@ _VARIABLES = STYLE.partition("\n* {")[0]
 _COLORS: dict[str, str] = dict(
     re.findall(r"--([\w-]+): (#\w{6})", _VARIABLES.partition("@media")[0])
 )
-# Whatever the user's own settings are, and the same bytes every time.
+# Independent of the user's settings, with the same bytes every time.
 _SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": _COLORS["line"],
@@ -58,13 +58,13 @@ _SETTINGS: dict[str, Any] = {
     "ytick.major.size": 0,
 }
 _BESIDE = 1.1
-"""The position of the bar of undetermined samples: off the scale."""
+"""The position of the bar of undetermined samples, off the scale."""
 
 
 class Plot(NamedTuple):
-    """A plot: what it shows, what draws it and says the same in words, and its height.
+    """A plot. ``draw`` draws it and returns its content in words.
 
-    Heights are in inches, at a phone's width of 4.2.
+    The height is in inches, at a phone's width of 4.2.
     """
 
     caption: str
@@ -73,7 +73,7 @@ class Plot(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A plot of the page: what it shows, the same in words, and the image as an address."""
+    """A plot of the page: its caption, its content in words, and the image as a data URL."""
 
     caption: str
     words: str
@@ -81,23 +81,30 @@ class Image(NamedTuple):
 
 
 def spread_plots(summary: Summary) -> list[Plot]:
-    """A histogram for each mode, and a box plot; none where there is nothing to draw."""
-    modes = [found for mode in MODES if (found := summary.mode(mode)) and found.mean]
-    plots = [
-        Plot(f"{mode.mode.capitalize()} mode: samples by value", partial(_histogram, mode=mode))
-        for mode in modes
-    ]
-    if boxed := [mode for mode in modes if mode.determined]:
-        missing = [f"{mode.undetermined:,} {mode.mode}" for mode in boxed if mode.undetermined]
-        without = f"; left out, undetermined: {', '.join(missing)}" if missing else ""
-        caption = f"Quartiles and samples beyond 1.5 × IQR (○){without}"
+    """A histogram for each mode, and a box plot; none if there is nothing to draw."""
+    plots: list[Plot] = []
+    boxed: list[ModeSummary] = []
+    for mode in MODES:
+        figures = summary.mode(mode)
+        if figures is None or figures.mean is None:
+            continue
+        caption = f"{mode.capitalize()} mode: samples by value"
+        plots.append(Plot(caption, partial(_histogram, mode=figures)))
+        if figures.determined:
+            boxed.append(figures)
+    if boxed:
+        caption = "Quartiles and samples beyond 1.5 × IQR (○)"
+        if counts := [f"{mode.undetermined:,} {mode.mode}" for mode in boxed if mode.undetermined]:
+            caption += f"; left out, undetermined: {', '.join(counts)}"
         plots.append(Plot(caption, partial(_boxes, modes=boxed), 0.5 + 0.45 * len(boxed)))
     return plots
 
 
 def partition_plots(partition: Partition) -> list[Plot]:
-    """All response claims by kind, as shares of one bar; none without claims."""
-    return [Plot("", partial(_bar, partition=partition), 0.3)] if partition.total else []
+    """One bar of all response claims by kind; none without claims."""
+    if not partition.total:
+        return []
+    return [Plot("", partial(_bar, partition=partition), 0.3)]
 
 
 def growth_plots(found: Ablation) -> list[Plot]:
@@ -113,18 +120,18 @@ def write_png(
     *,
     title: str = "Noise sensitivity",
 ) -> Path:
-    """Write the plots of results, or of an ablation, one below the other, as one PNG.
+    """Write the plots of results, or of an ablation, to one PNG.
 
     The same results give the same bytes (with the same matplotlib).
 
     Args:
-        results: results, the path of a file that `noisesense.read_results` reads, or what
-            `noisesense.ablation` found, of which the growth by distractors is drawn.
+        results: results, the path of a file that `noisesense.read_results` reads, or an ablation,
+            of which the growth by distractors is drawn.
         path: the file to write.
-        title: above the plots.
+        title: the title above the plots.
 
     Raises:
-        InputError: results of several definitions, nothing to draw, or a picture that cannot be
+        InputError: results of several definitions, nothing to draw, or a file that cannot be
             written.
     """
     target = as_path(path)
@@ -169,44 +176,47 @@ def image(plot: Plot) -> Image:
     return Image(plot.caption, words, f"data:image/svg+xml;base64,{encoded}")
 
 
-# Each of these draws, and returns the same in words.
+# These functions draw a plot, and return its content in words.
 
 
 def _histogram(ax: Axes, mode: ModeSummary) -> str:
-    """Samples by value, in ten bins from 0 to 1.
-
-    Samples whose value the judge left open get a bar of their own, beside the scale.
-    """
+    """Samples by value in ten bins from 0 to 1; undetermined ones in a bar beside the scale."""
     counts = Counter[float]()
     for value, times in mode.distribution:
         counts[min(int(10 * value), 9) / 10] += times
-    left_open = {_BESIDE: mode.undetermined} if mode.undetermined else {}
-    for kind, bars in ((mode.mode, counts), ("undetermined", left_open)):
-        drawn = ax.bar(list(bars), list(bars.values()), width=0.1, align="edge", **_fill(kind))
-        ax.bar_label(drawn, fmt="{:,.0f}", fontsize=8.5)
+    _label_bars(ax, counts, mode.mode)
     ticks = {tick: f"{tick:g}" for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)}
     words = [f"{low:.1f} to {low + 0.1:.1f}: {n:,}" for low, n in sorted(counts.items())]
-    if left_open:
-        ticks[_BESIDE + 0.05] = "\nundetermined"  # below the scale's own figures
+    end = 1.02
+    if mode.undetermined:
+        _label_bars(ax, {_BESIDE: mode.undetermined}, "undetermined")
+        ticks[_BESIDE + 0.05] = "\nundetermined"  # below the numbers of the scale
         words.append(f"undetermined: {mode.undetermined:,}")
-    ax.set_xlim(-0.02, _BESIDE + 0.12 if left_open else 1.02)
+        end = _BESIDE + 0.12
+    ax.set_xlim(-0.02, end)
     ax.set_xticks(list(ticks), list(ticks.values()))
     ax.set_xlabel("noise sensitivity")
     ax.yaxis.set_visible(False)
     return f"Histogram of the samples by value, {mode.mode} mode: {'; '.join(words)}."
 
 
+def _label_bars(ax: Axes, counts: Mapping[float, int], kind: str) -> None:
+    bars = ax.bar(list(counts), list(counts.values()), width=0.1, align="edge", **_fill(kind))
+    ax.bar_label(bars, fmt="{:,.0f}", fontsize=8.5)
+
+
 def _boxes(ax: Axes, modes: list[ModeSummary]) -> str:
-    """Quartiles, whiskers of at most 1.5 × IQR, and single samples beyond them."""
+    """Quartiles, whiskers of at most 1.5 × IQR, and the samples beyond them."""
     words: list[str] = []
-    for at, mode in enumerate(reversed(modes)):
+    for position, mode in enumerate(reversed(modes)):
         values = [value for value, times in mode.distribution for _ in range(times)]
         (stats,) = cbook.boxplot_stats(values)
-        stats["fliers"] = sorted(set(stats["fliers"]))  # thousands of equal points are one
-        color, line = _COLORS[mode.mode], {"color": _COLORS[mode.mode], "linewidth": 1.5}
+        stats["fliers"] = sorted(set(stats["fliers"]))  # thousands of points may be equal
+        color = _COLORS[mode.mode]
+        line = {"color": color, "linewidth": 1.5}
         ax.bxp(
             [stats],
-            positions=[at],
+            positions=[position],
             orientation="horizontal",
             widths=0.5,
             manage_ticks=False,
@@ -225,7 +235,8 @@ def _boxes(ax: Axes, modes: list[ModeSummary]) -> str:
 
 
 def _bar(ax: Axes, partition: Partition) -> str:
-    left, words = 0, list[str]()
+    left = 0
+    words: list[str] = []
     for kind, count in partition._asdict().items():
         if count:
             words.append(f"{kind_name(kind)} {count:,}")
@@ -256,12 +267,12 @@ def _growth(ax: Axes, found: Ablation) -> str:
 
 
 def kind_name(kind: str) -> str:
-    """How texts call a kind of claim."""
+    """The name of a kind of claim in texts."""
     return f"{kind} noise" if kind in MODES else kind
 
 
 def _fill(kind: str) -> dict[str, Any]:
-    """A bar in the kind's color; what is open is hatched."""
+    """The fill of a bar in the kind's color; hatched for undetermined ones."""
     if kind == "undetermined":
         return {"color": _COLORS["surface"], "edgecolor": _COLORS[kind], "hatch": "////"}
     return {"color": _COLORS[kind], "edgecolor": _COLORS["surface"]}

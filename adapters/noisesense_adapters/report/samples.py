@@ -1,8 +1,8 @@
-"""The samples as the page's script reads them: rows of the table, and a detail for each.
+"""The samples for the page's script: the rows of the table, and the details of each sample.
 
-Rows, details and chunks are packed: each line is the base64 of some compressed JSON lines. Rows
-are unpacked when the page opens, the others when a sample among them is opened. A chunk that
-several samples share is stored once.
+Each line is the base64 of some compressed JSON lines of rows, details or chunks. Rows are unpacked
+when the page opens, the others when one of their samples is opened. A chunk that several samples
+share is stored once.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 
 from noisesense import Chunk, ClaimOutcome, Result, Score
 from noisesense.jsonl import to_json
-from noisesense.scoring.definitions import MODES
+from noisesense.scoring.definitions import MODES, modes_of
 from noisesense.verdicts.form import ChunkForm
 
 PACKED = 256
-"""How many lines are packed together: `detail.js` has the same number."""
+"""How many JSON lines are packed together; `detail.js` has the same number."""
 
 _DIGITS = 6
-"""Of values: more than the page shows, and few enough to keep the file small."""
+"""Decimal places of values: more than the page shows, but few, to keep the file small."""
 
 
 class _Packed:
-    """JSON lines, compressed as they come."""
+    """JSON lines, compressed as they are added."""
 
     def __init__(self) -> None:
         self._packs: list[str] = []
@@ -52,10 +52,12 @@ class _Packed:
 
 
 class Samples:
-    """Collects results. Row and detail *i* are of sample *i*; details name chunks by number."""
+    """Collects results. Row *i* and detail *i* are of sample *i*; details number chunks."""
 
     def __init__(self) -> None:
-        self._rows, self._details, self._chunks = _Packed(), _Packed(), _Packed()
+        self._rows = _Packed()
+        self._details = _Packed()
+        self._chunks = _Packed()
         self._numbers: dict[bytes, int] = {}
 
     def add(self, result: Result) -> None:
@@ -63,44 +65,47 @@ class Samples:
         self._details.add(self._detail(result))
 
     def elements(self) -> Iterator[str]:
-        """The lines of the page that hold the data."""
-        for name, block in (
-            ("rows", self._rows),
-            ("details", self._details),
-            ("chunks", self._chunks),
-        ):
+        """The lines of the page with the data."""
+        blocks = {"rows": self._rows, "details": self._details, "chunks": self._chunks}
+        for name, block in blocks.items():
             yield f'<script type="text/plain" id="{name}">'
             yield from block.packs()
             yield "</script>"
 
     def _detail(self, result: Result) -> dict[str, Any]:
-        sample, score = result.sample, result.score
         detail: dict[str, Any] = {
-            "response": sample and sample.response,
-            "reference": sample and sample.reference,
-            "chunks": [self._chunk(c, None) for c in sample.retrieved_contexts] if sample else [],
+            "response": None,
+            "reference": None,
+            "chunks": [],
             "cluster": result.cluster,
             "judge": result.judge,
             "error": result.error,
             "unanswered": result.unanswered,
         }
-        return detail if score is None else detail | self._verdicts(score)
+        if sample := result.sample:
+            detail["response"] = sample.response
+            detail["reference"] = sample.reference
+            detail["chunks"] = [self._chunk(chunk, None) for chunk in sample.retrieved_contexts]
+        if result.score is not None:
+            detail |= self._verdicts(result.score)
+        return detail
 
     def _verdicts(self, score: Score) -> dict[str, Any]:
-        verdicts, relevance = score.verdicts, score.chunk_relevance
+        verdicts = score.verdicts
+        relevance = score.chunk_relevance
         chunks = verdicts.chunks or (Chunk(text=""),) * len(relevance)
         return {
-            "reasons": [score.reason(mode) for mode in MODES if score.counts(mode) is not None],
+            "reasons": [score.reason(mode) for mode in modes_of(score.definition)],
             "claims": [_claim(claim, score) for claim in score.claims],
             "references": [
-                {"text": c.text, "by": c.entailed_by, "open": c.undetermined}
-                for c in verdicts.reference_claims
+                {"text": claim.text, "by": claim.entailed_by, "open": claim.undetermined}
+                for claim in verdicts.reference_claims
             ],
-            "chunks": [self._chunk(c, r) for c, r in zip(chunks, relevance, strict=True)],
+            "chunks": list(map(self._chunk, chunks, relevance)),
         }
 
     def _chunk(self, chunk: ChunkForm, relevant: bool | None) -> list[Any]:
-        """Its number, its relevance, and whether that is a label."""
+        """The number of the chunk, its relevance, and whether that is a label."""
         data = {"text": chunk.text, "id": chunk.id}
         key = blake2b(to_json(data).encode(), digest_size=16).digest()
         number = self._numbers.setdefault(key, self._chunks.count)
@@ -110,16 +115,16 @@ class Samples:
 
 
 def _row(result: Result) -> dict[str, Any]:
-    """A mode's value is its two ends, null where it is undefined; a failed sample has no kinds."""
+    """For each mode the ends of its range, or null; a failed sample has no kinds."""
     score = result.score
     row: dict[str, Any] = {
         "id": result.id,
-        "question": result.sample and result.sample.user_input,
-        "kinds": score and score.partition,
+        "question": result.sample.user_input if result.sample else None,
+        "kinds": score.partition if score else None,
     }
     for mode in MODES:
-        bounds = score and score.bounds(mode)
-        row[mode] = bounds and [round(end, _DIGITS) for end in bounds]
+        bounds = score.bounds(mode) if score else None
+        row[mode] = [round(end, _DIGITS) for end in bounds] if bounds else None
     return row
 
 
@@ -131,6 +136,6 @@ def _claim(claim: ClaimOutcome, score: Score) -> dict[str, Any]:
         "correct": claim.correct,
         "by": verdict.entailed_by,
         "open": verdict.undetermined,
-        # The text stands beside it: the sentence need not repeat it.
+        # Without the text, which is shown beside it.
         "sentence": replace(claim, text="").sentence,
     }

@@ -1,4 +1,4 @@
-"""The test itself, its dataset as samples and its models.
+"""The test, its dataset as samples, and its judge.
 
 ValidMind reads the test's signature and shows its docstring as its description.
 """
@@ -22,7 +22,8 @@ from noisesense_adapters.toolbox.given import Column, Places
 from noisesense_adapters.toolbox.judges import given_judge, judge_over
 from noisesense_adapters.validmind.result import plots, raw_data, tables
 
-_NAMESPACE, _NAME = "noisesense", "NoiseSensitivity"
+_NAMESPACE = "noisesense"
+_NAME = "NoiseSensitivity"
 TEST_ID = f"{_NAMESPACE}.{_NAME}"
 
 vm: Any = import_module("validmind")
@@ -149,16 +150,17 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
         empty=empty,
         undetermined=undetermined,
     )
-    if failed := [result.error for result in results if result.error is not None]:
-        said = f"{len(failed)} of {len(results)} samples failed. The first: {failed[0]}"
-        logger.warning(said)
-        if len(failed) == len(results):
-            raise NoiseSenseError(said)
+    errors = [result.error for result in results if result.error is not None]
+    if errors:
+        message = f"{len(errors)} of {len(results)} samples failed. The first: {errors[0]}"
+        logger.warning(message)
+        if len(errors) == len(results):
+            raise NoiseSenseError(message)
     summary = summarize(results)
-    shown = [figures for name in modes if (figures := summary.mode(name)) is not None]
-    histogram, box = plots(results, shown, undetermined)
+    summaries = [figures for name in modes if (figures := summary.mode(name)) is not None]
+    histogram, box = plots(results, summaries, undetermined)
     return (
-        tables(summary, shown, undetermined),
+        tables(summary, summaries, undetermined),
         histogram,
         box,
         raw_data(dataset, results, summary),
@@ -168,12 +170,12 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
 vm.tags("noisesense", "llm", "rag_performance")(NoiseSensitivity)
 vm.tasks("text_qa", "text_generation", "text_summarization")(NoiseSensitivity)
 vm.test(TEST_ID)(NoiseSensitivity)
-# ValidMind marks it as a wrapper of itself, on which `help` and `inspect.signature` fail.
+# ValidMind marks it as a wrapper of itself, so that `help` and `inspect.signature` fail.
 vars(NoiseSensitivity).pop("__wrapped__", None)
 
 
 class _Provider:
-    """By which `vm.tests.list_tests()` finds the test."""
+    """Lists the test for `vm.tests.list_tests()`."""
 
     def list_tests(self) -> list[str]:
         return [_NAME]
@@ -190,7 +192,7 @@ vm.tests.register_test_provider(_NAMESPACE, _Provider())
 def _modes(
     mode: Modes | None, focus: Modes | None, definition: DefinitionName
 ) -> tuple[Mode, ...]:
-    """The modes of the tables and figures: the relevant one by default, as in ValidMind."""
+    """The modes of the tables and figures; the relevant one by default, as in ValidMind."""
     if mode and focus and mode != focus:
         raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
     modes = check_modes(mode or focus or "relevant", definition)
@@ -204,34 +206,38 @@ _USUAL = {
     "response": ("response",),
     "contexts": ("retrieved_contexts",),
     "reference": ("reference",),
-    "user_input": ("user_input",),  # may be missing: no verdict depends on it
+    "user_input": ("user_input",),  # optional
 }
 
 
 def _of_series(column: Callable[[Any], Any], row: Mapping[str, Any]) -> Any:
-    """A function gets the row as ValidMind gives it."""
+    """Call the user's function with the row as ValidMind has it."""
     return column(pandas.Series(row))
 
 
 def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
     """Every row of the dataset, named by its index."""
-    # Its public table leaves out the predictions of models.
+    # The public table lacks the predictions of models.
     table = getattr(dataset, "_df", None)
     if table is None or table.empty:
         got = type(dataset).__name__ if table is None else "no rows"
         hint = "vm.init_dataset(dataset=…)"
         raise InputError("a ValidMind dataset with rows", got, where="dataset", hint=hint)
-    chosen = {f: partial(_of_series, c) if callable(c) else c for f, c in columns.items()}
-    places = Places(_USUAL, **{f: c for f, c in chosen.items() if (c,) != _USUAL[f]})
+    chosen: dict[str, Column] = {}
+    for field, column in columns.items():
+        if (column,) != _USUAL[field]:
+            chosen[field] = partial(_of_series, column) if callable(column) else column
+    places = Places(_USUAL, **chosen)
     rows: list[Row | BadRow] = []
-    # An empty cell is None instead of pandas' NaN.
+    # Empty cells are None instead of pandas' NaN.
     for label, cells in table.astype(object).where(table.notna(), None).iterrows():
-        place, name = f"dataset {dataset.input_id!r}, row {label}", str(label)
+        place = f"dataset {dataset.input_id!r}, row {label}"
         try:
             with located(place):
-                rows.append(Row(place, name, sample=places.read(dict(cells))[0]))
+                sample, _ = places.read(dict(cells))
+            rows.append(Row(place, str(label), sample=sample))
         except InputError as error:
-            rows.append(BadRow(place, name, error))
+            rows.append(BadRow(place, str(label), error))
     return rows
 
 
@@ -239,7 +245,7 @@ _HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of Lang
 
 
 def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
-    """The judge, or one over the model that was given or that ValidMind is configured with."""
+    """The given judge, or one over the given model or that of ValidMind's configuration."""
     given = given_judge(judge, judge_llm=judge_llm, store=store)
     if given is not None:
         return given
@@ -247,12 +253,12 @@ def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
 
     name = "judge_llm" if judge_llm is not None else "there is no judge, and ValidMind's own model"
     try:
-        # By ValidMind's own rules; its embeddings are not needed.
+        # By ValidMind's rules; embeddings are not needed.
         model, _ = import_module("validmind.ai.utils").get_judge_config(judge_llm, None)
     except ImportError:
         needs = f"{name} needs packages of 'validmind[llm]'. Hint: {_HINT}"
         raise MissingExtraError(needs) from None
-    except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
+    except Exception as error:  # noqa: BLE001 - errors of clients may quote their settings
         if judge_llm is None:
             cause = judge_error(error, name)
             raise type(cause)(f"{cause}. Hint: {_HINT}") from None
