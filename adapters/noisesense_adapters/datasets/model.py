@@ -37,15 +37,15 @@ def model_judge(
 ) -> LLMJudge | LocalJudge:
     """A judge over ``provider:model``.
 
-    ``openai:…`` uses the package `openai`, with OpenAI or any endpoint that speaks its protocol.
-    ``local:…`` is a classifier on this machine, see `noisesense_adapters.local.LocalJudge`. Every
-    other provider is used through LangChain, by the name its ``init_chat_model`` knows.
+    ``openai:…`` uses the package `openai`, with OpenAI or any compatible endpoint. ``local:…`` is
+    a local classifier; see `noisesense_adapters.local.LocalJudge`. Other providers are used
+    through LangChain, by their names in its ``init_chat_model``.
 
     Args:
         model: e.g. ``"openai:gpt-4.1-mini"`` or ``"anthropic:claude-sonnet-4-5"``.
-        base_url: the endpoint, if it is not the provider's own.
-        api_key_env: the name of the environment variable with the key; by default the
-            provider's own variable. An endpoint on this machine or its network needs none.
+        base_url: an endpoint other than the provider's.
+        api_key_env: the name of the environment variable with the API key; by default the
+            provider's variable. A local endpoint needs no key.
         temperature: by default the model's own.
         max_tokens: of a reply, at most; by default the model's own.
         timeout: seconds without a byte after which a request is given up; of `OpenAILLM` 60, or
@@ -53,14 +53,14 @@ def model_judge(
         check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
-        concurrency: how many calls to make at once.
-        store: a file that keeps every call, so that none is paid for twice.
+        concurrency: the limit of concurrent calls.
+        store: a file that keeps all calls, so that none is paid for twice.
         threshold: of a local judge, 0.5 by default; or see `noisesense.LLMJudge`.
-        claims: of a local judge, as the next ones: ``provider:model`` of what finds its claims (to
-            which ``base_url``, ``api_key_env`` and the other settings of a model then belong); by
-            default each sentence is one.
-        device: that it runs on.
-        batch_size: inputs at once; 16 by default.
+        claims: for a local judge: ``provider:model`` of the model that finds the claims, to which
+            ``base_url``, ``api_key_env`` and the other settings of a model apply; by default each
+            sentence is a claim.
+        device: the device of a local judge.
+        batch_size: the inputs at once of a local judge; 16 by default.
 
     Raises:
         InputError: no ``provider:model``, an unknown provider, an argument out of range, or one
@@ -106,7 +106,7 @@ def _check(fits: bool, of: str, **options: Any) -> None:
 
 
 def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
-    """A model by its name ``provider:model``, or what a user has of one.
+    """A `StructuredLLM` from the name of a model, or over a model object.
 
     Args:
         model: a name, a `StructuredLLM`, or a LangChain chat model.
