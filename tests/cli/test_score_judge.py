@@ -84,7 +84,7 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert f"judged with {calls} calls" in done.out
     assert f"every reply of the judge is kept in {out}.db" in done.out.splitlines()
     (result, *_) = read_results(out)
-    settings = "plan=lazy check=list, prompts 3"
+    settings = "plan=lazy check=list, prompts 4"
     named = rf"scripted at \S+, {settings}, options [0-9a-f]{{8}}"
     assert re.fullmatch(named, result.judge or "")
     out.unlink()

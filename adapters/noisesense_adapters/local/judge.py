@@ -15,11 +15,12 @@ from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, digest, identity_of
+from noisesense.judging.claims import ClaimSource, is_terse
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
 from noisesense.judging.protocol import StructuredLLM, Usage
+from noisesense.judging.sentences import sentences
 from noisesense_adapters.local.model import NLIModel
-from noisesense_adapters.toolbox.sentences import sentences
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
@@ -97,7 +98,8 @@ class LocalJudge(PlannedJudge):
     async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
         """Each sentence is a claim, or a model finds them; its calls are kept as its own."""
         if self._finder is None:
-            return sentences(text)
+            source = ClaimSource(text, question, counts_refusals=which == "reference")
+            return source.claims(sentences(text))
         own = SampleRun()
         try:
             return await self._finder.find(own, which, text, question)
@@ -105,10 +107,17 @@ class LocalJudge(PlannedJudge):
             run.usage += own.usage
             self._calls.add(own.usage)
 
-    async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
-        """What reaches the threshold is a yes; without a finite probability there is no answer."""
+    async def check(
+        self, run: SampleRun, text: str, claims: Sequence[str], question: str = ""
+    ) -> Sequence[Finding]:
+        """What reaches the threshold is a yes; without a finite probability there is no answer.
+
+        A classifier reads one text: the question stands before an answer that needs it.
+        """
         if not claims:
             return []
+        if is_terse(text):
+            text = f"{question} {text}".strip()
         given: list[list[float | None]] = [[None] * len(claims)]
         prompt = json.dumps([text, list(claims)], ensure_ascii=False)
         await self._calls.ask(run, ModelCall([prompt], Probabilities, partial(_read, given)))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from noisesense.errors import InputError, JudgeError, check_whole, describe
+from noisesense.judging.sentences import sentence_spans
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.sentences import sentence_spans
 
 _NO_LIMIT = 2048
 """Tokens of one input where the model has no limit of its own, as T5: they bound the memory."""

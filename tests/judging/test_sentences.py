@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from noisesense_adapters.toolbox.sentences import sentences
+from noisesense.judging.sentences import sentences
 
 
 @pytest.mark.parametrize(
