@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from noisesense import Chunk, JudgeError, LLMJudge, Sample, Verdicts, score
+from noisesense import JudgeError, LLMJudge, Sample, Verdicts, score
 from noisesense_adapters.openai import OpenAILLM
 
 DATA = Path(__file__).parent / "data" / "references.jsonl"
@@ -40,10 +40,6 @@ def questions() -> list[Question]:
         row["right"], row["wrong"] = tuple(row["right"]), tuple(row["wrong"])
         found.append(Question(**row))
     return found
-
-
-# The correctness alone is read: one chunk, labeled, so that nothing is asked about the reference.
-CHUNK = Chunk(text="The weather was mild.", relevant=True)
 
 
 def called(verdicts: Verdicts) -> bool | None:
@@ -117,11 +113,12 @@ def measure(check: str, url: str, half: str, given: Sequence[Question]) -> Judge
     judging = judge(url, check)
 
     async def verdicts(question: Question, answer: str) -> Verdicts | None:
+        # Without chunks the correctness alone is asked about.
         sample = Sample(
             user_input=question.question,
             response=answer,
             reference=question.reference,
-            retrieved_contexts=[CHUNK],
+            retrieved_contexts=[],
         )
         try:
             return await judging.judge(sample)
