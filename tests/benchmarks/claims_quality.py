@@ -142,8 +142,8 @@ class Reading:
 
     @property
     def is_clean(self) -> bool:
-        faults = (self.invented, self.repeated, self.missed, self.not_alone)
-        return not any(faults) and not self.vanished
+        faults = (self.invented, self.repeated, self.compound, self.missed, self.not_alone)
+        return not any(faults)
 
 
 def read(answer: Answer, claims: list[str]) -> Reading:
@@ -299,7 +299,9 @@ class Readings:
         for reading in self.read:
             if reading.is_clean:
                 continue
-            yield f"[{reading.answer.kind}] {reading.answer.question}\n  {reading.answer.text!r}"
+            answer = reading.answer
+            yield f"[{answer.kind}] {answer.question} (error {reading.error:.2f})"
+            yield f"  {answer.text!r}"
             for name in ("claims", "invented", "repeated", "compound", "not_alone"):
                 listed = getattr(reading, name)
                 if listed:
