@@ -18,6 +18,7 @@
 
 A prompt may be chosen on the half "tune" alone; both are printed. Temperature 0. ``--cache`` keeps
 every reply: a second run asks nothing. ``--failures tune`` prints what went wrong in that half.
+``--threads 1`` is faster on a busy machine, where two threads wait for each other.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from typing import Any, Protocol, TypeVar
 import claims_quality
 import references_quality
 from ground import show
+from references_quality import TRUTHS
 
 from noisesense import JudgeError, LLMJudge
 from noisesense_adapters.openai import OpenAILLM
@@ -195,7 +197,7 @@ def print_references(options: argparse.Namespace, recorder: Recorder) -> None:
     with recorder.running() as url:
         for check, half in itertools.product(checks, options.half):
             asked = [question for question in given if question.half == half]
-            judgements = references_quality.measure(check, url, half, asked)
+            judgements = references_quality.measure(check, url, half, asked, options.answers)
             rows.append(judgements.row())
             print_failures(options, check, half, judgements.failures())
     show(references_quality.HEAD, rows, markdown=options.markdown)
@@ -236,6 +238,7 @@ def main() -> None:
     parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
     parser.add_argument("--half", nargs="*", choices=HALVES, default=HALVES)
     parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
+    parser.add_argument("--answers", nargs="*", choices=TRUTHS, default=TRUTHS)
     parser.add_argument("--failures", choices=HALVES, help="the half whose failures are printed")
     parser.add_argument("--cache", type=Path, help="a folder that keeps the replies")
     parser.add_argument("--markdown", action="store_true")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from noisesense import JudgeError, LLMJudge, Sample, Verdicts, score
 from noisesense_adapters.openai import OpenAILLM
 
 DATA = Path(__file__).parent / "data" / "references.jsonl"
+TRUTHS = ("right", "wrong")
 HEAD = ("check", "half", "right, called wrong", "wrong, called right", "open")
 
 
@@ -31,6 +32,13 @@ class Question:
     reference: str
     right: tuple[str, ...]
     wrong: tuple[str, ...]
+
+    def answers(self, truths: Collection[str]) -> Iterator[tuple[str, bool]]:
+        """Those that are so, each with whether it is right."""
+        for truth in TRUTHS:
+            if truth in truths:
+                for answer in getattr(self, truth):
+                    yield answer, truth == "right"
 
 
 def questions() -> list[Question]:
@@ -108,8 +116,10 @@ def judge(url: str, check: str) -> LLMJudge:
     return LLMJudge(llm, check=check, max_concurrency=1)
 
 
-def measure(check: str, url: str, half: str, given: Sequence[Question]) -> Judgements:
-    """Every answer of a half, judged."""
+def measure(
+    check: str, url: str, half: str, given: Sequence[Question], truths: Collection[str]
+) -> Judgements:
+    """The answers of a half that are so (right, wrong), judged."""
     judging = judge(url, check)
 
     async def verdicts(question: Question, answer: str) -> Verdicts | None:
@@ -128,10 +138,9 @@ def measure(check: str, url: str, half: str, given: Sequence[Question]) -> Judge
     async def all_of() -> list[Judged]:
         judged: list[Judged] = []
         for question in given:
-            for answer in question.right:
-                judged.append(Judged(question, answer, True, await verdicts(question, answer)))
-            for answer in question.wrong:
-                judged.append(Judged(question, answer, False, await verdicts(question, answer)))
+            for answer, is_right in question.answers(truths):
+                found = await verdicts(question, answer)
+                judged.append(Judged(question, answer, is_right, found))
         return judged
 
     return Judgements(check, half, asyncio.run(all_of()))
