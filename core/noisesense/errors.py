@@ -105,7 +105,7 @@ class JudgeError(NoiseSenseError, RuntimeError):
 
 
 class UnfitJudgeError(JudgeError):
-    """The model was tested on statements of known answer, and cannot judge: no sample is asked."""
+    """The model was tested on texts of known answer, and cannot judge: no sample is asked."""
 
 
 class ReplyError(JudgeError):

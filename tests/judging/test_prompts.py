@@ -45,9 +45,8 @@ def test_nothing_breaks_out_of_a_verification(premise: str, claims: dict[int, st
 def test_nothing_breaks_out_of_a_decomposition(text: str, question: str) -> None:
     prompt = PROMPTS.decomposition(text, question)
     assert prompt.startswith(f"{PROMPTS.decompose}\n\n")
-    expected = {"question": question, "text": text} if question.strip() else {"text": text}
-    assert data_of(prompt) == expected
-    plain = PROMPTS.decomposition("text", "question" if question.strip() else "")
+    assert data_of(prompt) == {"question": question, "text": text}
+    plain = PROMPTS.decomposition("text", "question")
     assert len(prompt.splitlines()) == len(plain.splitlines())
 
 
@@ -82,7 +81,7 @@ def test_no_prompt_holds_a_reply_that_would_be_believed() -> None:
     text = "The clock in the tower was built in 1888 and has no hands. It strikes every hour."
     source = ClaimSource(text, "Who built the clock?", PROMPTS.decompose)
     assert [bool(source.problem([claim])) for claim in copied] == [True] * 5
-    said = json.loads(re.findall(r'Example text: (".*")', PROMPTS.decompose)[0])
+    said = json.loads(re.findall(r'Text: (".*")', PROMPTS.decompose)[0])
     assert ClaimSource(said, "", PROMPTS.decompose).problem(copied) == ""
 
 

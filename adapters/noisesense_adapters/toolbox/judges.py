@@ -7,7 +7,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import Enum
 from inspect import get_annotations, signature
 from typing import Any, cast
@@ -206,18 +206,21 @@ def _check_options(options: Mapping[str, Any]) -> None:
             raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
 
 
-def untested(judges: Iterable[str]) -> list[str]:
-    """What nobody tested of these judges, each an `noisesense.LLMJudge.name`, as warnings."""
-    names = list(judges)
-    if any("check=list" in name or "check=each" in name for name in names):
-        how = "--check auto first asks it a few statements of known answer"
-        return [f"Nobody tested this judge: {how}."]
-    if any("check=auto" in name for name in names):
-        return [
-            "The judge passed a test of 18 plain statements. How well it takes answers apart was "
-            "not tested: read the claims of some samples, or label them (noisesense trust)."
-        ]
-    return []
+def judge_warnings(judges: Mapping[str, str]) -> list[str]:
+    """What a reader of the figures should know of the models that judged.
+
+    Args:
+        judges: each `noisesense.LLMJudge.name`, with how the judge did when it was tested; empty
+            if nobody tested it.
+    """
+    notes: list[str] = []
+    for name, test in judges.items():
+        if test:
+            notes.append(f"The judge was tested: {test}.")
+        elif "check=" in name:
+            how = "--check auto first asks it about a few texts of known answer"
+            notes.append(f"Nobody tested this judge: {how}.")
+    return list(dict.fromkeys(notes))
 
 
 _judges: dict[Hashable, tuple[object, Judge]] = {}

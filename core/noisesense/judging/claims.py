@@ -23,6 +23,7 @@ _BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", "
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
 _WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _STEM = 5
+_TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 
 def by_words(text: str) -> str:
@@ -91,22 +92,28 @@ class ClaimSource:
         return ""
 
     def claims(self, listed: Sequence[str]) -> list[str]:
-        """The list without repetitions, questions, headings and statements that nothing was
-        found."""
-        kept = [claim for claim in distinct(listed) if not self._is_skipped(claim)]
+        """The list without repetitions, questions, headings, statements that nothing was found,
+        and the question as a statement. Sentences that are copied together are apart."""
+        single: list[str] = []
+        for claim in listed:
+            is_copy = by_words(claim) in by_words(self.text)
+            copied = sentences(claim) if is_copy else []
+            single += copied or [claim]
+        kept = [claim for claim in distinct(single) if not self._is_skipped(claim)]
+        kept = [claim for claim in kept if not self._repeats_question(claim, kept)]
         return [self._on_its_own(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
-        """The sentences of the text that no claim speaks of, or whose numbers no claim has."""
-        spoken = [content(claim) for claim in claims]
-        anywhere: set[str] = set().union(*spoken)
-        return [
-            sentence
-            for sentence in sentences(self.text)
-            if not _is_heading(sentence)
-            and not self._says_nothing(sentence)
-            and not _is_touched(content(sentence), spoken, anywhere)
-        ]
+        """The sentences of the text of which the claims say too little, or lack a number."""
+        if _is_bare(self.text):
+            return []
+        spoken: set[str] = set().union(*map(content, claims))
+        missed: list[str] = []
+        for sentence in sentences(_TABLE_HEAD.sub("", self.text)):
+            is_claim = not _is_heading(sentence) and not self._says_nothing(sentence)
+            if is_claim and not _is_touched(content(sentence), spoken):
+                missed.append(sentence)
+        return missed
 
     def _problem(self, claim: str) -> str:
         """Why it cannot be a claim of the text; empty if it can."""
@@ -133,28 +140,36 @@ class ClaimSource:
     def _is_skipped(self, claim: str) -> bool:
         if by_words(claim) == by_words(self.text) and not self._says_nothing(claim):
             return False
-        return (
-            by_words(claim) in ("", by_words(self.question))
-            or claim.strip().endswith(("?", "？"))
-            or _is_heading(claim)
-            or self._says_nothing(claim)
-        )
+        if not by_words(claim) or claim.strip().endswith(("?", "？")) or _is_heading(claim):
+            return True
+        return self._says_nothing(claim)
+
+    def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
+        """Has it the question's words alone, where another claim says more, or "not" besides?"""
+        if by_words(claim) in by_words(self.text):
+            return False
+        spoken = content(claim)
+        others = (content(other) for other in claims if other != claim)
+        return spoken <= content(self.question) and any(spoken <= other for other in others)
 
     def _says_nothing(self, statement: str) -> bool:
         return not self.counts_refusals and claims_nothing(statement)
 
     def _on_its_own(self, claim: str) -> str:
         """The claim; behind the question where the model only gave the answer back."""
-        answer = by_words(self.text)
-        size = max(len(answer.split()), len(content(answer)))
-        if by_words(claim) == answer and size <= _BARE and self.question.strip():
+        is_answer = by_words(claim) == by_words(self.text)
+        if is_answer and _is_bare(claim) and self.question.strip():
             return f"{self.question.strip()} {claim}"
         return claim
 
 
 _BARE = 3
-"""Words of a text that is an answer without being a sentence."""
 _TERSE = 4
+
+
+def _is_bare(text: str) -> bool:
+    """Is it so short that it is hardly a sentence?"""
+    return max(len(by_words(text).split()), len(content(text))) <= _BARE
 
 
 def is_terse(reference: str) -> bool:
@@ -167,20 +182,20 @@ def claims_nothing(statement: str) -> bool:
     return _phrases().is_no_answer(statement)
 
 
-def _is_touched(words: set[str], spoken: Sequence[set[str]], anywhere: set[str]) -> bool:
-    """Does a claim have a third of the words, or do all claims together have half of them?"""
-    if not words:
-        return True
+_TOUCHED = 0.6
+"""The share of a sentence's words that claims must have. Half of a sentence may be left out
+where they share a subject; with more, what is said in other words would count as left out."""
+
+
+def _is_touched(words: set[str], spoken: set[str]) -> bool:
     numbers = {word for word in words if word[0].isdecimal()}
-    if not numbers <= anywhere:
-        return False
-    if len(words & anywhere) >= len(words) / 2:
-        return True
-    return any(len(words & each) >= len(words) / 3 for each in spoken)
+    return numbers <= spoken and len(words & spoken) >= _TOUCHED * len(words)
 
 
 def _is_heading(line: str) -> bool:
-    return line.lstrip().startswith(("#", "```", "|--", "| --", "---"))
+    """A heading, the rule of a table, or what leads in to a list."""
+    text = line.strip()
+    return text.startswith(("#", "```", "|--", "| --", "---")) or text.endswith((":", "："))
 
 
 def _is_list(claim: str) -> bool:

@@ -17,7 +17,7 @@ from noisesense.errors import (
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.claims import ClaimSource, distinct
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
-from noisesense.judging.probe import Probe, probe
+from noisesense.judging.probe import Form, Probe, probe
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
     Answers,
@@ -64,9 +64,10 @@ class LLMJudge(PlannedJudge):
         check: ``"list"`` asks a text about all its claims in one call: the fewest calls, for
             strong models. ``"each"`` asks about one claim a call, for one word: for small and
             local models, which err less so; where the endpoint tells probabilities, that of
-            "yes" is kept. ``"auto"`` asks a few statements of known answer first, in at most 21
-            calls, takes the first of the two that the model can do, and raises
-            `UnfitJudgeError` if it can do neither; `form_reason` says what came of it.
+            "yes" is kept. ``"auto"`` first tests the model on texts of known claims and
+            statements of known answer, in some 30 calls, takes the first of the two that the
+            model can do, and raises `UnfitJudgeError` if it can do neither or finds no claims;
+            `form_reason` says what came of it.
         threshold: with single claims, and where the endpoint tells probabilities: a "yes" is what
             has at least this one, in place of the word that the model said. `noisesense trust`
             finds one by labels.
@@ -124,8 +125,6 @@ class LLMJudge(PlannedJudge):
         self._check, self._threshold, self._votes = check, threshold, votes
         self._attempts = range(1 + max_reasks)
         self._probe = Once[Probe]()
-        self.form_reason = ""
-        """A sentence about what ``check="auto"`` has found; empty if there is nothing to say."""
         name = model_name(llm, model, needed=store is not None)
         calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
         known = "" if threshold is None else f" threshold={threshold}"
@@ -150,8 +149,9 @@ class LLMJudge(PlannedJudge):
         missed = source.untouched(claims) if claims else []
         if not missed:
             return claims
-        # A greeting makes no claim, and the model may say so. What it skips again is a claim.
-        rest = self._source(which, "\n".join(missed), question)
+        # Without the question, which a small model would answer instead. A greeting makes no
+        # claim, and the model may say so; what it skips again is a claim.
+        rest = self._source(which, "\n".join(missed), "")
         call = ModelCall([self._decomposition(rest)], Claims, partial(_believed, run, rest))
         more, _ = await self._calls.ask(run, call)
         if more == []:
@@ -246,15 +246,20 @@ class LLMJudge(PlannedJudge):
         return [found or Finding(None)]
 
     async def _form(self, run: SampleRun) -> str:
-        """How claims are checked. Raises `UnfitJudgeError` if the model can do neither."""
+        """How claims are checked. Raises `UnfitJudgeError` if the model cannot judge."""
         if self._check != "auto":
             return self._check
 
-        async def asked(form: str, text: str, statements: Sequence[str]) -> list[Cell]:
-            found = await self._part(run, form, Premise(text), statements)
+        async def find(text: str, question: str) -> list[str]:
+            return await self._find(run, "text of known claims", text, question)
+
+        async def ask(
+            form: Form, text: str, question: str, statements: Sequence[str]
+        ) -> list[Cell]:
+            found = await self._part(run, form, Premise(text, question), statements)
             return [finding.cell for finding in found]
 
-        (form, reason), _ = await self._probe.get(partial(probe, asked))
+        (form, reason), _ = await self._probe.get(partial(probe, find, ask))
         if form is None:
             raise UnfitJudgeError(f"{self.model} cannot judge: {reason}")
         self.form_reason = reason

@@ -47,6 +47,7 @@ class ResultLine(Line):
     id: StrictStr | None = None
     cluster: StrictStr | None = None
     judge: StrictStr | None = None
+    judge_test: StrictStr | None = None
     definition: DefinitionName = "ragas"
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
@@ -91,7 +92,7 @@ class ResultLine(Line):
         if self.verdicts is not None:
             beside = self.verdicts.beside(self.sample) if self.sample else self.verdicts
             scored = self.scored(beside, **choices)
-        rest = (self.cluster, self.unanswered, self.usage, self.judge)
+        rest = (self.cluster, self.unanswered, self.usage, self.judge, self.judge_test)
         return Result(self.name, scored, self.error, self.sample, *rest)
 
 
@@ -108,6 +109,7 @@ class Result(Struct, frozen=True):
         unanswered: verdicts the judge was asked for and did not give.
         usage: what judging the sample cost.
         judge: who gave the verdicts, if it is known: a model with its prompts and its plan.
+        judge_test: how the judge did on texts of known answer, if it was tested.
 
     Raises:
         InputError: both a score and an error, or neither.
@@ -121,6 +123,7 @@ class Result(Struct, frozen=True):
     unanswered: int = 0
     usage: Usage = NO_USAGE
     judge: str | None = None
+    judge_test: str | None = None
 
     def __post_init__(self) -> None:
         if (self.score is None) == (self.error is None):
@@ -130,7 +133,7 @@ class Result(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""
-        names = ("id", "cluster", "judge", "unanswered", "error")
+        names = ("id", "cluster", "judge", "judge_test", "unanswered", "error")
         line = {name: known for name in names if (known := getattr(self, name)) not in (None, 0)}
         if self.usage != NO_USAGE:
             line["usage"] = as_data(self.usage)
