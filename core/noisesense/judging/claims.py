@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,8 +38,26 @@ def by_words(text: str) -> str:
 
 
 def distinct(claims: Iterable[str]) -> list[str]:
-    """The claims without those that say by words what an earlier one says."""
-    return list({by_words(claim): claim for claim in reversed(list(claims))}.values())[::-1]
+    """The claims without those that say by words what an earlier one says, and without bits of
+    two or three words that stand in another claim."""
+    first: dict[str, str] = {}
+    for claim in claims:
+        first.setdefault(by_words(claim), claim)
+    kept: list[str] = []
+    for words, claim in first.items():
+        is_bit = _is_bare(words) and any(_holds(other, words) for other in first)
+        if not is_bit:
+            kept.append(claim)
+    return kept
+
+
+def _holds(claim: str, words: str) -> bool:
+    """Are the words a part of the claim? Both as `by_words` has them."""
+    if claim == words:
+        return False
+    if _UNSPACED.search(words):
+        return words in claim
+    return f" {words} " in f" {claim} "
 
 
 def content(text: str) -> set[str]:
@@ -104,15 +123,19 @@ class ClaimSource:
         return [self._on_its_own(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
-        """The sentences of the text of which the claims say too little, or lack a number."""
+        """The sentences of the text of which the claims say too little, or nothing new."""
         if _is_bare(self.text):
             return []
         spoken: set[str] = set().union(*map(content, claims))
+        lines = sentences(_TABLE_HEAD.sub("", self.text))
+        counts = Counter(word for line in lines for word in content(line))
         missed: list[str] = []
-        for sentence in sentences(_TABLE_HEAD.sub("", self.text)):
-            is_claim = not _is_heading(sentence) and not self._says_nothing(sentence)
-            if is_claim and not _is_touched(content(sentence), spoken):
-                missed.append(sentence)
+        for line in lines:
+            words = content(line)
+            own = {word for word in words if counts[word] == 1} - content(self.question)
+            is_claim = not _is_heading(line) and not self._says_nothing(line)
+            if is_claim and not (_is_touched(words, spoken) and (not own or own & spoken)):
+                missed.append(line)
         return missed
 
     def _problem(self, claim: str) -> str:
