@@ -179,30 +179,42 @@ def test_repeated_claims_are_one_whatever_their_case_and_punctuation() -> None:
     assert found.relevant == 0.5
 
 
-def test_a_sentence_that_no_claim_touches_is_asked_about_alone_and_then_a_claim() -> None:
-    first = ["The Rosk ferry sails at noon."]
-    rest = "It carries bicycles, and it is painted red."
+@pytest.mark.parametrize(
+    ("text", "listed", "added"),
+    [
+        ("The ferry sails at noon. Children do not pay.", ["The ferry sails at noon."],
+         ["Children do not pay."]),
+        ("It sails at noon. It carries 40 bicycles.", ["It sails at noon and carries bicycles."],
+         ["It carries 40 bicycles."]),  # its number is in no claim
+        ("Carla and Ben sit on the board. Carla chairs it.", ["Carla sits on the board.",
+         "Ben sits on the board."], ["Carla chairs it."]),  # "chairs" is in no claim
+        ("青石桥建于1653年。桥长42米。", ["青石桥建于1653年。"], ["桥长42米。"]),
+        ("| Town | People |\n|---|---|\n| Arlen | 12,000 |", ["Nobody lives in a town."],
+         ["| Arlen | 12,000 |"]),
+        ("Hello! It sails at noon. I hope this helps.", ["It sails at noon."], []),
+        ("您好！渡轮中午启航。希望对您有帮助。", ["渡轮中午启航。"], []),
+        ("Gute Frage! Die Fähre fährt um zwölf. Ich hoffe, das hilft.",
+         ["Die Fähre fährt um zwölf."], []),
+        ("You need:\n- four poles\n- a mallet", ["four poles", "a mallet"], []),
+        ("Yes", ["The ferry sails at noon."], []),
+        ("It sails at noon. I could not find the price.", ["It sails at noon."], []),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_is_left_out_is_a_claim(
+    text: str, listed: list[str], added: list[str]
+) -> None:
+    assert ClaimSource(text, "When does it sail?").untouched(listed) == added
 
-    def answering(again: list[str]) -> tuple[list[str], list[str]]:
-        def answer(prompt: str) -> str:
-            data = data_of(prompt)
-            if data.get("text") == rest:
-                return json.dumps({"claims": again})
-            if "premise" in data:
-                return json.dumps(dict.fromkeys(data["claims"], "no"))
-            return ListMind((first,)).answer(prompt)
 
-        llm = ScriptedLLM(answer)
-        verdicts = asyncio.run(LLMJudge(llm).judge(sample_of(0)))
-        texts = [data["text"] for data in llm.data if "text" in data]
-        return [claim.text for claim in verdicts.response_claims], texts
-
-    listed = ["The Rosk ferry carries bicycles.", "The Rosk ferry is painted red."]
-    claims, asked = answering(listed)
-    assert claims == first + listed
-    assert asked.count(rest) == 1
-    assert answering(["I'm sorry, but I can't."])[0] == [*first, rest]  # skipped again: as it is
-    assert answering([])[0] == first  # the model says that it makes no claim
+def test_what_stands_together_or_twice_or_is_the_question_is_put_right() -> None:
+    text = "The museum is not open on Mondays. Entry costs four euros."
+    source = ClaimSource(text, "Is the museum open on Mondays?")
+    both = ["The museum is not open on Mondays.", "Entry costs four euros."]
+    assert source.claims([text]) == both
+    assert source.claims([*both, "The museum is open on Mondays.", "four euros"]) == both
+    assert source.claims(["Is the museum open on Mondays?", "# Answer", *both, "Hello!"]) == both
+    yes = ClaimSource("Yes, it is.", "Is the museum open on Mondays?")
+    assert yes.claims(["The museum is open on Mondays."]) == ["The museum is open on Mondays."]
 
 
 def test_signs_and_numbers_tell_claims_apart() -> None:

@@ -133,7 +133,7 @@ class ClaimSource:
         for line in lines:
             words = content(line)
             own = {word for word in words if counts[word] == 1} - content(self.question)
-            is_claim = not _is_heading(line) and not self._says_nothing(line)
+            is_claim = not _is_no_statement(line) and not self._says_nothing(line)
             if is_claim and not (_is_touched(words, spoken) and (not own or own & spoken)):
                 missed.append(line)
         return missed
@@ -163,9 +163,7 @@ class ClaimSource:
     def _is_skipped(self, claim: str) -> bool:
         if by_words(claim) == by_words(self.text) and not self._says_nothing(claim):
             return False
-        if not by_words(claim) or claim.strip().endswith(("?", "？")) or _is_heading(claim):
-            return True
-        return self._says_nothing(claim)
+        return not by_words(claim) or _is_no_statement(claim) or self._says_nothing(claim)
 
     def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
         """Has it the question's words alone, where another claim says more, or "not" besides?"""
@@ -176,6 +174,9 @@ class ClaimSource:
         return spoken <= content(self.question) and any(spoken <= other for other in others)
 
     def _says_nothing(self, statement: str) -> bool:
+        """A greeting, an offer of help; in a response also that the answer was not found."""
+        if _phrases().is_idle(statement):
+            return True
         return not self.counts_refusals and claims_nothing(statement)
 
     def _on_its_own(self, claim: str) -> str:
@@ -215,10 +216,11 @@ def _is_touched(words: set[str], spoken: set[str]) -> bool:
     return numbers <= spoken and len(words & spoken) >= _TOUCHED * len(words)
 
 
-def _is_heading(line: str) -> bool:
-    """A heading, the rule of a table, or what leads in to a list."""
+def _is_no_statement(line: str) -> bool:
+    """A heading, the rule of a table, a question, or what leads in to a list."""
     text = line.strip()
-    return text.startswith(("#", "```", "|--", "| --", "---")) or text.endswith((":", "："))
+    is_heading = text.startswith(("#", "```", "|--", "| --", "---"))
+    return is_heading or text.endswith((":", "：", "?", "？"))
 
 
 def _is_list(claim: str) -> bool:
@@ -245,9 +247,13 @@ class _Phrases:
         self.placeholders = frozenset(phrases["placeholder"])
         self._no_answer = _any_of(phrases["no_answer"])
         self._refusal = _any_of(phrases["refusal"])
+        self._idle = _any_of(phrases["idle"])
 
     def is_no_answer(self, statement: str) -> bool:
         return self._no_answer.search(_plain(statement)) is not None
+
+    def is_idle(self, statement: str) -> bool:
+        return self._idle.search(_plain(statement)) is not None
 
     def is_refusal(self, statement: str) -> bool:
         return self._refusal.search(_plain(statement)) is not None

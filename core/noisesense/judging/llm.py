@@ -135,8 +135,7 @@ class LLMJudge(PlannedJudge):
         """The claims in the text's order; none if the model says twice that there are none.
 
         A score is a share of all claims, so a list has to be about the text and to cover it:
-        what cannot be believed is asked again, and sentences that no claim speaks of are asked
-        about once more, alone.
+        what cannot be believed is asked again, and a sentence that is left out is a claim.
         """
         await self._form(run)  # before anything is paid for
         parts = split_text(text, self._budget.text_chars)
@@ -146,18 +145,8 @@ class LLMJudge(PlannedJudge):
     async def _find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
         source = self._source(which, text, question)
         claims = await self._listed(run, which, source)
-        missed = source.untouched(claims) if claims else []
-        if not missed:
-            return claims
-        # Without the question, which a small model would answer instead. A greeting makes no
-        # claim, and the model may say so; what it skips again is a claim.
-        rest = self._source(which, "\n".join(missed), "")
-        call = ModelCall([self._decomposition(rest)], Claims, partial(_believed, run, rest))
-        more, _ = await self._calls.ask(run, call)
-        if more == []:
-            return claims
-        more = [*claims, *(more or ())]
-        return distinct([*more, *rest.untouched(more)])
+        left_out = source.untouched(claims) if claims else []
+        return distinct([*claims, *left_out])
 
     def _source(self, which: str, text: str, question: str) -> ClaimSource:
         instruction = self._prompts.decompose
