@@ -126,7 +126,9 @@ class ClaimSource:
         """The sentences of the text of which the claims say too little, or nothing new."""
         if _is_bare(self.text):
             return []
-        spoken: set[str] = set().union(*map(content, claims))
+        spoken: set[str] = set()
+        for claim in claims:
+            spoken |= content(claim)
         lines = sentences(_TABLE_HEAD.sub("", self.text))
         counts = Counter(word for line in lines for word in content(line))
         missed: list[str] = []
