@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from noisesense.judging.sentences import sentences
@@ -92,6 +92,26 @@ class ClaimSource:
     instruction: str = ""
     counts_refusals: bool = False
 
+    @cached_property
+    def _text_words(self) -> str:
+        return by_words(self.text)
+
+    @cached_property
+    def _instruction_words(self) -> str:
+        return by_words(self.instruction)
+
+    @cached_property
+    def _text_content(self) -> set[str]:
+        return content(self.text)
+
+    @cached_property
+    def _question_content(self) -> set[str]:
+        return content(self.question)
+
+    @cached_property
+    def _about(self) -> set[str]:
+        return self._text_content | self._question_content
+
     def problem(self, listed: Sequence[str]) -> str:
         """Why a model's list cannot be believed; empty if it can.
 
@@ -115,7 +135,7 @@ class ClaimSource:
         and the question as a statement. Sentences that are copied together are apart."""
         single: list[str] = []
         for claim in listed:
-            is_copy = by_words(claim) in by_words(self.text)
+            is_copy = by_words(claim) in self._text_words
             copied = sentences(claim) if is_copy else []
             single += copied or [claim]
         kept = [claim for claim in distinct(single) if not self._is_skipped(claim)]
@@ -134,7 +154,7 @@ class ClaimSource:
         missed: list[str] = []
         for line in lines:
             words = content(line)
-            own = {word for word in words if counts[word] == 1} - content(self.question)
+            own = {word for word in words if counts[word] == 1} - self._question_content
             is_claim = not _is_no_statement(line) and not self._says_nothing(line)
             if is_claim and not (_is_touched(words, spoken) and (not own or own & spoken)):
                 missed.append(line)
@@ -143,7 +163,7 @@ class ClaimSource:
     def _problem(self, claim: str) -> str:
         """Why it cannot be a claim of the text; empty if it can."""
         words = by_words(claim)
-        text = by_words(self.text)
+        text = self._text_words
         if words in ("", text):
             return ""
         if words in _phrases().placeholders:
@@ -154,26 +174,26 @@ class ClaimSource:
             if _phrases().is_refusal(claim):
                 return "a refusal"
         spoken = content(claim)
-        is_echo = len(words.split()) > 2 and words in by_words(self.instruction)
-        if is_echo and not spoken <= content(self.text):
+        is_echo = len(words.split()) > 2 and words in self._instruction_words
+        if is_echo and not spoken <= self._text_content:
             return "words of the instruction"
-        about = content(f"{self.text} {self.question}")
+        about = self._about
         if about and not spoken & about and not self._says_nothing(claim):
             return "a claim that shares no word with the text"
         return ""
 
     def _is_skipped(self, claim: str) -> bool:
-        if by_words(claim) == by_words(self.text) and not self._says_nothing(claim):
+        if by_words(claim) == self._text_words and not self._says_nothing(claim):
             return False
         return not by_words(claim) or _is_no_statement(claim) or self._says_nothing(claim)
 
     def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
         """Has it the question's words alone, where another claim says more, or "not" besides?"""
-        if by_words(claim) in by_words(self.text):
+        if by_words(claim) in self._text_words:
             return False
         spoken = content(claim)
         others = (content(other) for other in claims if other != claim)
-        return spoken <= content(self.question) and any(spoken <= other for other in others)
+        return spoken <= self._question_content and any(spoken <= other for other in others)
 
     def _says_nothing(self, statement: str) -> bool:
         """A greeting, an offer of help; in a response also that the answer was not found."""
@@ -183,7 +203,7 @@ class ClaimSource:
 
     def _on_its_own(self, claim: str) -> str:
         """The claim; behind the question where the model only gave the answer back."""
-        is_answer = by_words(claim) == by_words(self.text)
+        is_answer = by_words(claim) == self._text_words
         if is_answer and _is_bare(claim) and self.question.strip():
             return f"{self.question.strip()} {claim}"
         return claim

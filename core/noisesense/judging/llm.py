@@ -29,7 +29,7 @@ from noisesense.judging.prompts import (
     split_text,
 )
 from noisesense.judging.protocol import StructuredLLM, WordLLM
-from noisesense.judging.sharing import Once
+from noisesense.judging.sharing import SingleFlight
 from noisesense.verdicts.form import Cell
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class LLMJudge(PlannedJudge):
         self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
         self._check, self._threshold, self._votes = check, threshold, votes
         self._attempts = range(1 + max_reasks)
-        self._probe = Once[Probe]()
+        self._probe = SingleFlight[Probe]()
         name = model_name(llm, model, needed=store is not None)
         calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
         known = "" if threshold is None else f" threshold={threshold}"

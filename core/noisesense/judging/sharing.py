@@ -55,9 +55,6 @@ class SingleFlight(Generic[T]):
         return result, True
 
 
-Once = SingleFlight
-
-
 class _CancelledError(Exception):
     """The task that did the work was cancelled."""
 
