@@ -42,6 +42,9 @@ Undetermined = Literal["none", "low", "high"]
 Status = Literal["determined", "undetermined", "undefined"]
 """Of one mode: every completion of the verdicts gives the same value; the judge left open which;
 or there is nothing to measure (no response claims, nothing retrieved, no such mode)."""
+Lack = Literal["nothing_claimed", "nothing_retrieved"]
+"""Why a sample has nothing to measure. Where nothing was retrieved, that is why, whatever the
+response claims."""
 
 _EMPTY: tuple[Empty, ...] = get_args(Empty)
 _UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
@@ -141,20 +144,27 @@ class Score(Struct, frozen=True, dict=True):
         return None
 
     @property
+    def lack(self) -> Lack | None:
+        """What the sample lacks to be measured; None if nothing. The same in every definition."""
+        relevant, _ = self._relevance
+        if relevant and self.outcomes:
+            return None
+        return _lack(self.verdicts)
+
+    @property
     def measures(self) -> tuple[Mode, ...]:
         """The modes with something to measure; with ``empty="zero"`` all that there are."""
-        modes, (relevant, _) = modes_of(self.definition), self._relevance
-        if self.empty == "zero" or (relevant and self.outcomes):
+        modes = modes_of(self.definition)
+        if self.empty == "zero" or self.lack is None:
             return modes
         return tuple(mode for mode in modes if not self.lacks(mode))
 
     def lacks(self, mode: Mode) -> str:
         """Why the mode has nothing to measure, in words; empty if it has something."""
-        claims, chunks = self.verdicts.response_claims, self.verdicts.chunks
-        nothing = _nothing_retrieved(self.verdicts) if claims else chunks == ()
-        if nothing and mode in chunk_modes(self.definition):
-            return "nothing was retrieved" + " (no chunks are listed)" * (chunks is None)
-        return "" if claims else "the response has no claims"
+        if self.lack == "nothing_retrieved" and mode in chunk_modes(self.definition):
+            unlisted = self.verdicts.chunks is None
+            return f"nothing was retrieved{' (no chunks are listed)' if unlisted else ''}"
+        return "" if self.outcomes else "the response has no claims"
 
     def gate(self, mode: Mode, limit: float) -> GateOutcome:
         """Does the mode's value stay within the limit? See `noisesense.gate`.
@@ -269,6 +279,13 @@ def score(
     if empty == "error" and not made.measures:
         raise UndefinedScoreError(f"noise sensitivity is undefined: {made.lacks('relevant')}")
     return made
+
+
+def _lack(verdicts: VerdictsForm) -> Lack | None:
+    claims = verdicts.response_claims
+    if _nothing_retrieved(verdicts) if claims else verdicts.chunks == ():
+        return "nothing_retrieved"
+    return None if claims else "nothing_claimed"
 
 
 def _nothing_retrieved(verdicts: VerdictsForm) -> bool:

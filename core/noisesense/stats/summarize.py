@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
 from noisesense.scoring.results import Result, result_in
-from noisesense.scoring.scoring import Score
+from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.interval import Interval, Resampling, mean_interval, units_of
 from noisesense.stats.resampling import Unit, quantile_of_counts
 
@@ -69,8 +69,10 @@ class Summary(Record, BothModes[ModeSummary]):
         samples: how many results there are.
         scored: of them, those with a score.
         failed: of them, those that could not be judged or scored; they are in no figure.
-        empty: scored samples with nothing to measure: the response has no claims, or nothing was
-            retrieved. Unless ``empty="zero"`` counts them as 0, they are in no figure below.
+        nothing_claimed: scored samples whose response makes no claims.
+        nothing_retrieved: scored samples for which nothing was retrieved, whatever was claimed.
+            Where the definition counts only what comes from a chunk, they are in no figure below,
+            and neither are those before, unless ``empty="zero"`` counts both as 0.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
             not. Does not depend on the definition.
@@ -87,13 +89,14 @@ class Summary(Record, BothModes[ModeSummary]):
         confidence: of every interval.
     """
 
-    _derived = ("unanswered_share", "warnings")
+    _derived = ("unanswered_share", "unmeasured", "warnings")
 
     definition: DefinitionName | None
     samples: int
     scored: int
     failed: int
-    empty: int
+    nothing_claimed: int
+    nothing_retrieved: int
     partition: Partition
     from_chunks: Counts
     in_clusters: int
@@ -109,6 +112,26 @@ class Summary(Record, BothModes[ModeSummary]):
     def unanswered_share(self) -> float | None:
         """``open_cells / needed_cells``; None where nothing was needed."""
         return self.open_cells / self.needed_cells if self.needed_cells else None
+
+    @property
+    def unmeasured(self) -> str:
+        """What there was nothing to measure of, in words; empty if there was something of all.
+
+        E.g. ``12 of 40 answers claim nothing, for 3 nothing was retrieved, 1 failed``.
+        """
+        parts: list[str] = []
+        of = f" of {self.samples:,}"
+        if claimed := self.nothing_claimed:
+            parts.append(f"{claimed:,}{of} answers claim{'s' if claimed == 1 else ''} nothing")
+            of = ""
+        if retrieved := self.nothing_retrieved:
+            questions = f"{of} questions" if of else ""
+            parts.append(f"for {retrieved:,}{questions} nothing was retrieved")
+            of = ""
+        if self.failed:
+            samples = f"{of} samples" if of else ""
+            parts.append(f"{self.failed:,}{samples} failed")
+        return ", ".join(parts)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -133,11 +156,8 @@ def _of_run(run: Summary) -> Iterator[str]:
     elif run.failed == run.samples:
         every = "The only sample" if run.samples == 1 else f"All {run.samples:,} samples"
         yield f"{every} failed: there are no figures."
-    elif run.failed:
-        yield (
-            f"{run.failed} of {run.samples} samples failed and are in no figure: if they are the "
-            "hard ones, every figure is too good."
-        )
+    elif run.unmeasured:
+        yield f"{_capital(run.unmeasured)}{_consequence(run)}."
     if share := run.unanswered_share:
         percent = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
         yield (
@@ -146,6 +166,17 @@ def _of_run(run: Summary) -> Iterator[str]:
         )
     if 0 < run.in_clusters < run.scored:
         yield PARTLY_CLUSTERED
+
+
+def _consequence(run: Summary) -> str:
+    undefined = max(mode.undefined for mode in (run.relevant, run.irrelevant) if mode)
+    if undefined or run.failed:
+        return ": they are in no figure; if they are the hard ones, every figure is too good"
+    return ""
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
@@ -180,9 +211,15 @@ def cells_of(score: Score) -> tuple[int, int]:
     return len(claims) + len(labels) * len(gaps) + unlabeled * max(len(reference), 1), missing
 
 
-_Sample = tuple["str | None", bytes, tuple[Mode, ...]]
-"""A sample's cluster, the outcomes of its claims in the order of their numbers, and the modes
-with something to measure; without such modes no claims."""
+class _Sample(NamedTuple):
+    """What is kept of a sample."""
+
+    cluster: str | None
+    outcomes: bytes
+    """Of its claims, in the order of their numbers; none where no mode has anything to measure."""
+    measures: tuple[Mode, ...]
+    """The modes with something to measure."""
+    lack: Lack | None
 
 
 @dataclass
@@ -227,7 +264,7 @@ class Tally:
             needed, missing = cells_of(score) if measures else (0, 0)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
-            self._samples[result.cluster, outcomes, measures] += 1
+            self._samples[_Sample(result.cluster, outcomes, measures, score.lack)] += 1
         sums["samples"] += 1
         if result.usage is not NO_USAGE:
             sums.update({name: getattr(result.usage, name) for name in COUNTED})
@@ -276,21 +313,25 @@ class Tally:
         """The figures so far; see `summarize`."""
         resampling, sums, samples = Resampling(confidence), self._sums, self._samples.items()
         scored = self._samples.total()
-        in_clusters = sum(n for (cluster, *_), n in samples if cluster is not None)
+        in_clusters = sum(n for each, n in samples if each.cluster is not None)
         clustered = 0 < scored == in_clusters
         modes = {
             mode: self._mode(mode, resampling, clustered=clustered)
             for mode in (modes_of(self.definition) if self.definition else ())
         }
-        measured = {cluster for (cluster, _, measures), _ in samples if "relevant" in measures}
-        kinds = [(Partition.of(outcomes), n) for (_, outcomes, _), n in samples]
-        from_chunks = [(Counts.of(each, "from_a_chunk"), n) for (_, each, _), n in samples]
+        measured = {each.cluster for each, _ in samples if "relevant" in each.measures}
+        kinds = [(Partition.of(each.outcomes), n) for each, n in samples]
+        from_chunks = [(Counts.of(each.outcomes, "from_a_chunk"), n) for each, n in samples]
+        lacking = Counter[Lack | None]()
+        for each, n in samples:
+            lacking[each.lack] += n
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
             scored=scored,
             failed=sums["samples"] - scored,
-            empty=sum(n for (_, outcomes, _), n in samples if not outcomes),
+            nothing_claimed=lacking["nothing_claimed"],
+            nothing_retrieved=lacking["nothing_retrieved"],
             partition=_added(Partition, kinds),
             from_chunks=_added(Counts, from_chunks),
             in_clusters=in_clusters,
@@ -308,8 +349,9 @@ class Tally:
 
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
         seen = Counter[tuple["str | None", "Counts | None"]]()
-        for (cluster, outcomes, measures), n in self._samples.items():
-            seen[cluster, Counts.of(outcomes, mode) if mode in measures else None] += n
+        for each, n in self._samples.items():
+            counts = Counts.of(each.outcomes, mode) if mode in each.measures else None
+            seen[each.cluster, counts] += n
         known = [(name, counts, n) for (name, counts), n in seen.items() if counts is not None]
         claims: Counts = _added(Counts, [(counts, n) for _, counts, n in known])
         ranges = Counter[Range]()
