@@ -104,6 +104,7 @@ def export_batch(
     temperature: float | None = None,
     columns: Mapping[str, Column] | None = None,
     split_contexts: str | None = None,
+    provider: str | None = None,
     most_requests: int = MOST_REQUESTS,
     most_bytes: int = MOST_BYTES,
     force: bool = False,
@@ -128,6 +129,7 @@ def export_batch(
         temperature: by default the model's own.
         columns: as `read_rows` takes them; ``split_contexts``, too.
         split_contexts: likewise.
+        provider: likewise.
         most_requests: in one file, as the provider takes it.
         most_bytes: likewise.
         force: go on although requests about other samples, or by another judge, are still open.
@@ -152,7 +154,10 @@ def export_batch(
     llm = OpenAILLM(model.removeprefix("openai:"), base_url=base_url, params=params)
 
     def samples() -> Iterator[Sample | NoiseSenseError]:
-        for row in read_rows(path, columns, verdicts=False, split_contexts=split_contexts):
+        rows = read_rows(
+            path, columns, verdicts=False, split_contexts=split_contexts, provider=provider
+        )
+        for row in rows:
             if isinstance(row, BadRow):
                 yield row.error
             elif row.sample is None:

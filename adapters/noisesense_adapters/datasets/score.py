@@ -50,6 +50,7 @@ def score_dataset(
     concurrency: int = _AT_ONCE,
     on_done: OnDone = _nothing,
     split_contexts: str | None = None,
+    provider: str | None = None,
     confidence: float = 0.95,
     **chosen: Unpack[Choices],
 ) -> Summary:
@@ -72,6 +73,7 @@ def score_dataset(
         concurrency: how many samples to judge at once.
         on_done: called with each result as it arrives.
         split_contexts: as `read_rows` takes it.
+        provider: likewise.
         confidence: of the summary's intervals.
         chosen: ``definition`` (of noise sensitivity), ``empty`` (what a sample with nothing to
             measure gives) and ``undetermined`` (what verdicts that the judge left open give); by
@@ -95,8 +97,14 @@ def score_dataset(
             write(result)
 
         judge = judge if verdicts is None else RecordedJudge(verdicts)
-        own, texts = judge is None, judge is not None or out is not None
-        rows = read_rows(path, columns, verdicts=own, texts=texts, split_contexts=split_contexts)
+        rows = read_rows(
+            path,
+            columns,
+            verdicts=judge is None,
+            texts=judge is not None or out is not None,
+            split_contexts=split_contexts,
+            provider=provider,
+        )
         if judge is not None:
             run_blocking(_judge_rows(rows, judge, chosen, concurrency, on_done, keep))
         else:
