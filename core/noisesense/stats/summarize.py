@@ -114,6 +114,12 @@ class Summary(Record, BothModes[ModeSummary]):
         return self.open_cells / self.needed_cells if self.needed_cells else None
 
     @property
+    def undefined(self) -> int:
+        """Scored samples that are in no figure of a mode: the one that has more of them."""
+        modes = (self.relevant, self.irrelevant)
+        return max((each.undefined for each in modes if each is not None), default=0)
+
+    @property
     def unmeasured(self) -> str:
         """What there was nothing to measure of, in words; empty if there was something of all.
 
@@ -127,6 +133,11 @@ class Summary(Record, BothModes[ModeSummary]):
         if retrieved := self.nothing_retrieved:
             questions = f"{of} questions" if of else ""
             parts.append(f"for {retrieved:,}{questions} nothing was retrieved")
+            of = ""
+        # A host's own reason, as ragas has one.
+        if (others := self.undefined - claimed - retrieved) > 0:
+            samples = f"{of} samples" if of else ""
+            parts.append(f"for {others:,}{samples} there is nothing to measure")
             of = ""
         if self.failed:
             samples = f"{of} samples" if of else ""
@@ -157,7 +168,10 @@ def _of_run(run: Summary) -> Iterator[str]:
         every = "The only sample" if run.samples == 1 else f"All {run.samples:,} samples"
         yield f"{every} failed: there are no figures."
     elif run.unmeasured:
-        yield f"{_capital(run.unmeasured)}{_consequence(run)}."
+        said = f"{run.unmeasured[0].upper()}{run.unmeasured[1:]}"
+        if run.undefined or run.failed:
+            said += ": they are in no figure; if they are the hard ones, every figure is too good"
+        yield f"{said}."
     if share := run.unanswered_share:
         percent = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
         yield (
@@ -166,17 +180,6 @@ def _of_run(run: Summary) -> Iterator[str]:
         )
     if 0 < run.in_clusters < run.scored:
         yield PARTLY_CLUSTERED
-
-
-def _consequence(run: Summary) -> str:
-    undefined = max(mode.undefined for mode in (run.relevant, run.irrelevant) if mode)
-    if undefined or run.failed:
-        return ": they are in no figure; if they are the hard ones, every figure is too good"
-    return ""
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
