@@ -142,7 +142,7 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, [*run_of(BEFORE, gaps_a)], [*run_of(wrong, gaps_b)])
     done = run_here(capsys, "compare", a, b, *options.split())
     assert (done.status, said in done.err) == (status, True), done.err
-    begins = ("check failed: ", "cannot be decided: ", "warning: ", "b.jsonl: too many ")
+    begins = ("check failed: ", "cannot be decided: ", "warning: ", "not measured: ")
     checks = [line for line in done.err.splitlines() if line.startswith(begins)]
     assert bool(checks) is bool(said)
     found, most = column(done), max(gaps_a, gaps_b)

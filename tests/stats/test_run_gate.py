@@ -24,25 +24,41 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     "as many as may be": ([HALF] * 9 + [SILENT], {}, "pass", "1 of 10 answers claims nothing"),
     "one more": (
         *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
-        "2 of 10 samples not measured (1 of 10 answers claims nothing, for 1 nothing was "
-        "retrieved); at most 10.0% may be",
+        "2 of 10 samples have no figure (1 of 10 answers claims nothing, for 1 nothing was "
+        "retrieved); at most 10.0% may have none",
     ),
     "what failed was not measured": (
         *([NONE] * 8 + [FAILED, SILENT], {}, "not measured"),
-        "2 of 10 samples not measured (1 of 10 answers claims nothing, 1 failed)",
+        "2 of 10 samples have no figure (1 of 10 answers claims nothing, 1 failed)",
     ),
     "more may be": ([NONE] * 8 + [SILENT] * 2, {"max_undefined": 0.2}, "pass", "2 of 10"),
     "nothing measured": ([LOST] * 3, {"max_undefined": 1}, "not measured", "mean is undefined"),
-    "no results": ([], {}, "not measured", "there are 0 samples"),
-    "all failed": ([FAILED] * 3, {}, "not measured", "3 of 3 samples not measured"),
+    "no results": ([], {}, "not measured", "nothing was measured: there are no results"),
+    "all failed": (
+        [FAILED] * 3,
+        {},
+        "not measured",
+        "nothing was measured: 3 of 3 samples failed",
+    ),
     "stopped early": (
         *([NONE] * 8, {"min_samples": 60}, "not measured"),
-        "there are 8 samples, and at least 60 were expected",
+        "only 8 samples, and at least 60 were expected",
     ),
     "enough": ([NONE] * 60, {"min_samples": 60}, "pass", ""),
     # With the open one as noise (4 × 0.5 + 1) / 5 = 0.6, else 0.4.
-    "open": ([HALF] * 4 + [OPEN], {}, "undecided", "lies between 0.4000 and 0.6000"),
-    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "not measured"),
+    "open": (
+        [HALF] * 4 + [OPEN],
+        {"max_unanswered": 1},
+        "undecided",
+        "lies between 0.4000 and 0.6000",
+    ),
+    # Needed: of two correct claims that they are, 4 times; of the open one, its chunk and whether
+    # that is relevant, too. One of 11 is open: 9.1%.
+    "too much is open": (
+        *([NONE] * 4 + [OPEN], {}, "not measured"),
+        "too many verdicts have no answer: 1 of 11 that the score needs (9.1%)",
+    ),
+    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "have no figure"),
     "no interval": ([HALF], {"by_interval": True}, "undecided", "has no interval"),
     "near": ([NONE, ALL] * 20, {"by_interval": True}, "warn", "too near 0.5"),
     "far below": ([NONE] * 40, {"by_interval": True}, "pass", ""),
@@ -57,6 +73,11 @@ def test_outcomes(name: str) -> None:
     assert (found.outcome, found.passed) == (outcome, outcome in ("pass", "warn")), found
     assert said in found.reason
     assert bool(said) == bool(found.reason)
+
+
+def test_without_a_limit_only_what_was_measured_counts() -> None:
+    assert gate_run(summarize([ALL]), None).outcome == "pass"
+    assert gate_run(summarize([FAILED]), None, max_undefined=1).outcome == "not measured"
 
 
 def test_a_definition_without_the_mode() -> None:

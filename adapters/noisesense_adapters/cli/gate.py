@@ -5,7 +5,7 @@ from __future__ import annotations
 from noisesense import InputError, Summary, gate_run
 from noisesense.scoring.definitions import MODES, Mode, check_mode
 from noisesense.scoring.outcomes import check_limit
-from noisesense.stats.gate import MAX_UNDEFINED
+from noisesense.stats.gate import MAX_UNANSWERED, MAX_UNDEFINED, RunOutcome
 from noisesense_adapters.cli.commands import COUNT, Options, option
 from noisesense_adapters.cli.options import SOME_FAILED
 from noisesense_adapters.cli.output import tell
@@ -39,7 +39,9 @@ class Gate(Options):
     )
     mode: str | None = option("Check only this mode; by default both.", "relevant|irrelevant")
     max_unanswered: float = option(
-        "Exit with 5 if more of the needed verdicts have no answer.", "SHARE", default=0.05
+        "Exit with 5 if more of the needed verdicts have no answer.",
+        "SHARE",
+        default=MAX_UNANSWERED,
     )
     max_undefined: float = option(
         "With --fail-above, exit with 5 if more of the samples have nothing to measure or failed.",
@@ -73,36 +75,20 @@ class Gate(Options):
 
     def status(self, summary: Summary, run: str = "") -> int:
         """The exit status of all checks; stderr says why it is not 0, and of which ``run``."""
+        is_gate = self.fail_above is not None
+        found = gate_run(
+            summary,
+            self.fail_above,
+            mode=None if self.mode is None else check_mode(self.mode),
+            by_interval=self.confidence is not None,
+            max_undefined=self.max_undefined if is_gate else 1.0,
+            max_unanswered=self.max_unanswered,
+            min_samples=self.min_samples if is_gate else 0,
+        )
         prefix = f"{run}: " if run else ""
-        statuses = [self._measured(summary, prefix)]
-        if self.fail_above is not None:
-            found = gate_run(
-                summary,
-                self.fail_above,
-                mode=None if self.mode is None else check_mode(self.mode),
-                by_interval=self.confidence is not None,
-                max_undefined=self.max_undefined,
-                min_samples=self.min_samples,
-            )
-            for each in found.findings:
-                tell(f"{_BEGINS[each.outcome]}: {prefix}{each.reason}")
-                statuses.append(_STATUSES[each.outcome])
-        return worst(*statuses)
-
-    def _measured(self, summary: Summary, prefix: str) -> int:
-        """Was anything measured, and were most verdicts given?"""
-        if not summary.partition.total:
-            tell(f"{prefix}nothing was measured: {summary.unmeasured or 'there are no results'}")
-            return UNMEASURED
-        share = summary.unanswered_share
-        if share is not None and share > self.max_unanswered:
-            tell(
-                f"{prefix}too many verdicts have no answer: {summary.open_cells:,} of "
-                f"{summary.needed_cells:,} that the score needs ({share:.1%}); "
-                f"--max-unanswered allows {self.max_unanswered:.1%}"
-            )
-            return UNMEASURED
-        return 0
+        for each in found.findings:
+            tell(f"{_BEGINS[each.outcome]}: {prefix}{each.reason}")
+        return _STATUSES[found.outcome]
 
 
 _BEGINS = {
@@ -111,4 +97,10 @@ _BEGINS = {
     "undecided": "cannot be decided",
     "not measured": "not measured",
 }
-_STATUSES = {"fail": ABOVE, "warn": 0, "undecided": UNDECIDED, "not measured": UNMEASURED}
+_STATUSES: dict[RunOutcome, int] = {
+    "fail": ABOVE,
+    "undecided": UNDECIDED,
+    "not measured": UNMEASURED,
+    "warn": 0,
+    "pass": 0,
+}

@@ -14,6 +14,9 @@ from noisesense.stats.summarize import Summary, counted
 MAX_UNDEFINED = 0.1
 """The share of the samples that may have nothing to measure, unless the caller says otherwise."""
 
+MAX_UNANSWERED = 0.05
+"""The share of the verdicts that may have no answer, likewise."""
+
 RunOutcome = Literal["fail", "undecided", "not measured", "warn", "pass"]
 """The gravest first."""
 
@@ -64,67 +67,98 @@ class RunGate(Record):
 
 def gate_run(
     summary: Summary,
-    limit: float,
+    limit: float | None,
     *,
     mode: Mode | None = None,
     by_interval: bool = False,
     max_undefined: float = MAX_UNDEFINED,
+    max_unanswered: float = MAX_UNANSWERED,
     min_samples: int = 0,
 ) -> RunGate:
     """Does a run stay within a limit? Lower is better. What was not measured does not pass.
 
     Each mode's mean is gated as in `noisesense.gate`: it passes, fails, or is *undecided*, where
     that depends on verdicts that the judge left open. The run is *not measured* where more than
-    ``max_undefined`` of its samples have nothing to measure or failed, or where there are too few
-    of them. Only ``"pass"`` and, with intervals, ``"warn"`` are a pass.
+    ``max_undefined`` of its samples have nothing to measure or failed, where more than
+    ``max_unanswered`` of the verdicts that its scores need have no answer, or where there are too
+    few samples. Only ``"pass"`` and, with intervals, ``"warn"`` are a pass.
 
     Args:
         summary: the run, as `noisesense.summarize` gives it.
-        limit: the highest mean that passes, 0 to 1.
+        limit: the highest mean that passes, 0 to 1; None asks only whether enough was measured.
         mode: check this mode only; by default all that the definition has.
         by_interval: fail only a mean whose whole interval is above the limit, and warn where the
             interval holds the limit.
         max_undefined: the highest share of the samples without a figure, 0 to 1.
+        max_unanswered: the highest `Summary.unanswered_share`, 0 to 1.
         min_samples: how many samples there are at least. A run that stopped early has fewer.
 
     Raises:
         InputError: a limit or a share that is no number from 0 to 1, or an unknown mode.
     """
-    check_limit(limit)
     check_limit(max_undefined, "max_undefined")
+    check_limit(max_unanswered, "max_unanswered")
     modes = modes_of(summary.definition) if summary.definition else MODES
     if mode is not None:
         modes = (check_mode(mode),)
-    findings = [*_coverage(summary, modes, max_undefined, min_samples)]
-    for each in modes:
-        figures = summary.mode(each)
-        if figures is not None and figures.mean is not None:
-            interval = figures.interval if by_interval else None
-            if by_interval and interval is None:
-                said = f"the {each} mean has no interval: it needs two samples or more"
-                findings.append(Finding("undecided", said))
-            else:
-                findings += _side(each, figures.mean, interval, limit)
-        elif not findings:
-            findings.append(Finding("not measured", f"the {each} mean is undefined"))
+    findings = [
+        *_samples(summary, min_samples),
+        *_undefined(summary, modes, max_undefined),
+        *_unanswered(summary, max_unanswered),
+    ]
+    if limit is not None:
+        check_limit(limit)
+        for each in modes:
+            findings += _value(summary, each, limit, by_interval=by_interval)
     return RunGate(tuple(findings), summary.unmeasured)
 
 
-def _coverage(
-    summary: Summary, modes: tuple[Mode, ...], max_undefined: float, min_samples: int
+def _samples(summary: Summary, min_samples: int) -> Iterator[Finding]:
+    """Were there enough samples, and claims in any of them?"""
+    if summary.samples < min_samples:
+        there = counted(summary.samples, "sample")
+        yield Finding("not measured", f"only {there}, and at least {min_samples:,} were expected")
+    if not summary.partition.total:
+        said = summary.unmeasured or "there are no results"
+        yield Finding("not measured", f"nothing was measured: {said}")
+
+
+def _undefined(
+    summary: Summary, modes: tuple[Mode, ...], max_undefined: float
 ) -> Iterator[Finding]:
-    """Was enough measured?"""
-    samples = summary.samples
-    if samples < max(min_samples, 1):
-        there = f"{'are' if samples != 1 else 'is'} {counted(samples, 'sample')}"
-        expected = f", and at least {min_samples:,} were expected" if min_samples else ""
-        yield Finding("not measured", f"there {there}{expected}")
+    """Was there something to measure of enough samples?"""
     figures = [summary.mode(mode) for mode in modes]
-    undefined = max((each.undefined for each in figures if each), default=0)
-    missing = undefined + summary.failed
-    if samples and missing / samples > max_undefined:
-        said = f"{missing:,} of {counted(samples, 'sample')} not measured ({summary.unmeasured})"
-        yield Finding("not measured", f"{said}; at most {max_undefined:.1%} may be")
+    missing = max((each.undefined for each in figures if each), default=0) + summary.failed
+    if summary.samples and missing / summary.samples > max_undefined:
+        said = f"{missing:,} of {counted(summary.samples, 'sample')} have no figure"
+        allowed = f"at most {max_undefined:.1%} may have none"
+        yield Finding("not measured", f"{said} ({summary.unmeasured}); {allowed}")
+
+
+def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
+    """Did the judge say enough?"""
+    share = summary.unanswered_share
+    if share is not None and share > max_unanswered:
+        yield Finding(
+            "not measured",
+            f"too many verdicts have no answer: {summary.open_cells:,} of "
+            f"{summary.needed_cells:,} that the score needs ({share:.1%}); at most "
+            f"{max_unanswered:.1%} may have none",
+        )
+
+
+def _value(summary: Summary, mode: Mode, limit: float, *, by_interval: bool) -> Iterator[Finding]:
+    """Is the mean within the limit?"""
+    figures = summary.mode(mode)
+    if figures is None or figures.mean is None:
+        yield Finding("not measured", f"the {mode} mean is undefined")
+    elif not by_interval:
+        yield from _side(mode, figures.mean, None, limit)
+    elif figures.interval is None:
+        said = f"the {mode} mean has no interval: it needs two samples or more"
+        yield Finding("undecided", said)
+    else:
+        yield from _side(mode, figures.mean, figures.interval, limit)
 
 
 def _side(mode: Mode, mean: Range, interval: Interval | None, limit: float) -> Iterator[Finding]:
