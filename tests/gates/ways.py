@@ -174,8 +174,8 @@ class Way(NamedTuple):
     names: str = ""
 
 
-LOST = r"nothing was retrieved"
-SILENT = r"claims? nothing|has no claims"
+LOST = r"nothing was retrieved|nothing to measure in B only"
+SILENT = r"claims? nothing|has no claims|nothing to measure in B only"
 OPEN = r"judge left open"  # a case passes where it does so whatever is open
 FAILED = r"1 (of \d+ samples )?failed"
 
