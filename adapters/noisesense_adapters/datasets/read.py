@@ -23,6 +23,7 @@ from noisesense.scoring.results import Choices, Result, ResultLine
 from noisesense.verdicts.form import light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw
+from noisesense_adapters.datasets.promptfoo import is_result, of_one_system, result_name
 from noisesense_adapters.datasets.rows import (
     FIELDS,
     BadRow,
@@ -56,6 +57,7 @@ def read_rows(
     verdicts: bool = True,
     texts: bool = True,
     split_contexts: str | None = None,
+    provider: str | None = None,
 ) -> Iterator[Row | BadRow]:
     """The samples of a dataset, one by one.
 
@@ -77,10 +79,11 @@ def read_rows(
         texts: whether a row's sample is needed; lines of recordings are read faster without it,
             and one that has no id is called by its place.
         split_contexts: what stands between the chunks in a cell that holds no list.
+        provider: of Promptfoo's results, whose; see `noisesense_adapters.datasets.promptfoo`.
 
     Raises:
-        InputError: no such file, an empty file, an unknown kind, another encoding, or unknown
-            columns.
+        InputError: no such file, an empty file, an unknown kind, another encoding, unknown
+            columns, or Promptfoo's results of several providers and none chosen.
     """
     path, columns = as_path(path), dict(columns or {})
     for field in columns:
@@ -94,6 +97,12 @@ def read_rows(
     first = list(islice(rows, _FIRST_ROWS))
     if not first:
         raise InputError("at least one row", "an empty file", where=str(path))
+    if any(is_result(raw.data) for raw in first):
+        with located(str(path)):
+            rows = iter(of_one_system(chain(first, rows), provider))
+        first = list(islice(rows, _FIRST_ROWS))
+    elif provider is not None:
+        raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
     read, rows = _reader(path, first, columns, verdicts=verdicts), chain(first, rows)
     if columns:  # one error is enough for a column that no row has
         tried = [_row(raw, read, columns, verdicts=verdicts) for raw in first]
@@ -134,7 +143,7 @@ def _reader(
             return read_line
         if any({"response_claims", "gt_answer"} <= row.keys() for row in objects):
             return _read_checked
-        if any(map(_is_promptfoo, objects)):
+        if any(map(is_result, objects)):
             return _promptfoo_reader(path.parent, verdicts=verdicts)
     names = dict.fromkeys(name for row in objects for name in row)
     with located(str(path)):
@@ -157,7 +166,8 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool)
         fields = _object(raw)
         mapped = {name: pick(fields, columns[name], name) for name in _NAMES if name in columns}
         named = name_of(mapped, ("id",))
-        name = named or name_of(fields, ("id",)) or place
+        own = result_name(fields) if is_result(fields) else name_of(fields, ("id",))
+        name = named or own or place
         if not verdicts:
             fields = {field: value for field, value in fields.items() if field != "verdicts"}
         row = read(fields, place)
@@ -205,11 +215,6 @@ def _read_checked(row: Mapping[str, Any], place: str) -> Row:
     return Row(place, result.query_id, sample=result.sample, verdicts=result.verdicts)
 
 
-def _is_promptfoo(row: Mapping[str, Any]) -> bool:
-    """Is it one of Promptfoo's results?"""
-    return {"testCase", "testIdx", "promptIdx", "vars"} <= row.keys()
-
-
 def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
     """A reader of Promptfoo's results, with texts, labels and verdicts where our assertion looks.
 
@@ -244,16 +249,13 @@ def _promptfoo_reader(folder: Path, *, verdicts: bool) -> Read:
         context = {"vars": row.get("vars"), "providerResponse": response}
         inputs = Inputs(response["output"], context, _config(row, ours))
         sample = inputs.sample
-        provider = as_object(row.get("provider"))
-        by = provider.get("label") or provider.get("id") or "provider"
-        # The same for the same test, prompt and provider in every run.
-        name = f"test {row['testIdx']}, prompt {row['promptIdx']}, {by}"
         known = given(inputs, sample, ours) if verdicts else None
         first: dict[str, Any] = ours[0] if ours else {}
         config = as_object(as_object(first.get("assertion")).get("config"))
         how = {**as_object(first.get("metadata")), **config}
         scored = {key: how[key] for key in Choices.__annotations__ if how.get(key) is not None}
-        return Row(place, name, None, sample, known, ResultLine.model_validate(scored))
+        line = ResultLine.model_validate(scored)
+        return Row(place, result_name(row), row.get("cluster"), sample, known, line)
 
     return read
 

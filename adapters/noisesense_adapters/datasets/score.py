@@ -50,6 +50,7 @@ def score_dataset(
     concurrency: int = _AT_ONCE,
     on_done: OnDone = _nothing,
     split_contexts: str | None = None,
+    provider: str | None = None,
     confidence: float = 0.95,
     **chosen: Unpack[Choices],
 ) -> Summary:
@@ -68,10 +69,11 @@ def score_dataset(
         verdicts: a recording to take the verdicts from.
         judge: judges each sample. With neither, the verdicts in the file are used.
         out: a file for the results, ``.jsonl``. It appears whole or not at all, in the order of
-            the dataset.
+            the dataset. Where no sample could be scored, earlier results stay as they are.
         concurrency: how many samples to judge at once.
         on_done: called with each result as it arrives.
         split_contexts: as `read_rows` takes it.
+        provider: likewise.
         confidence: of the summary's intervals.
         chosen: ``definition`` (of noise sensitivity), ``empty`` (what a sample with nothing to
             measure gives) and ``undetermined`` (what verdicts that the judge left open give); by
@@ -95,8 +97,14 @@ def score_dataset(
             write(result)
 
         judge = judge if verdicts is None else RecordedJudge(verdicts)
-        own, texts = judge is None, judge is not None or out is not None
-        rows = read_rows(path, columns, verdicts=own, texts=texts, split_contexts=split_contexts)
+        rows = read_rows(
+            path,
+            columns,
+            verdicts=judge is None,
+            texts=judge is not None or out is not None,
+            split_contexts=split_contexts,
+            provider=provider,
+        )
         if judge is not None:
             run_blocking(_judge_rows(rows, judge, chosen, concurrency, on_done, keep))
         else:
@@ -237,6 +245,8 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
 def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
     """Takes results one by one; the file appears whole at the end, or not at all.
 
+    Results of which none has a score replace no earlier ones.
+
     One writer at a time: it holds the lock ``PATH.lock``, an empty file, and removes what killed
     ones left of theirs.
 
@@ -245,8 +255,26 @@ def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
             else. What is raised inside stays as it is.
         MissingExtraError: filelock is not installed.
     """
-    with _only_writer(path), whole_file(path, alone=True) as add:
-        yield lambda result: add(result.to_json())
+    scored = False
+    with _only_writer(path), suppress(_NothingScoredError), whole_file(path, alone=True) as add:
+
+        def write(result: Result) -> None:
+            nonlocal scored
+            scored = scored or result.score is not None
+            add(result.to_json())
+
+        yield write
+        if not scored and holds_something(path):
+            raise _NothingScoredError
+
+
+class _NothingScoredError(Exception):
+    """Leaves the earlier results as they are."""
+
+
+def holds_something(path: Path) -> bool:
+    """Is there a file that is not empty?"""
+    return path.exists() and path.stat().st_size > 0
 
 
 @contextmanager
@@ -290,7 +318,7 @@ def check_output(path: Path, dataset: Path) -> Path:
         hint = "pandas.read_json(out, lines=True).to_parquet(path) makes Parquet of it"
         raise errors.InputError("a name ending in .jsonl", repr(path.name), where="out", hint=hint)
     check_folder(path.parent, "out")
-    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+    if not path.exists() or (path.is_file() and not holds_something(path)):
         return path
     if dataset.exists() and path.samefile(dataset):
         raise errors.InputError("another file than the dataset", str(path), where="out")
