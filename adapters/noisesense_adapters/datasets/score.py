@@ -1,4 +1,4 @@
-"""`score_dataset`: from a file to results, their file (one writer at a time) and their summary."""
+"""`score_dataset`: score a file, write the results (one writer at a time), and summarize them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 GIVE_UP = 20
-"""The run ends when the judge fails on its first so many samples."""
+"""The run ends if the judge fails on this many first samples."""
 
-_AT_ONCE, _AHEAD = 16, 64
-"""How many rows are judged at once by default; how many a slow one may hold up for each."""
+_AT_ONCE = 16
+"""How many rows are judged at once by default."""
+_AHEAD = 64
+"""For each of these, how many later rows may be finished before a slow one."""
 
 OnDone = Callable[[Result], object]
 
@@ -88,7 +90,8 @@ def score_dataset(
     if verdicts is not None and judge is not None:
         raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
     errors.check_whole(concurrency, 1, "concurrency")
-    chosen, tally = choices(**chosen), Tally()
+    chosen = choices(**chosen)
+    tally = Tally()
     target = None if out is None else check_output(as_path(out), as_path(path))
     with nullcontext(_nothing) if target is None else results_file(target) as write:
 
@@ -118,7 +121,7 @@ def score_dataset(
 def score_rows(
     rows: Iterable[Row | BadRow], judge: Judge, **chosen: Unpack[Choices]
 ) -> list[Result]:
-    """As `score_dataset` with a judge, but for rows that a framework holds; one result each.
+    """Same as `score_dataset` with a judge, for rows of a framework; one result for each.
 
     Raises:
         InputError: an argument.
@@ -143,7 +146,7 @@ async def _judge_rows(
     A row that occurs twice is judged twice. A sample that fails does not end the run.
 
     Raises:
-        JudgeError: the judge failed on the first `GIVE_UP` samples, or is unfit for any.
+        JudgeError: the judge failed on the first `GIVE_UP` samples, or on its test.
         StoreError: the judge's store cannot be read or written.
     """
     failures = Failures()
@@ -171,7 +174,7 @@ async def ask_all(
     concurrency: int,
     keep: Callable[[R], object],
 ) -> None:
-    """Ask about each item, at most ``concurrency`` at once; ``keep`` gets the answers in order."""
+    """Call ``ask`` with each item, ``concurrency`` at once; ``keep`` gets the results in order."""
     waiting = enumerate(items)
     ready: dict[int, R] = {}
     kept = 0
@@ -179,7 +182,7 @@ async def ask_all(
     async def work() -> None:
         nonlocal kept
         for position, item in waiting:
-            await asyncio.sleep(0)  # a recording never waits, and an interrupt must come through
+            await asyncio.sleep(0)  # lets interrupts through, as a recording never waits
             while position - kept > _AHEAD * concurrency:
                 await asyncio.sleep(0.01)
             ready[position] = await ask(item)
@@ -191,10 +194,10 @@ async def ask_all(
 
 
 class Failures:
-    """Ends a run whose judge fails on each of the first samples.
+    """Ends a run whose judge fails on all of the first samples.
 
     Attributes:
-        judged: whether any sample was.
+        judged: whether any sample was judged.
     """
 
     def __init__(self) -> None:
@@ -212,17 +215,16 @@ class Failures:
 
 
 async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
-    """The row's result. Raises `JudgeError` if the judge failed."""
+    """The result of a row. Raises `JudgeError` if the judge failed."""
     if isinstance(row, BadRow) or (row.sample is None and row.verdicts is not None):
-        # Without a sample the host's row says it all, such as one where nothing was retrieved.
+        # A host's row without a sample needs no judge, e.g. if nothing was retrieved.
         return result_of(row, **chosen)
     usage = Usage()
     try:
         if row.sample is None:
             raise errors.InputError("texts to judge", "only verdicts")
-        judgement = unasked(
-            row.sample, chosen.get("definition") or row.line.definition
-        ) or await ask_judge(judge, row.sample)
+        definition = chosen.get("definition") or row.line.definition
+        judgement = unasked(row.sample, definition) or await ask_judge(judge, row.sample)
         usage = judgement.usage
         scored = row.line.scored(judgement.verdicts, **chosen)
     except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
@@ -243,7 +245,7 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
 
 @contextmanager
 def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
-    """Takes results one by one; the file appears whole at the end, or not at all.
+    """A function that adds a result; the file is written completely at the end, or not at all.
 
     Results of which none has a score replace no earlier ones.
 
@@ -279,7 +281,7 @@ def holds_something(path: Path) -> bool:
 
 @contextmanager
 def _only_writer(target: Path) -> Generator[None, None, None]:
-    """The system lets go of the lock when a process dies: a file left over stops nobody."""
+    """Hold the lock. The system releases it when a process dies; a leftover file does no harm."""
     with needs_extra("cli", "filelock"):
         from filelock import FileLock, Timeout
 
@@ -302,14 +304,14 @@ def _only_writer(target: Path) -> Generator[None, None, None]:
     try:
         yield
     finally:
-        # While it is held: who opens it now finds that the file is gone. Windows refuses.
+        # Before the release, so that no other run holds this file. Windows refuses.
         with suppress(OSError):
             path.unlink(missing_ok=True)
         lock.release()
 
 
 def check_output(path: Path, dataset: Path) -> Path:
-    """The path, if results can be written to it.
+    """The path, if results can be written there.
 
     Raises:
         InputError: another ending, the dataset itself, or a file that holds something else.
