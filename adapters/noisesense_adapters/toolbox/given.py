@@ -244,7 +244,7 @@ def _follow(row: Mapping[str, Any], path: str) -> Any:
             items = cast("Mapping[str, Any]", value)
         if part not in items:
             place = f" in {'.'.join(parts[:depth])!r}" if depth else ""
-            raise InputError(f"a column {path!r}", _contents(value) + place)
+            raise InputError(f"a column {path!r}", _contents(cast("object", value)) + place)
         value = items[part]
     return value
 
