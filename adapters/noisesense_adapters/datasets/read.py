@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any, cast
@@ -89,7 +90,7 @@ def read_rows(
     first, rows = _raw_rows(path, provider)
     read = _reader(path, first, columns, verdicts=verdicts)
     if columns:
-        _check_first(_row(raw, read, columns, verdicts=verdicts) for raw in first)
+        _check_first(map(partial(_row, read=read, columns=columns, verdicts=verdicts), first))
     are_lines = read is read_line and path.suffix.lower() in files.LINES
     if are_lines and verdicts and not (texts or columns):
         return (light_row(*line, keyed=False) for line in files.jsonl_lines(path))
