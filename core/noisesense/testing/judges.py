@@ -130,7 +130,7 @@ def all_from(sample: Sample, correct: bool) -> Pair:
 
 
 class AgreeingLLM:
-    """A model that finds one claim in each text, and says yes to all.
+    """A model that finds one claim in each text of `random_pair`, and says yes to all.
 
     On a prompt with the text ``failing`` it raises an error that quotes its API key.
     """
@@ -144,7 +144,10 @@ class AgreeingLLM:
         if self._failing in prompt:
             raise RuntimeError(f"Authorization: Bearer {KEY}; the prompt was {prompt}")
         fields = schema.model_json_schema()["properties"]
-        reply = {name: ["It is so."] if name == "claims" else "yes" for name in fields}
+        reply = {
+            name: ["Response and reference agree."] if name == "claims" else "yes"
+            for name in fields
+        }
         return schema.model_validate(reply), Usage(calls=1)
 
 
