@@ -27,6 +27,7 @@ _NAMES = {
     "scoring.results": "Result read_results write_results",
     "scoring.scoring": "Empty Score Status Undetermined score",
     "stats.compare": "Comparison compare",
+    "stats.gate": "RunGate gate_run",
     "stats.interval": "Estimate Interval",
     "stats.offenders": "Offender offenders",
     "stats.labels_mean": "PoweredMean prediction_powered prediction_powered_mean",

@@ -35,6 +35,8 @@ from noisesense.scoring.scoring import Undetermined as Undetermined
 from noisesense.scoring.scoring import score as score
 from noisesense.stats.compare import Comparison as Comparison
 from noisesense.stats.compare import compare as compare
+from noisesense.stats.gate import RunGate as RunGate
+from noisesense.stats.gate import gate_run as gate_run
 from noisesense.stats.interval import Estimate as Estimate
 from noisesense.stats.interval import Interval as Interval
 from noisesense.stats.labels import LabeledVerdicts as LabeledVerdicts

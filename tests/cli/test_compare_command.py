@@ -95,7 +95,7 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
 # options, exit status, and what stderr says; "" for none of what a check says.
 ANY = "--max-unanswered 1"
 FAIL, WORSE_IN = "--fail-if-worse", "check failed: b.jsonl is worse in the relevant mode"
-ABOVE = "check failed: the relevant mean of b.jsonl, 0.1250"
+ABOVE = "check failed: b.jsonl: the relevant mean, 0.1250"
 OPEN = "cannot be decided: whether b.jsonl is worse in the relevant mode depends on verdicts that"
 CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     "worse": (WORSE, 0, 0, FAIL, 1, WORSE_IN),
@@ -105,7 +105,7 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     # B's mean is 0.125 with an interval of about 0.09 to 0.16.
     "too near to say": (
         *(WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95", 0),
-        "warning: the relevant mean of b.jsonl, 0.1250 (interval 0.0",
+        "warning: b.jsonl: the relevant mean, 0.1250 (interval 0.0",
     ),
     "worse by more": (
         *(WORSE, 0, 0, f"{FAIL} --margin 0.05 --mode relevant", 1),
@@ -117,13 +117,20 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     ),
     "the limit is in B's range": (
         *(BEFORE, 0, 2, "--fail-above 0.01", 4),
-        "cannot be decided: the relevant mean of b.jsonl lies between 0.0000 and 0.0125",
+        "cannot be decided: b.jsonl: the relevant mean lies between 0.0000 and 0.0125",
     ),
     "too many to know": (BEFORE, 0, 30, f"{FAIL} {ANY}", 4, OPEN),
     # With all of A's gaps noise B would be better; with none of them the two are the same.
     "gaps of A": (BEFORE, 30, 0, f"{FAIL} {ANY}", 0, ""),
-    "nothing asked, and too many": (BEFORE, 0, 30, "", 5, "no answer of b.jsonl: 30 of 190"),
-    "undecided comes first": (BEFORE, 0, 30, FAIL, 4, "no answer of b.jsonl"),
+    "nothing asked, and too many": (
+        BEFORE,
+        0,
+        30,
+        "",
+        5,
+        "b.jsonl: too many verdicts have no answer: 30 of 190",
+    ),
+    "undecided comes first": (BEFORE, 0, 30, FAIL, 4, "b.jsonl: too many verdicts have no answer"),
     # Half of B is worse for certain, and one sample is open: the range does not reach 0.
     "worse in spite of one": (WORSE, 0, 1, FAIL, 1, WORSE_IN),
 }
@@ -135,7 +142,7 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, [*run_of(BEFORE, gaps_a)], [*run_of(wrong, gaps_b)])
     done = run_here(capsys, "compare", a, b, *options.split())
     assert (done.status, said in done.err) == (status, True), done.err
-    begins = ("check failed: ", "cannot be decided: ", "warning: ", "too many ")
+    begins = ("check failed: ", "cannot be decided: ", "warning: ", "not measured: ")
     checks = [line for line in done.err.splitlines() if line.startswith(begins)]
     assert bool(checks) is bool(said)
     found, most = column(done), max(gaps_a, gaps_b)
@@ -149,7 +156,7 @@ def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys:
     a, b = write(tmp_path, [*run_of(BEFORE[:20])], [*run_of([0] * 20 + [4] * 20)])
     done = run_here(capsys, "compare", a, b, "--fail-above", "0.3")
     assert done.status == 1
-    assert "mean of b.jsonl, 0.5000, is above 0.3" in done.err
+    assert "b.jsonl: the relevant mean, 0.5000, is above 0.3" in done.err
     assert "note: samples only in A: 0, only in B: 20" in done.err
 
 

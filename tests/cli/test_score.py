@@ -107,12 +107,28 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
     first, second, *notes = done.err.splitlines()
     assert first.startswith("failed: examples.jsonl, line 2: expected one JSON object a line, got")
     assert second.startswith("failed: examples.jsonl, line 3, reference: expected a non-empty")
-    assert "note: 2 of 8 samples failed and are in no figure" in notes[0]
+    assert "note: 2 of 8 samples failed: they are in no figure" in notes[0]
     found = {result.id: result.error for result in read_results(out) if result.error}
     assert list(found) == ["examples.jsonl, line 2", "examples.jsonl, line 3"]
     assert f"failed: {found['examples.jsonl, line 3']}" == second
     head = "examples.jsonl: 8 samples, 6 scored, 2 failed, 16 chunks; definition ragas"
     assert done.out.startswith(head)
+
+
+def test_a_run_in_which_all_failed_replaces_no_results(
+    examples: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    out, report = tmp_path / "out.jsonl", tmp_path / "r.html"
+    broken = write_jsonl(tmp_path / "broken.jsonl", [{"sample": {}, "verdicts": {}}] * 3)
+    first = run_here(capsys, "score", broken, "--out", out)
+    assert (first.status, f"wrote {out}" in first.out) == (5, True)  # there was nothing to lose
+    assert run_here(capsys, "score", examples, "--out", out).status == 0
+    good = out.read_bytes()
+    done = run_here(capsys, "score", broken, "--out", out, "--report", report)
+    assert (done.status, out.read_bytes(), report.exists()) == (5, good, False)
+    assert "nothing was measured: 3 of 3 samples failed" in done.err
+    assert f"kept the earlier results in {out}" in done.out
+    assert [each.name for each in tmp_path.iterdir() if "out" in each.name] == ["out.jsonl"]
 
 
 # By name: options beside `score texts.jsonl`, and what its one line on stderr names.
@@ -180,8 +196,8 @@ CHECKS: dict[str, tuple[int, str, int, tuple[str, ...]]] = {
     "above": (0, "--fail-above 0.06", 1, ("the relevant mean, 0.0625, is above 0.06",)),
     "no such mode there": (0, "--fail-above 0.0625 --definition validmind", 0, ()),
     "asked for all the same": (
-        *(0, "--fail-above 0.5 --definition validmind --mode irrelevant", 4),
-        ("cannot be decided: the irrelevant mean is undefined",),
+        *(0, "--fail-above 0.5 --definition validmind --mode irrelevant", 5),
+        ("not measured: the irrelevant mean is undefined",),
     ),
     "the range is below": (8, f"{ALL} --fail-above 0.1125", 0, ()),
     "the limit is inside": (8, f"{ALL} --fail-above 0.1", 4, (UNDECIDED, "above 0.1")),
@@ -223,11 +239,11 @@ def test_what_has_no_interval_or_is_undefined_passes_no_check(
     pairs = list(random_pairs(3, shape=Shape(response_claims=(0, 0))))
     path = write_jsonl(tmp_path / "d.jsonl", rows(pairs))
     done = run_here(capsys, "score", path, "--fail-above", "1")
-    assert done.status == 4
-    assert "cannot be decided: the relevant mean is undefined" in done.err
-    assert "3 samples, 3 scored, 3 with nothing to measure" in done.out
-    assert run_here(capsys, "score", path, "--fail-above", "0", "--empty", "zero").status == 0
-    assert run_here(capsys, "score", path, "--empty", "error").status == 3
+    assert done.status == 5
+    assert "nothing was measured: 3 of 3 answers claim nothing" in done.err
+    assert "Nothing was measured.\n3 of 3 answers claim nothing." in done.out
+    assert run_here(capsys, "score", path, "--fail-above", "0", "--empty", "zero").status == 5
+    assert run_here(capsys, "score", path, "--empty", "error").status == 5
 
 
 def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from deepeval import assert_test
 from deepeval.metrics.utils import copy_metrics
 from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, UndefinedScoreError, VerdictStore
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.deepeval import NoiseSensitivityMetric
+from noisesense_adapters.deepeval import NoiseRobustnessMetric, NoiseSensitivityMetric
 from support.command import environment
 from support.deepeval_run import CountingJudge
 from support.missing import error_without
@@ -110,6 +111,7 @@ def test_copy_metrics_keeps_every_argument() -> None:
         **{"include_reason": False, "async_mode": False, "strict_mode": False},
         **{"verbose_mode": True, "flaky": True, "empty": "zero", "undetermined": "high"},
         **{"store": VerdictStore("store.db"), "judge_options": {"plan": "full"}},
+        **{"fail_undefined": True},
     }
     given = [{**values}, {"judge": CountingJudge([])}, {"threshold": 0.9, "strict_mode": True}]
     with_model, with_judge, strict = [NoiseSensitivityMetric(**each) for each in given]
@@ -149,3 +151,25 @@ def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
     metric.measure(LLMTestCase(**{**CASE, "retrieval_context": []}))
     assert (metric.score, metric.success, judge.asked) == (None, None, [])
     assert "nothing was retrieved" in metric.reason
+
+
+@pytest.mark.parametrize("kind", [NoiseSensitivityMetric, NoiseRobustnessMetric])
+def test_what_is_undefined_fails_if_that_is_asked(kind: Any) -> None:
+    lost = LLMTestCase(**{**CASE, "retrieval_context": [" "]})
+    silent = case(metadata={"verdicts": {"response_claims": []}})
+    for test_case, why in (
+        (lost, "nothing was retrieved"),
+        (silent, "the response has no claims"),
+    ):
+        metric = kind(judge=CountingJudge([]), fail_undefined=True, include_reason=False)
+        metric.measure(test_case, False)
+        assert (metric.score, metric.success, metric.is_successful()) == (None, False, False)
+        assert why in metric.reason
+        assert metric.reason.endswith("What is undefined does not pass here.")
+        # assert_test skips a metric without a verdict, and passes where it is the only one.
+        assert_test(test_case, [kind(judge=CountingJudge([]))], run_async=False)
+        with pytest.raises(AssertionError, match=why):
+            assert_test(test_case, [metric], run_async=False)
+    by_convention = kind(fail_undefined=True, empty="zero")
+    by_convention.measure(silent, False)
+    assert by_convention.success is True

@@ -1,25 +1,7 @@
-"""MLflow on a database in the test's folder; no server."""
+"""MLflow on a database in the test's folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from support.mlflow_fixtures import tracking
 
-import pytest
-
-
-@pytest.fixture(scope="module")
-def tracking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One database for a module's tests: making its tables takes MLflow seconds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLFLOW_ENABLE_ASYNC_TRACE_LOGGING", "false")
-        patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-        patch.setenv("MLFLOW_GENAI_EVAL_SKIP_TRACE_VALIDATION", "true")
-        patch.setenv("TQDM_DISABLE", "1")
-        patch.setenv("MLFLOW_GENAI_EVAL_MAX_WORKERS", "3")  # ten writers lock SQLite out
-        import mlflow
-
-        folder = tmp_path_factory.mktemp("mlflow")
-        patch.chdir(folder)  # it writes runs' artifacts to where it is
-        mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
-        yield
-        mlflow.set_tracking_uri(None)
+__all__ = ["tracking"]

@@ -103,4 +103,4 @@ def test_the_pytest_example(name: str, tmp_path: Path) -> None:
         ("test_not_worse_than_before", compared),
     ):
         assert (f"FAILED test_noise.py::{test}" in done.stdout) == bool(status), done.stdout
-    assert ("UserWarning: relevant: too near" in done.stdout) == (name == "at the limit")
+    assert ("too near 0.4 to say" in done.stdout) == (name == "at the limit")

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from noisesense import Result, write_recording
+from noisesense import InputError, Result, summarize, write_recording
 from noisesense_adapters.datasets.read import results_of
+from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.promptfoo import get_assert
 from support.promptfoo_cli import Run
 from support.promptfoo_suite import DOCUMENTED, EXAMPLES
@@ -72,3 +73,84 @@ def test_of_several_assertions_the_first_says_how(first: str, tmp_path: Path) ->
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     (result,) = results_of(path)
     assert (result.score.definition, result.score.relevant) == (first, float(first != "ragas"))
+
+
+# ------------------------------------------------ who answered, what it is called, what repeats
+
+LABELED = [{"text": "c", "relevant": True}]
+
+
+def row(test: int, prompt: int, provider: str, question: str, *, wrong: bool = False) -> Any:
+    """A result as `promptfoo eval --repeat 2` writes it: each repetition is a test of its own."""
+    claim = {"text": "a", "correct": not wrong, "entailed_by": [0]}
+    given = {"query": question, "reference": "r", "contextChunks": LABELED}
+    return {
+        "id": f"a new one in each run: {id(given)}",
+        "testIdx": test,
+        "promptIdx": prompt,
+        "provider": {"id": "file://provider.cjs", "label": provider},
+        "testCase": {},
+        "vars": {**given, "verdicts": {"response_claims": [claim]}},
+        "response": {"output": f"answer of {provider}"},
+    }
+
+
+def failed(result: Any) -> Any:
+    return {**result, "response": {"error": "down"}, "error": "down"}
+
+
+def write(path: Path, *results: Any) -> Path:
+    """As `-o out.jsonl` or `-o out.json` writes them."""
+    lines = [json.dumps(each) for each in results]
+    text = "\n".join(lines)
+    if path.suffix == ".json":
+        text = json.dumps({"results": {"results": list(results)}})
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.jsonl"])
+def test_a_result_that_failed_has_the_name_that_it_has_else(name: str, tmp_path: Path) -> None:
+    rows = [row(number, 0, "A", f"q{number}") for number in range(30)]
+    before = list(results_of(write(tmp_path / name, *rows)))
+    down = [failed(each) if number < 25 else each for number, each in enumerate(rows)]
+    after = list(results_of(write(tmp_path / name, *down)))
+    assert [each.id for each in after] == [each.id for each in before]
+    assert [each.id for each in after][:2] == ["test 0, prompt 0, A", "test 1, prompt 0, A"]
+    assert sum(each.error is not None for each in after) == 25
+
+
+def test_several_providers_or_prompts_have_no_mean_in_common(tmp_path: Path) -> None:
+    """A is wrong once of two, B never; B's other prompt always. All: a mean of one half."""
+    rows = [
+        row(test, prompt, provider, f"q{test}", wrong=wrong)
+        for test in range(2)
+        for prompt, provider, wrong in ((0, "A", test == 0), (1, "B", False), (2, "B", True))
+    ]
+    path = write(tmp_path / "out.json", *rows)
+    names = "'A', 'B, prompt 1', 'B, prompt 2'"
+    with pytest.raises(InputError, match=f"results of one provider and prompt, got {names}"):
+        list(results_of(path))
+    with pytest.raises(InputError, match=f"expected one of {names}, got 'B'"):
+        score_dataset(path, provider="B")
+    for provider, mean in (("A", 0.5), ("B, prompt 1", 0.0), ("B, prompt 2", 1.0)):
+        summary = score_dataset(path, provider=provider)
+        assert (summary.samples, summary.relevant.mean.value) == (2, mean)
+        assert summary.clusters is None  # no test ran twice
+    other = write(tmp_path / "lines.jsonl", {"sample": None, "verdicts": None})
+    with pytest.raises(InputError, match="provider: expected Promptfoo's results, got others"):
+        score_dataset(other, provider="A")
+
+
+def test_repetitions_of_a_test_are_one_cluster(tmp_path: Path) -> None:
+    """Two questions, asked three times each: two independent units, not six."""
+    rows = [row(test, 0, "A", f"q{test // 3}", wrong=test < 3) for test in range(6)]
+    results = list(results_of(write(tmp_path / "out.json", *rows)))
+    first, second = results[0].cluster, results[5].cluster
+    assert first != second
+    assert [each.cluster for each in results] == [first] * 3 + [second] * 3
+    assert len({each.id for each in results}) == 6
+    summary = summarize(results)
+    assert (summary.clusters, summary.relevant.interval.units) == (2, 2)
+    named = score_dataset(write(tmp_path / "o.json", *rows), columns={"cluster": "testIdx"})
+    assert named.clusters == 6  # whoever names another cluster gets it

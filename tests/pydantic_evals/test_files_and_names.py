@@ -50,3 +50,26 @@ def test_each_metric_is_a_table() -> None:
     names = report.cases[0].scores
     assert names["noise_sensitivity_relevant_paper"].value == 1.0
     assert names["noise_sensitivity_relevant"].value == 0.0
+
+
+def test_an_undefined_score_fails_its_assertion_if_that_is_asked() -> None:
+    """Of two answers one has nothing to measure: averages pass over it, unless it fails."""
+    documents = ({"contexts": ["c"]}, {"contexts": []})
+    cases = [Case(inputs="q", expected_output="e", metadata=each) for each in documents]
+    for fails, average in ((False, 1.0), (True, 0.5)):
+        evaluator = NoiseSensitivity(
+            judge=Fixed("a", noisy=False), mode="relevant", max_noise=0.2, fail_undefined=fails
+        )
+        dataset = Dataset(
+            name="rag",
+            cases=cases,
+            evaluators=[evaluator],
+            report_evaluators=[NoiseSensitivitySummary()],
+        )
+        report = asyncio.run(dataset.evaluate(lambda _: "r", progress=False))
+        assert report.averages().assertions == average
+        (table,) = report.analyses
+        row = dict(zip(table.columns, table.rows[0], strict=True))  # type: ignore[union-attr]
+        counts = row["undefined"], row["nothing claimed"], row["nothing retrieved"], row["failed"]
+        assert counts == (1, 0, 1, 0)
+        assert "for 1 of 2 questions nothing was retrieved" in table.description  # type: ignore[union-attr]

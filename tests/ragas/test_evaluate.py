@@ -108,7 +108,7 @@ def test_one_log_line_for_the_open_rows_of_a_run(caplog: pytest.LogCaptureFixtur
     for line in lines:
         assert f"{RELEVANT}: 3 of 5 rows have no number. Mean noise sens" in line
         assert "0.25 to 0.5 (" in line
-        assert "2 of 5 samples have a value, 2 undetermined, 1 undefined" in line
+        assert "2 of 5 samples have a value, 2 undetermined; 1 of 5 answers claims nothing" in line
         assert f"{IRRELEVANT}: 1 of 5 rows have no number." in line
     caplog.clear()
     evaluated([samples[0]], metrics)
@@ -117,7 +117,7 @@ def test_one_log_line_for_the_open_rows_of_a_run(caplog: pytest.LogCaptureFixtur
     evaluated([samples[0], wrong[-1]], metrics)
     (line,) = logged(caplog)
     assert f"{IRRELEVANT}: 1 of 2 rows have no number. Mean noise" in line
-    assert line.count("1 of 2 samples have a value, 1 failed") == 2
+    assert line.count("1 of 2 samples have a value; 1 of 2 samples failed") == 2
     caplog.clear()
     evaluated(wrong[-1:], metrics)
     (line,) = logged(caplog)

@@ -12,7 +12,7 @@ import pytest
 
 from noisesense import Mode, Sample, Verdicts, score
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
+from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat, summarize
 from support.published import Deviation, deviations
 from support.ragas_mind import RagasMind
 from support.ragas_peer import collections_scores, legacy_scores, ragas_row
@@ -91,6 +91,12 @@ def test_references_without_claims(mode: Mode, count: int) -> None:
     for value in (by_ascore[pairs.index(pair)] for pair in known):
         assert value.status == "undefined"
         assert "found no claims in the reference" in value.reason
+    # They make claims: `summarize` does not say that they claim nothing.
+    run = summarize(evaluated([sample for sample, _ in known], [metric]))
+    assert (run.relevant.undefined, run.nothing_claimed) == (len(known), 0)
+    assert (
+        run.unmeasured == f"for {len(known)} of {len(known)} samples there is nothing to measure"
+    )
     both = [pair for pair in pairs if pair[1].reference_claims]
     assert _differing(both, collections_scores(both, mode), mode) == []
     with pytest.raises(ValueError, match="zero-size array"):

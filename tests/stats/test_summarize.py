@@ -40,7 +40,8 @@ def test_empty_and_failed_samples() -> None:
             Result("c", error="timed out", usage=Usage(calls=1)),
         ]
     )
-    assert (found.samples, found.scored, found.failed, found.empty) == (3, 2, 1, 1)
+    assert (found.samples, found.scored, found.failed) == (3, 2, 1)
+    assert (found.nothing_claimed, found.nothing_retrieved) == (1, 0)
     assert found.usage == Usage(calls=5, cost=0.5)
     assert (found.relevant.determined, found.relevant.undefined) == (1, 1)
     assert (found.relevant.mean, found.relevant.interval) == ((0.5, 0.5), None)
@@ -51,6 +52,7 @@ def test_empty_and_failed_samples() -> None:
     assert data["relevant"]["median"] == {"value": 0.5, "low": 0.5, "high": 0.5}
     assert data["relevant"]["claims"] == {"noisy": 1, "determined": 2, "total": 2}
     assert (data["unanswered_share"], len(data["warnings"])) == (0, 3)
+    assert data["unmeasured"] == "1 of 3 answers claims nothing, 1 failed"
     nothing = summarize([])
     assert (nothing.samples, nothing.relevant, nothing.definition) == (0, None, None)
     assert nothing.unanswered_share is None
@@ -81,7 +83,32 @@ def test_claims_of_which_none_can_come_from_a_chunk_are_in_no_figure() -> None:
     for definition, empty in (("ragas", 1), ("paper", 1), ("validmind", 0), ("promptfoo", 0)):
         found = summarize([score(nothing, definition=definition)])
         counted = (found.partition.total, found.needed_cells, found.open_cells)
-        assert (found.empty, counted) == (empty, (1 - empty,) * 3)
+        assert (found.relevant.undefined, counted) == (empty, (1 - empty,) * 3)
+        assert (found.nothing_claimed, found.nothing_retrieved) == (0, 1)
+
+
+def test_what_was_not_measured_in_words() -> None:
+    claim = {"text": "a", "correct": False, "entailed_by": []}
+    lost = score(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))
+    silent, failed = score(EMPTY), Result("f", error="no")
+    # Nothing retrieved is why, whatever is claimed: nobody asked what it claims.
+    unasked = score(Verdicts(response_claims=(), chunks=()))
+    known = [score_of((1, 2))] * 30
+
+    def said(*rest: Result | Score) -> str:
+        return summarize([*known, *rest]).unmeasured
+
+    assert said() == ""
+    assert said(silent, silent) == "2 of 32 answers claim nothing"
+    assert said(silent) == "1 of 31 answers claims nothing"
+    assert said(lost, unasked) == "for 2 of 32 questions nothing was retrieved"
+    assert said(failed) == "1 of 31 samples failed"
+    every = "2 of 35 answers claim nothing, for 2 nothing was retrieved, 1 failed"
+    assert said(silent, silent, lost, unasked, failed) == every
+    # By convention they count as 0: they are named all the same, and are in the figures.
+    zero = summarize([*known, score(EMPTY, empty="zero")])
+    assert (zero.unmeasured, zero.relevant.undefined) == ("1 of 31 answers claims nothing", 0)
+    assert zero.warnings == ("1 of 31 answers claims nothing.",)
 
 
 def test_clusters_widen_the_interval() -> None:
@@ -118,10 +145,12 @@ def test_warnings() -> None:
     failed = Result("f", error="no")
     assert summarize([failed]).warnings == ("The only sample failed: there are no figures.",)
     assert summarize([failed, *map(score_of, [(1, 2)] * 30)]).warnings == (
-        "1 of 31 samples failed and are in no figure: if they are the hard ones, every figure is "
-        "too good.",
+        "1 of 31 samples failed: they are in no figure; if they are the hard ones, every figure "
+        "is too good.",
     )
     assert summarize([Result("e", score(EMPTY))]).warnings == (
+        "1 of 1 answers claims nothing: they are in no figure; if they are the hard ones, every "
+        "figure is too good.",
         "relevant: no sample has anything to measure.",
         "irrelevant: no sample has anything to measure.",
     )

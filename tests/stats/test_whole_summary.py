@@ -132,7 +132,7 @@ def test_every_figure(seed: int, empty: str, choice: str, named: str) -> None:
         scored = [each.score for each in results if each.score is not None]
         assert (found.samples, found.scored) == (size, len(scored))
         assert found.failed == size - len(scored)
-        assert found.empty == sum(not each.claims for each in scored)
+        assert found.nothing_claimed == sum(not each.claims for each in scored)
         usage = (sum(getattr(each.usage, name) for each in results) for name in FIELDS)
         assert tuple(getattr(found.usage, name) for name in FIELDS) == tuple(usage)
         totals = zip(*(each.partition for each in scored), strict=True)

@@ -144,8 +144,11 @@ def test_a_summary_takes_each_result_once_and_the_latest_first() -> None:
 @pytest.mark.parametrize(
     ("incorrect", "value", "says"),
     [
-        (1, 0.25, "relevant): 0.25; 1 of 2 samples have a value, 1 failed. Lower is better."),
-        (None, None, "relevant): 0 to 1; 0 of 2 samples have a value, 1 undetermined, 1 failed."),
+        (1, 0.25, "relevant): 0.25; 1 of 2 samples have a value; 1 of 2 samples failed."),
+        (
+            *(None, None),
+            "): 0 to 1; 0 of 2 samples have a value, 1 undetermined; 1 of 2 samples failed.",
+        ),
     ],
 )
 def test_the_mean_of_a_run(incorrect: int | None, value: float | None, says: str) -> None:
@@ -154,3 +157,5 @@ def test_the_mean_of_a_run(incorrect: int | None, value: float | None, says: str
     mean = mean_of(rows.summary([row(), row()]), "relevant")
     assert mean.value == value
     assert says in mean.reason
+    counts = {"samples": 2, "failed": 1, "nothing_claimed": 0, "nothing_retrieved": 0}
+    assert counts.items() <= mean.metadata.items()

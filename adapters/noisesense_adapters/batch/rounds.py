@@ -105,6 +105,7 @@ def export_batch(
     temperature: float | None = None,
     columns: Mapping[str, Column] | None = None,
     split_contexts: str | None = None,
+    provider: str | None = None,
     most_requests: int = MOST_REQUESTS,
     most_bytes: int = MOST_BYTES,
     force: bool = False,
@@ -129,6 +130,7 @@ def export_batch(
         temperature: by default the model's own.
         columns: see `read_rows`.
         split_contexts: see `read_rows`.
+        provider: see `read_rows`.
         most_requests: the provider's limit for one file.
         most_bytes: likewise.
         force: continue although requests about other samples, or by another judge, are open.
@@ -156,7 +158,9 @@ def export_batch(
     llm = OpenAILLM(model.removeprefix("openai:"), base_url=base_url, params=params)
 
     def samples() -> Iterator[Sample | NoiseSenseError]:
-        rows = read_rows(path, columns, verdicts=False, split_contexts=split_contexts)
+        rows = read_rows(
+            path, columns, verdicts=False, split_contexts=split_contexts, provider=provider
+        )
         return map(_sample_of, rows)
 
     with VerdictStore(store) as opened:

@@ -75,7 +75,7 @@ class Compare(Command):
         options.write_page(self.report, results_of(self.b, **chosen), since, baseline=comparison)
         worse = (_worse(comparison, mode, name, gate.mode) for mode in gate.modes)
         return worst(
-            gate.status(reading.tally.summary(confidence=gate.level), f" of {name}"),
+            gate.status(reading.tally.summary(confidence=gate.level), name),
             *(worse if gate.fail_if_worse else ()),
             options.SOME_FAILED if comparison.failed else reading.status,
         )

@@ -45,12 +45,13 @@ class Input(Options):
     split_contexts: str | None = option(
         r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.", "SEP"
     )
+    provider: str | None = option("Of Promptfoo's results: whose, if several answered.", "NAME")
     id: str | None = option("The column with the samples' ids.", "COLUMN")
     cluster: str | None = option("The column with what samples share, for intervals.", "COLUMN")
 
     def reading(self) -> dict[str, Any]:
         """The arguments of `noisesense_adapters.datasets.read_rows`. Raises `InputError`."""
-        columns = self.given("map", "split_contexts")
+        columns = self.given("map", "split_contexts", "provider")
         for pair in self.map:
             field, equals, column = pair.partition("=")
             if not (field and equals and column):
@@ -58,7 +59,8 @@ class Input(Options):
             if field in columns:
                 raise InputError("each field once", describe(field), where="--map")
             columns[field] = column
-        return {"columns": columns, "split_contexts": _unescaped(self.split_contexts)}
+        separator = _unescaped(self.split_contexts)
+        return {"columns": columns, "split_contexts": separator, "provider": self.provider}
 
 
 def _unescaped(separator: str | None) -> str | None:

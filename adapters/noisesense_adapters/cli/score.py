@@ -46,6 +46,12 @@ class Output(Options):
         """A report reads the results again: from a file."""
         return self.out is None and bool(self.report or self.png)
 
+    def write_pages(self, results: Path, name: str) -> None:
+        """The report and the plots that are asked for, of the results in a file."""
+        for page, function in ((self.report, "write_report"), (self.png, "write_png")):
+            if page is not None:
+                options.write_page(page, results_of(results), name, function)
+
 
 class Score(Command):
     """Score a dataset.
@@ -58,8 +64,9 @@ class Score(Command):
 
     Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
-    cannot be decided; 5 more than --max-unanswered of the verdicts have no answer, or no sample
-    has anything for a model to judge; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
+    cannot be decided; 5 too little was measured: nothing at all, or with --fail-above fewer than
+    --min-samples, or more than --max-undefined of them not, or more than --max-unanswered of the
+    verdicts have no answer; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
     """
 
     dataset: Path = argument(
@@ -90,6 +97,7 @@ class Score(Command):
         elif only := [*settings, *(["store"] if store else [])]:
             got = f"only --{only[0].replace('_', '-')}"
             raise InputError("--judge as well", got, where="score")
+        had_results = output.out is not None and output.out.exists()
         progress = RunProgress(self.dataset, model)
         if asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
@@ -111,19 +119,20 @@ class Score(Command):
                 if model is not None:
                     progress.say(_interrupted(progress.done - progress.failed, store))
                 raise
-            for page, function in ((output.report, "write_report"), (output.png, "write_png")):
-                if page is not None and results is not None:
-                    options.write_page(page, results_of(results), self.dataset.name, function)
+            kept = had_results and not summary.scored
+            if results is not None and not kept:
+                output.write_pages(results, self.dataset.name)
         judges = {model.name: model.form_reason} if model and summary.scored else {}
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
         else:
             _show(self.dataset.name, summary, progress.chunks, judge_warnings(judges))
-            written = [f"wrote {output.out}"] if output.out else []
+            verb = "kept the earlier results in" if kept else "wrote"
+            written = [f"{verb} {output.out}"] if output.out else []
             written += [f"every reply of the judge is kept in {store}"] if store and judges else []
             say(*([""] if written else []), *written)
         status = options.SOME_FAILED if summary.failed else 0
-        return worst(status, gate.status(summary, judged=model is not None))
+        return worst(status, gate.status(summary))
 
 
 def _interrupted(done: int, store: Path | None) -> str:
@@ -138,8 +147,8 @@ def _interrupted(done: int, store: Path | None) -> str:
 def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> None:
     """A run's figures, and ``doubts`` about its judge; warnings go to stderr."""
     parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
-    few = {"failed": summary.failed, "with nothing to measure": summary.empty}
-    parts += [f"{count:,} {what}" for what, count in few.items() if count]
+    if summary.failed:
+        parts.append(f"{summary.failed:,} failed")
     parts.append(counted(chunks, "chunk"))
     if summary.clusters is not None:
         parts.append(counted(summary.clusters, "cluster"))

@@ -1,4 +1,4 @@
-"""`score_dataset`: from a file to results, their file (one writer at a time) and their summary."""
+"""`score_dataset`: score a file, write the results (one writer at a time), and summarize them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 GIVE_UP = 20
-"""The run ends when the judge fails on its first so many samples."""
+"""The run ends if the judge fails on this many first samples."""
 
-_AT_ONCE, _AHEAD = 16, 64
-"""How many rows are judged at once by default; how many a slow one may hold up for each."""
+_AT_ONCE = 16
+"""How many rows are judged at once by default."""
+_AHEAD = 64
+"""For each of these, how many later rows may be finished before a slow one."""
 
 OnDone = Callable[[Result], object]
 
@@ -50,6 +52,7 @@ def score_dataset(
     concurrency: int = _AT_ONCE,
     on_done: OnDone = _nothing,
     split_contexts: str | None = None,
+    provider: str | None = None,
     confidence: float = 0.95,
     **chosen: Unpack[Choices],
 ) -> Summary:
@@ -68,10 +71,11 @@ def score_dataset(
         verdicts: a recording to take the verdicts from.
         judge: judges each sample. With neither, the verdicts in the file are used.
         out: a file for the results, ``.jsonl``. It appears whole or not at all, in the order of
-            the dataset.
+            the dataset. Where no sample could be scored, earlier results stay as they are.
         concurrency: how many samples to judge at once.
         on_done: called with each result as it arrives.
         split_contexts: as `read_rows` takes it.
+        provider: likewise.
         confidence: of the summary's intervals.
         chosen: ``definition`` (of noise sensitivity), ``empty`` (what a sample with nothing to
             measure gives) and ``undetermined`` (what verdicts that the judge left open give); by
@@ -86,7 +90,8 @@ def score_dataset(
     if verdicts is not None and judge is not None:
         raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
     errors.check_whole(concurrency, 1, "concurrency")
-    chosen, tally = choices(**chosen), Tally()
+    chosen = choices(**chosen)
+    tally = Tally()
     target = None if out is None else check_output(as_path(out), as_path(path))
     with nullcontext(_nothing) if target is None else results_file(target) as write:
 
@@ -95,8 +100,14 @@ def score_dataset(
             write(result)
 
         judge = judge if verdicts is None else RecordedJudge(verdicts)
-        own, texts = judge is None, judge is not None or out is not None
-        rows = read_rows(path, columns, verdicts=own, texts=texts, split_contexts=split_contexts)
+        rows = read_rows(
+            path,
+            columns,
+            verdicts=judge is None,
+            texts=judge is not None or out is not None,
+            split_contexts=split_contexts,
+            provider=provider,
+        )
         if judge is not None:
             run_blocking(_judge_rows(rows, judge, chosen, concurrency, on_done, keep))
         else:
@@ -110,7 +121,7 @@ def score_dataset(
 def score_rows(
     rows: Iterable[Row | BadRow], judge: Judge, **chosen: Unpack[Choices]
 ) -> list[Result]:
-    """As `score_dataset` with a judge, but for rows that a framework holds; one result each.
+    """Same as `score_dataset` with a judge, for rows of a framework; one result for each.
 
     Raises:
         InputError: an argument.
@@ -135,7 +146,7 @@ async def _judge_rows(
     A row that occurs twice is judged twice. A sample that fails does not end the run.
 
     Raises:
-        JudgeError: the judge failed on the first `GIVE_UP` samples, or is unfit for any.
+        JudgeError: the judge failed on the first `GIVE_UP` samples, or on its test.
         StoreError: the judge's store cannot be read or written.
     """
     failures = Failures()
@@ -163,7 +174,7 @@ async def ask_all(
     concurrency: int,
     keep: Callable[[R], object],
 ) -> None:
-    """Ask about each item, at most ``concurrency`` at once; ``keep`` gets the answers in order."""
+    """Call ``ask`` with each item, ``concurrency`` at once; ``keep`` gets the results in order."""
     waiting = enumerate(items)
     ready: dict[int, R] = {}
     kept = 0
@@ -171,7 +182,7 @@ async def ask_all(
     async def work() -> None:
         nonlocal kept
         for position, item in waiting:
-            await asyncio.sleep(0)  # a recording never waits, and an interrupt must come through
+            await asyncio.sleep(0)  # lets interrupts through, as a recording never waits
             while position - kept > _AHEAD * concurrency:
                 await asyncio.sleep(0.01)
             ready[position] = await ask(item)
@@ -183,10 +194,10 @@ async def ask_all(
 
 
 class Failures:
-    """Ends a run whose judge fails on each of the first samples.
+    """Ends a run whose judge fails on all of the first samples.
 
     Attributes:
-        judged: whether any sample was.
+        judged: whether any sample was judged.
     """
 
     def __init__(self) -> None:
@@ -204,17 +215,16 @@ class Failures:
 
 
 async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
-    """The row's result. Raises `JudgeError` if the judge failed."""
+    """The result of a row. Raises `JudgeError` if the judge failed."""
     if isinstance(row, BadRow) or (row.sample is None and row.verdicts is not None):
-        # Without a sample the host's row says it all, such as one where nothing was retrieved.
+        # A host's row without a sample needs no judge, e.g. if nothing was retrieved.
         return result_of(row, **chosen)
     usage = Usage()
     try:
         if row.sample is None:
             raise errors.InputError("texts to judge", "only verdicts")
-        judgement = unasked(
-            row.sample, chosen.get("definition") or row.line.definition
-        ) or await ask_judge(judge, row.sample)
+        definition = chosen.get("definition") or row.line.definition
+        judgement = unasked(row.sample, definition) or await ask_judge(judge, row.sample)
         usage = judgement.usage
         scored = row.line.scored(judgement.verdicts, **chosen)
     except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
@@ -235,7 +245,9 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
 
 @contextmanager
 def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
-    """Takes results one by one; the file appears whole at the end, or not at all.
+    """A function that adds a result; the file is written completely at the end, or not at all.
+
+    Results of which none has a score replace no earlier ones.
 
     One writer at a time: it holds the lock ``PATH.lock``, an empty file, and removes what killed
     ones left of theirs.
@@ -245,13 +257,31 @@ def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
             else. What is raised inside stays as it is.
         MissingExtraError: filelock is not installed.
     """
-    with _only_writer(path), whole_file(path, alone=True) as add:
-        yield lambda result: add(result.to_json())
+    scored = False
+    with _only_writer(path), suppress(_NothingScoredError), whole_file(path, alone=True) as add:
+
+        def write(result: Result) -> None:
+            nonlocal scored
+            scored = scored or result.score is not None
+            add(result.to_json())
+
+        yield write
+        if not scored and holds_something(path):
+            raise _NothingScoredError
+
+
+class _NothingScoredError(Exception):
+    """Leaves the earlier results as they are."""
+
+
+def holds_something(path: Path) -> bool:
+    """Is there a file that is not empty?"""
+    return path.exists() and path.stat().st_size > 0
 
 
 @contextmanager
 def _only_writer(target: Path) -> Generator[None, None, None]:
-    """The system lets go of the lock when a process dies: a file left over stops nobody."""
+    """Hold the lock. The system releases it when a process dies; a leftover file does no harm."""
     with needs_extra("cli", "filelock"):
         from filelock import FileLock, Timeout
 
@@ -274,14 +304,14 @@ def _only_writer(target: Path) -> Generator[None, None, None]:
     try:
         yield
     finally:
-        # While it is held: who opens it now finds that the file is gone. Windows refuses.
+        # Before the release, so that no other run holds this file. Windows refuses.
         with suppress(OSError):
             path.unlink(missing_ok=True)
         lock.release()
 
 
 def check_output(path: Path, dataset: Path) -> Path:
-    """The path, if results can be written to it.
+    """The path, if results can be written there.
 
     Raises:
         InputError: another ending, the dataset itself, or a file that holds something else.
@@ -290,7 +320,7 @@ def check_output(path: Path, dataset: Path) -> Path:
         hint = "pandas.read_json(out, lines=True).to_parquet(path) makes Parquet of it"
         raise errors.InputError("a name ending in .jsonl", repr(path.name), where="out", hint=hint)
     check_folder(path.parent, "out")
-    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
+    if not path.exists() or (path.is_file() and not holds_something(path)):
         return path
     if dataset.exists() and path.samefile(dataset):
         raise errors.InputError("another file than the dataset", str(path), where="out")

@@ -43,7 +43,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
     - *undetermined*, the judge did not say: the score is None and ``success`` is False, unless
       every number it can still be passes;
     - *undefined*, there is nothing to measure (no claims in the response, nothing retrieved, no
-      such mode): score and ``success`` are None, and DeepEval shows NONE.
+      such mode): score and ``success`` are None, DeepEval shows NONE and lets the test case pass,
+      unless ``fail_undefined`` makes it fail.
 
     A test case needs ``actual_output``, ``expected_output`` and ``retrieval_context``. Its
     ``metadata`` may bring what a judge would say: ``"verdicts"`` in the published form, or
@@ -66,6 +67,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         empty: what a sample with nothing to measure gives, see `noisesense.score`.
         undetermined: what open verdicts give: ``"none"`` (no number), or the ``"low"`` or
             ``"high"`` end of what the score can be, as a number. Success does not depend on it.
+        fail_undefined: True fails a test case with an undefined score, as a gate should: a
+            retriever that is down, or a system that only says that it does not know, has none.
         store: a `VerdictStore` that keeps what ``model`` said, so that the next run does not
             pay again. DeepEval's own cache of results (``-c``) is not used.
         judge_options: further arguments of the `LLMJudge` over ``model``.
@@ -103,6 +106,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         *,
         empty: Empty = "undefined",
         undetermined: Undetermined = "none",
+        fail_undefined: bool = False,
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
     ) -> None:
@@ -118,6 +122,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         self.undetermined: Undetermined = check_undetermined(undetermined)
         self.include_reason, self.async_mode = include_reason, async_mode
         self.strict_mode, self.verbose_mode, self.flaky = strict_mode, verbose_mode, flaky
+        self.fail_undefined = fail_undefined
         self.store, self.judge_options = store, judge_options
 
     def measure(  # type: ignore[override]  # an undefined score is None
@@ -195,6 +200,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         self.input_tokens, self.output_tokens = usage.input_tokens, usage.output_tokens
         self.score = score.robustness(mode) if higher else score.value(mode)
         self.reason = reason_of(score, judgement, mode, self.threshold, higher)
+        if self.fail_undefined and score.status(mode) == "undefined":
+            self.reason += " What is undefined does not pass here."
         shown = score.status(mode) if self.score is None else self.score
         steps = steps_of(score, judgement, shown, self.reason)
         if not self.include_reason and score.status(mode) == "determined":
@@ -206,11 +213,12 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         """Does the score pass, whatever the open verdicts are? None where nothing is to decide.
 
         An error, an undecided score and a judge that said nothing usable are False; an undefined
-        score and no measurement are None.
+        score (unless it fails) and no measurement are None.
         """
         if self.error is None and self.score_detail is not None:
             found = outcome_of(self.score_detail, self.mode, self.threshold, self.higher_is_better)
-            self.success = None if found == "undefined" else found == "pass"
+            skipped = found == "undefined" and not self.fail_undefined
+            self.success = None if skipped else found == "pass"
         return self.success
 
     @property

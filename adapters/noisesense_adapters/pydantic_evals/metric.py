@@ -120,7 +120,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         undetermined: likewise.
         max_noise: with it each mode also gives an assertion ``noise_sensitivity_<mode>_ok``: true
             only if the score is at most this, whatever the open verdicts are. An undefined score
-            gives none.
+            gives none, and ``averages().assertions`` passes over it.
+        fail_undefined: True makes that assertion false where the score is undefined.
         store: the path of a `VerdictStore` that keeps the model's replies.
         contexts: where a case holds the retrieved texts or documents: a name, a dotted path such
             as ``"output.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
@@ -142,6 +143,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
     max_noise: float | None = None
+    fail_undefined: bool = False
     store: str | None = None
     contexts: Column | None = None
     reference: Column | None = None
@@ -174,7 +176,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
                 results[name] = EvaluationReason(value, reason)
             if self.max_noise is not None and result.score is not None:
                 outcome = result.score.gate(mode, self.max_noise)
-                if outcome != "undefined":
+                if outcome != "undefined" or self.fail_undefined:
                     results[f"{name}_ok"] = EvaluationReason(outcome == "pass", reason)
         return results
 
@@ -233,12 +235,14 @@ def _table(title: str, results: list[Result]) -> ReportAnalysis:
     summary = summarize(results)
     percent = f"{summary.confidence:.0%}"
     columns = ["mode", "mean", "mean low", "mean high", f"{percent} low", f"{percent} high"]
-    columns += ["determined", "undetermined", "undefined", "failed"]
+    columns += ["determined", "undetermined", "undefined", "nothing claimed", "nothing retrieved"]
+    columns.append("failed")
     means = [mean_of(summary, mode) for mode in MODES if summary.mode(mode) is not None]
     rows: list[list[str | int | float | bool | None]] = []
     for mode, mean, *_ in means:
         of: Any = summary.mode(mode)
-        counts = (of.determined, of.undetermined, of.undefined, summary.failed)
+        counts = [of.determined, of.undetermined, of.undefined]
+        counts += [summary.nothing_claimed, summary.nothing_retrieved, summary.failed]
         rows.append([mode, mean, *_ends(of.mean), *_ends(of.interval), *counts])
     told = " ".join(mean.reason for mean in means)
     return TableResult(

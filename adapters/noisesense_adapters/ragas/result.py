@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -73,8 +75,12 @@ _NOTHING = make_score(LightVerdicts(()))
 
 def _counted(value: ScoredFloat) -> Score:
     """What a mean counts of a row: nothing to measure, where only ragas has no number for it."""
-    is_bare = _no_number_in_ragas(value.score) and value.status == "undefined"
-    return _NOTHING if is_bare else value.score
+    return _NOTHING if _is_bare(value) else value.score
+
+
+def _is_bare(value: ScoredFloat) -> bool:
+    """Is the row undefined in ragas alone?"""
+    return _no_number_in_ragas(value.score) and value.status == "undefined"
 
 
 def _no_number_in_ragas(score: Score) -> bool:
@@ -97,7 +103,7 @@ class _OpenRows(BaseCallbackHandler):
         for column, values in columns.items():
             if missing := sum(map(math.isnan, values)):
                 one = next((each for each in values if isinstance(each, ScoredFloat)), None)
-                run = summarize_results(_result(*each) for each in enumerate(values))
+                run = _summary(values)
                 told = "All of them failed." if one is None else mean_of(run, one.mode).reason
                 lines.append(f"{column}: {missing} of {len(values)} rows have no number. {told}")
         if lines:
@@ -121,7 +127,7 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     ragas' mean is over the rows with a number, and so over those that were easy to judge. Here
     the headline is the range ``[mean of the lows, mean of the highs]`` over all rows with claims,
     from 0 to 1, lower is better; see `noisesense.summarize`. A row that failed is counted as
-    failed, and one that is undefined in ragas alone as a response without claims. What was
+    failed, and one that is undefined in ragas alone as one with nothing to measure. What was
     judged once for two metrics is paid for once.
 
     Args:
@@ -143,8 +149,14 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
         hint = "choose with name=…" if found else "a pandas column or a file keeps numbers alone"
         raise InputError("a result with one metric of ours", got, where="result", hint=hint)
     # The column of the relevant mode, if it is there; its scores have both modes.
-    values = (row[columns[-1]] for row in rows)
-    return summarize_results((_result(*each) for each in enumerate(values)), **options)
+    return _summary([row[columns[-1]] for row in rows], **options)
+
+
+def _summary(values: Sequence[Any], **options: Any) -> Summary:
+    run = summarize_results((_result(*each) for each in enumerate(values)), **options)
+    # The response of a row that is undefined in ragas alone does make claims.
+    bare = sum(isinstance(each, ScoredFloat) and _is_bare(each) for each in values)
+    return replace(run, nothing_claimed=run.nothing_claimed - bare)
 
 
 def _result(row: int, value: Any) -> Result:

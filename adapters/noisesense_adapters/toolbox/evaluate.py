@@ -269,9 +269,12 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     if figures.interval is not None:
         ends = figures.interval.low, figures.interval.high
         text += f" ({summary.confidence:.0%} interval {extent(ends, '.4g')})"
-    counts = {"undetermined": figures.undetermined, "undefined": figures.undefined}
-    counts["failed"] = summary.failed
-    rest = "".join(f", {count} {what}" for what, count in counts.items() if count)
-    known = f"{figures.determined} of {summary.samples} samples have a value{rest}"
+    known = f"{figures.determined} of {summary.samples} samples have a value"
+    if figures.undetermined:
+        known += f", {figures.undetermined} undetermined"
+    if summary.unmeasured:
+        known += f"; {summary.unmeasured}"
     reason = f"Mean noise sensitivity ({mode}): {text}; {known}. Lower is better."
-    return Figure(mode, value, reason, {"status": status})
+    names = ("samples", "failed", "nothing_claimed", "nothing_retrieved")
+    metadata: dict[str, Any] = {name: getattr(summary, name) for name in names}
+    return Figure(mode, value, reason, {"status": status, **metadata})

@@ -20,10 +20,13 @@ class Headline(NamedTuple):
 
 
 def headline(summary: Summary) -> Headline:
-    """How many claims the retrieved chunks misled. Does not depend on the definition."""
+    """How many claims the retrieved chunks misled, and what there was nothing to measure of.
+
+    Does not depend on the definition.
+    """
     kinds, found = summary.partition, summary.from_chunks
     if not kinds.total:
-        return Headline("Nothing was measured", "There are no claims, or nothing was retrieved.")
+        return Headline("Nothing was measured", f"{summary.unmeasured or 'There are no results'}.")
     amount, one = f"{found.noisy:,}", found.noisy == 1 or kinds.total == 1
     if found.highest != found.noisy:
         amount, one = f"{found.noisy:,} to {found.highest:,}", kinds.total == 1
@@ -32,6 +35,8 @@ def headline(summary: Summary) -> Headline:
         f"{amount} of {counted(kinds.total, 'claim')} {verb} not supported by the reference and "
         f"{source} from a retrieved chunk"
     )
+    if summary.unmeasured:
+        message += f"; {summary.unmeasured}"
     rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
     if kinds.hallucination:
         are = "is" if kinds.hallucination == 1 else "are"

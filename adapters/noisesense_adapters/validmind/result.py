@@ -113,6 +113,8 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
         "Mean High": mode.mean.high if mode.mean else "undefined",
         "Undetermined": mode.undetermined,
         "Undefined": mode.undefined,
+        "Nothing Claimed": summary.nothing_claimed,
+        "Nothing Retrieved": summary.nothing_retrieved,
         "Failed": summary.failed,
         "Undetermined Claims": mode.claims.undetermined,
     }

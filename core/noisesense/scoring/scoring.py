@@ -38,6 +38,9 @@ Undetermined = Literal["none", "low", "high"]
 Status = Literal["determined", "undetermined", "undefined"]
 """Of one mode: every completion of the undetermined verdicts gives the same value; they differ;
 or there is nothing to measure (no response claims, nothing retrieved, no such mode)."""
+Lack = Literal["nothing_claimed", "nothing_retrieved"]
+"""Why a sample has nothing to measure. Where nothing was retrieved, that is why, whatever the
+response claims."""
 
 _EMPTY: tuple[Empty, ...] = get_args(Empty)
 _UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
@@ -141,17 +144,25 @@ class Score(Struct, frozen=True, dict=True):
         return None
 
     @property
+    def lack(self) -> Lack | None:
+        """What the sample lacks to be measured; None if nothing. The same in every definition."""
+        if self.outcomes and True in self.chunk_relevance:
+            return None
+        if _nothing_retrieved(self.verdicts):
+            return "nothing_retrieved"
+        return None if self.outcomes else "nothing_claimed"
+
+    @property
     def measures(self) -> tuple[Mode, ...]:
         """The modes with something to measure; with ``empty="zero"`` all of the definition."""
         modes = modes_of(self.definition)
-        # A relevant chunk was retrieved.
-        if self.empty == "zero" or (self.outcomes and True in self.chunk_relevance):
+        if self.empty == "zero" or self.lack is None:
             return modes
         return tuple(mode for mode in modes if not self.lacks(mode))
 
     def lacks(self, mode: Mode) -> str:
         """Why the mode has nothing to measure, in words; empty if it has something."""
-        if mode in chunk_modes(self.definition) and _nothing_retrieved(self.verdicts):
+        if self.lack == "nothing_retrieved" and mode in chunk_modes(self.definition):
             if self.verdicts.chunks is None:
                 return "nothing was retrieved (no chunks are listed)"
             return "nothing was retrieved"

@@ -1,6 +1,7 @@
 """Figures over many samples. The public names are those of `noisesense`.
 
 - `summarize`, `Tally`: a run in figures, with intervals.
+- `gate_run`: does a run pass? What was not measured does not.
 - `compare`: is version B worse than version A, or is that noise?
 - `trust`, `trust_results`, `calibrate`: a judge beside people's labels.
 - `stability`: a judge beside itself.

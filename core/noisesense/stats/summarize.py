@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
 from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
 from noisesense.scoring.results import Result, result_in
-from noisesense.scoring.scoring import Score
+from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.interval import Interval, Resampling, mean_interval, units_of
 from noisesense.stats.resampling import Unit, quantile_of_counts
 
@@ -69,8 +69,10 @@ class Summary(Record, BothModes[ModeSummary]):
         samples: how many results there are.
         scored: of them, those with a score.
         failed: of them, those that could not be judged or scored; they are in no figure.
-        empty: scored samples with nothing to measure: the response has no claims, or nothing was
-            retrieved. Unless ``empty="zero"`` counts them as 0, they are in no figure below.
+        nothing_claimed: scored samples whose response makes no claims.
+        nothing_retrieved: scored samples for which nothing was retrieved, whatever was claimed.
+            Where the definition counts only what comes from a chunk, they are in no figure below,
+            and neither are those before, unless ``empty="zero"`` counts both as 0.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
             not. Does not depend on the definition.
@@ -87,13 +89,14 @@ class Summary(Record, BothModes[ModeSummary]):
         confidence: of every interval.
     """
 
-    _derived = ("unanswered_share", "warnings")
+    _derived = ("unanswered_share", "unmeasured", "warnings")
 
     definition: DefinitionName | None
     samples: int
     scored: int
     failed: int
-    empty: int
+    nothing_claimed: int
+    nothing_retrieved: int
     partition: Partition
     from_chunks: Counts
     in_clusters: int
@@ -109,6 +112,37 @@ class Summary(Record, BothModes[ModeSummary]):
     def unanswered_share(self) -> float | None:
         """``open_cells / needed_cells``; None where nothing was needed."""
         return self.open_cells / self.needed_cells if self.needed_cells else None
+
+    @property
+    def undefined(self) -> int:
+        """Scored samples that are in no figure of a mode: the one that has more of them."""
+        modes = (self.relevant, self.irrelevant)
+        return max((each.undefined for each in modes if each is not None), default=0)
+
+    @property
+    def unmeasured(self) -> str:
+        """What there was nothing to measure of, in words; empty if there was something of all.
+
+        E.g. ``12 of 40 answers claim nothing, for 3 nothing was retrieved, 1 failed``.
+        """
+        parts: list[str] = []
+        of = f" of {self.samples:,}"
+        if claimed := self.nothing_claimed:
+            parts.append(f"{claimed:,}{of} answers claim{'s' if claimed == 1 else ''} nothing")
+            of = ""
+        if retrieved := self.nothing_retrieved:
+            questions = f"{of} questions" if of else ""
+            parts.append(f"for {retrieved:,}{questions} nothing was retrieved")
+            of = ""
+        # A host's own reason, as ragas has one.
+        if (others := self.undefined - claimed - retrieved) > 0:
+            samples = f"{of} samples" if of else ""
+            parts.append(f"for {others:,}{samples} there is nothing to measure")
+            of = ""
+        if self.failed:
+            samples = f"{of} samples" if of else ""
+            parts.append(f"{self.failed:,}{samples} failed")
+        return ", ".join(parts)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -133,11 +167,11 @@ def _of_run(run: Summary) -> Iterator[str]:
     elif run.failed == run.samples:
         every = "The only sample" if run.samples == 1 else f"All {run.samples:,} samples"
         yield f"{every} failed: there are no figures."
-    elif run.failed:
-        yield (
-            f"{run.failed} of {run.samples} samples failed and are in no figure: if they are the "
-            "hard ones, every figure is too good."
-        )
+    elif run.unmeasured:
+        said = f"{run.unmeasured[0].upper()}{run.unmeasured[1:]}"
+        if run.undefined or run.failed:
+            said += ": they are in no figure; if they are the hard ones, every figure is too good"
+        yield f"{said}."
     if share := run.unanswered_share:
         percent = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
         yield (
@@ -183,14 +217,21 @@ def cells_of(score: Score) -> tuple[int, int]:
 _Outcomes = frozenset[tuple[Outcome, int]]
 """How many claims of a sample have each outcome."""
 
-_Sample = tuple["str | None", _Outcomes, tuple[Mode, ...]]
-"""A sample's cluster, its outcomes, and the modes with something to measure; without such modes
-no outcomes."""
 
+class _Sample(NamedTuple):
+    """What is kept of a sample."""
 
-def _claims(outcomes: _Outcomes) -> list[Outcome]:
-    """The outcome of each claim, in any order."""
-    return list(Counter(dict(outcomes)).elements())
+    cluster: str | None
+    outcomes: _Outcomes
+    """None where no mode has anything to measure."""
+    measures: tuple[Mode, ...]
+    """The modes with something to measure."""
+    lack: Lack | None
+
+    @property
+    def claims(self) -> list[Outcome]:
+        """The outcome of each claim, in any order."""
+        return list(Counter(dict(self.outcomes)).elements())
 
 
 @dataclass
@@ -235,7 +276,7 @@ class Tally:
             needed, missing = cells_of(score) if measures else (0, 0)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
-            self._samples[result.cluster, outcomes, measures] += 1
+            self._samples[_Sample(result.cluster, outcomes, measures, score.lack)] += 1
         sums["samples"] += 1
         if result.usage is not NO_USAGE:
             sums.update({name: getattr(result.usage, name) for name in COUNTED})
@@ -284,22 +325,25 @@ class Tally:
         """The figures so far; see `summarize`."""
         resampling, sums, samples = Resampling(confidence), self._sums, self._samples.items()
         scored = self._samples.total()
-        in_clusters = sum(n for (cluster, *_), n in samples if cluster is not None)
+        in_clusters = sum(n for each, n in samples if each.cluster is not None)
         clustered = 0 < scored == in_clusters
         modes = {
             mode: self._mode(mode, resampling, clustered=clustered)
             for mode in (modes_of(self.definition) if self.definition else ())
         }
-        measured = {cluster for (cluster, _, measures), _ in samples if "relevant" in measures}
-        claims = [(_claims(outcomes), n) for (_, outcomes, _), n in samples]
-        kinds = [(Partition.of(each), n) for each, n in claims]
-        from_chunks = [(Counts.of(each, "from_a_chunk"), n) for each, n in claims]
+        measured = {each.cluster for each, _ in samples if "relevant" in each.measures}
+        kinds = [(Partition.of(each.claims), n) for each, n in samples]
+        from_chunks = [(Counts.of(each.claims, "from_a_chunk"), n) for each, n in samples]
+        lacking = Counter[Lack | None]()
+        for each, n in samples:
+            lacking[each.lack] += n
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
             scored=scored,
             failed=sums["samples"] - scored,
-            empty=sum(n for (_, outcomes, _), n in samples if not outcomes),
+            nothing_claimed=lacking["nothing_claimed"],
+            nothing_retrieved=lacking["nothing_retrieved"],
             partition=_added(Partition, kinds),
             from_chunks=_added(Counts, from_chunks),
             in_clusters=in_clusters,
@@ -317,9 +361,9 @@ class Tally:
 
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
         seen = Counter[tuple["str | None", "Counts | None"]]()
-        for (cluster, outcomes, measures), n in self._samples.items():
-            counts = Counts.of(_claims(outcomes), mode) if mode in measures else None
-            seen[cluster, counts] += n
+        for each, n in self._samples.items():
+            counts = Counts.of(each.claims, mode) if mode in each.measures else None
+            seen[each.cluster, counts] += n
         known = [(name, counts, n) for (name, counts), n in seen.items() if counts is not None]
         claims: Counts = _added(Counts, [(counts, n) for _, counts, n in known])
         ranges = Counter[Range]()

@@ -57,6 +57,8 @@ def test_table_figures_and_raw_data(
             "Mean High": round(mean(values), 4),
             "Undetermined": 0,
             "Undefined": 0,
+            "Nothing Claimed": 0,
+            "Nothing Retrieved": 0,
             "Failed": 0,
             "Undetermined Claims": 0,
         }

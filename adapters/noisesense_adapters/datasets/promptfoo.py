@@ -1,0 +1,193 @@
+"""Promptfoo's results: their systems, names, repetitions, samples and verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from noisesense import RecordedJudge, Sample, Verdicts
+from noisesense.errors import InputError
+from noisesense.scoring.results import Choices, ResultLine
+from noisesense_adapters.datasets.files import Raw
+from noisesense_adapters.datasets.rows import Row
+from noisesense_adapters.promptfoo.sample import Inputs
+from noisesense_adapters.toolbox.given import (
+    as_list,
+    as_object,
+    named,
+    read_verdicts,
+    without_nulls,
+)
+
+_KEYS = {"testCase", "testIdx", "promptIdx", "vars"}
+
+
+class _System(NamedTuple):
+    """A provider with one of its prompts, by Promptfoo's number."""
+
+    provider: str
+    prompt: str
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> _System:
+        provider = as_object(row.get("provider"))
+        name = provider.get("label") or provider.get("id") or "provider"
+        return cls(str(name), str(row["promptIdx"]))
+
+
+def is_result(row: object) -> bool:
+    """Is it one of Promptfoo's results?"""
+    return as_object(row).keys() >= _KEYS
+
+
+def result_name(row: Mapping[str, Any]) -> str:
+    """The name of a result, the same for a test, prompt and provider in every run."""
+    provider, prompt = _System.of(row)
+    return f"test {row['testIdx']}, prompt {prompt}, {provider}"
+
+
+def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
+    """The results of one provider and prompt, as those of several have no common mean.
+
+    If a test ran several times (``--repeat``), its results have a ``cluster``, since answers to
+    one question are not independent.
+
+    Args:
+        rows: all rows of a file.
+        provider: the name of the provider; None if there is only one. With several prompts it is
+            followed by the number of one: ``"A, prompt 1"``.
+
+    Raises:
+        InputError: no such provider, or several and none chosen.
+    """
+    results: list[Raw] = []
+    others: list[Raw] = []
+    for raw in rows:
+        (results if is_result(raw.data) else others).append(raw)
+    names = _names(dict.fromkeys(_System.of(raw.data) for raw in results))
+    _check_provider(provider, list(names.values()))
+    if provider is not None:
+        results = [raw for raw in results if names[_System.of(raw.data)] == provider]
+    tests = [_test(raw.data) for raw in results]
+    if len(set(tests)) < len(tests):
+        results = [Raw(place, {**data, "cluster": _test(data)}) for place, data in results]
+    return [*results, *others]
+
+
+def _check_provider(provider: str | None, names: list[str]) -> None:
+    if provider is None and len(names) > 1:
+        hint = "choose one: --provider NAME, in Python provider=…; compare takes what --out wrote"
+        raise InputError(
+            "results of one provider and prompt", named(names), where="provider", hint=hint
+        )
+    if provider is not None and provider not in names:
+        raise InputError(f"one of {named(names)}", repr(provider), where="provider")
+
+
+def _test(row: Mapping[str, Any]) -> str:
+    """A name of the test, the same for all its repetitions, whose numbers differ."""
+    given = json.dumps(row["vars"], sort_keys=True)
+    return f"test {hashlib.sha256(given.encode()).hexdigest()[:12]}"
+
+
+def _names(systems: Iterable[_System]) -> dict[_System, str]:
+    """The provider's name, with the number of its prompt if it has several."""
+    systems = list(systems)
+    prompts = Counter(system.provider for system in systems)
+    names: dict[_System, str] = {}
+    for system in systems:
+        names[system] = system.provider
+        if prompts[system.provider] > 1:
+            names[system] += f", prompt {system.prompt}"
+    return names
+
+
+class PromptfooReader:
+    """Reads Promptfoo's results, with texts, labels and verdicts where our assertion has them.
+
+    The verdicts are those of the test, or those of the assertion's judge, which the assertion
+    leaves in its metadata. They are scored as the first of our assertions says.
+
+    Args:
+        folder: the folder of the file; paths of recordings may be relative to it.
+        verdicts: whether to read the verdicts.
+    """
+
+    def __init__(self, folder: Path, *, verdicts: bool) -> None:
+        self._folder = folder
+        self._verdicts = verdicts
+        self._recordings: dict[str, RecordedJudge] = {}
+
+    def __call__(self, row: Mapping[str, Any], place: str) -> Row:
+        """Read one result. Raises `InputError`."""
+        response = as_object(row.get("response"))
+        if response.get("output") is None:
+            hint = "the provider failed; see the result's error"
+            raise InputError("the provider's output", "none", hint=hint)
+        ours = _our_assertions(row)
+        context = {"vars": row.get("vars"), "providerResponse": response}
+        inputs = Inputs(response["output"], context, _config(row, ours))
+        sample = inputs.sample
+        return Row(
+            place,
+            id=result_name(row),
+            cluster=row.get("cluster"),
+            sample=sample,
+            verdicts=self._read_verdicts(inputs, sample, ours) if self._verdicts else None,
+            line=_line(ours),
+        )
+
+    def _read_verdicts(
+        self, inputs: Inputs, sample: Sample, ours: list[dict[str, Any]]
+    ) -> Verdicts | None:
+        where, value = inputs.first("verdicts") or ("metadata.verdicts", _judged(ours))
+        if isinstance(value, str):
+            return self._recording(value.removeprefix("file://")).lookup(sample)
+        return None if value is None else read_verdicts(value, sample, where)
+
+    def _recording(self, path: str) -> RecordedJudge:
+        if path not in self._recordings:
+            beside = self._folder / path
+            self._recordings[path] = RecordedJudge(beside if beside.exists() else path)
+        return self._recordings[path]
+
+
+def _our_assertions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The results of our assertions in a result."""
+    components = as_object(row.get("gradingResult")).get("componentResults")
+    graded = map(as_object, as_list(components))
+    return [each for each in graded if "noiseSensitivity" in as_object(each.get("metadata"))]
+
+
+def _judged(ours: list[dict[str, Any]]) -> object:
+    """The verdicts of the first assertion that has some."""
+    for assertion in ours:
+        verdicts: object = assertion["metadata"].get("verdicts")
+        if verdicts is not None:
+            return verdicts
+    return None
+
+
+def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any]:
+    """The config of our assertion; if it gave no score, of the first Python one with a config."""
+    tested = map(as_object, as_list(as_object(row.get("testCase")).get("assert")))
+    assertions = [as_object(each.get("assertion")) for each in ours]
+    assertions += [each for each in tested if each.get("type") == "python"]
+    for assertion in assertions:
+        if config := as_object(assertion.get("config")):
+            return config
+    return {}
+
+
+def _line(ours: list[dict[str, Any]]) -> ResultLine:
+    """How the first of our assertions scored."""
+    if not ours:
+        return ResultLine()
+    config = as_object(as_object(ours[0].get("assertion")).get("config"))
+    settings = {**as_object(ours[0].get("metadata")), **config}
+    choices = {name: settings.get(name) for name in Choices.__annotations__}
+    return ResultLine.model_validate(without_nulls(choices))

@@ -1,0 +1,184 @@
+"""The one rule by which a run passes: was enough of it measured, and what did that give?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from noisesense.scoring.definitions import MODES, Mode, check_mode, modes_of
+from noisesense.scoring.outcomes import Range, Record, check_limit, extent, gate
+from noisesense.stats.interval import Interval
+from noisesense.stats.summarize import Summary, counted
+
+MAX_UNDEFINED = 0.1
+"""The share of the samples that may have nothing to measure, unless the caller says otherwise."""
+
+MAX_UNANSWERED = 0.05
+"""The share of the verdicts that may have no answer, likewise."""
+
+RunOutcome = Literal["fail", "undecided", "not measured", "warn", "pass"]
+"""The gravest first."""
+
+
+@dataclass(frozen=True)
+class Finding(Record):
+    """Something that keeps a run from passing, or a warning.
+
+    Attributes:
+        outcome: what it alone would make of the run.
+        reason: in words.
+    """
+
+    outcome: RunOutcome
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunGate(Record):
+    """Does a run pass, and if not, why?
+
+    Attributes:
+        findings: all that there are; none for a plain pass.
+        unmeasured: as in `Summary`.
+    """
+
+    _derived = ("outcome", "passed")
+
+    findings: tuple[Finding, ...]
+    unmeasured: str
+
+    @property
+    def outcome(self) -> RunOutcome:
+        """The gravest of the findings."""
+        found = {each.outcome for each in self.findings}
+        return next((each for each in get_args(RunOutcome) if each in found), "pass")
+
+    @property
+    def passed(self) -> bool:
+        """Passed, perhaps with a warning."""
+        return self.outcome in ("pass", "warn")
+
+    @property
+    def reason(self) -> str:
+        """All findings, or else what was not measured, in words."""
+        return "; ".join(each.reason for each in self.findings) or self.unmeasured
+
+
+def gate_run(
+    summary: Summary,
+    limit: float | None,
+    *,
+    mode: Mode | None = None,
+    by_interval: bool = False,
+    max_undefined: float = MAX_UNDEFINED,
+    max_unanswered: float = MAX_UNANSWERED,
+    min_samples: int = 0,
+) -> RunGate:
+    """Does a run stay within a limit? Lower is better. What was not measured does not pass.
+
+    Each mode's mean is gated as in `noisesense.gate`: it passes, fails, or is *undecided*, where
+    that depends on verdicts that the judge left open. The run is *not measured* where more than
+    ``max_undefined`` of its samples have nothing to measure or failed, where more than
+    ``max_unanswered`` of the verdicts that its scores need have no answer, or where there are too
+    few samples. Only ``"pass"`` and, with intervals, ``"warn"`` are a pass.
+
+    Args:
+        summary: the run, as `noisesense.summarize` gives it.
+        limit: the highest mean that passes, 0 to 1; None asks only whether enough was measured.
+        mode: check this mode only; by default all that the definition has.
+        by_interval: fail only a mean whose whole interval is above the limit, and warn where the
+            interval holds the limit.
+        max_undefined: the highest share of the samples without a figure, 0 to 1.
+        max_unanswered: the highest `Summary.unanswered_share`, 0 to 1.
+        min_samples: how many samples there are at least. A run that stopped early has fewer.
+
+    Raises:
+        InputError: a limit or a share that is no number from 0 to 1, or an unknown mode.
+    """
+    check_limit(max_undefined, "max_undefined")
+    check_limit(max_unanswered, "max_unanswered")
+    modes = modes_of(summary.definition) if summary.definition else MODES
+    if mode is not None:
+        modes = (check_mode(mode),)
+    findings = [
+        *_samples(summary, min_samples),
+        *_undefined(summary, modes, max_undefined),
+        *_unanswered(summary, max_unanswered),
+    ]
+    if limit is not None:
+        check_limit(limit)
+        for each in modes:
+            findings += _value(summary, each, limit, by_interval=by_interval)
+    return RunGate(tuple(findings), summary.unmeasured)
+
+
+def _samples(summary: Summary, min_samples: int) -> Iterator[Finding]:
+    """Were there enough samples, and claims in any of them?"""
+    if summary.samples < min_samples:
+        there = counted(summary.samples, "sample")
+        yield Finding("not measured", f"only {there}, and at least {min_samples:,} were expected")
+    if not summary.partition.total:
+        said = summary.unmeasured or "there are no results"
+        yield Finding("not measured", f"nothing was measured: {said}")
+
+
+def _undefined(
+    summary: Summary, modes: tuple[Mode, ...], max_undefined: float
+) -> Iterator[Finding]:
+    """Was there something to measure of enough samples?"""
+    figures = [summary.mode(mode) for mode in modes]
+    missing = max((each.undefined for each in figures if each), default=0) + summary.failed
+    if summary.samples and missing / summary.samples > max_undefined:
+        said = f"{missing:,} of {counted(summary.samples, 'sample')} have no figure"
+        allowed = f"at most {max_undefined:.1%} may have none"
+        yield Finding("not measured", f"{said} ({summary.unmeasured}); {allowed}")
+
+
+def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
+    """Did the judge say enough?"""
+    share = summary.unanswered_share
+    if share is not None and share > max_unanswered:
+        yield Finding(
+            "not measured",
+            f"too many verdicts have no answer: {summary.open_cells:,} of "
+            f"{summary.needed_cells:,} that the score needs ({share:.1%}); at most "
+            f"{max_unanswered:.1%} may have none",
+        )
+
+
+def _value(summary: Summary, mode: Mode, limit: float, *, by_interval: bool) -> Iterator[Finding]:
+    """Is the mean within the limit?"""
+    figures = summary.mode(mode)
+    if figures is None or figures.mean is None:
+        yield Finding("not measured", f"the {mode} mean is undefined")
+    elif not by_interval:
+        yield from _side(mode, figures.mean, None, limit)
+    elif figures.interval is None:
+        said = f"the {mode} mean has no interval: it needs two samples or more"
+        yield Finding("undecided", said)
+    else:
+        yield from _side(mode, figures.mean, figures.interval, limit)
+
+
+def _side(mode: Mode, mean: Range, interval: Interval | None, limit: float) -> Iterator[Finding]:
+    """On which side of the limit is the mean?"""
+    outcome = gate(mean, limit, interval=interval)
+    value = f"the {mode} mean, {extent(mean, '.4f')}"
+    if interval is not None:
+        value += f" (interval {extent((interval.low, interval.high), '.4f')})"
+    if outcome == "fail":
+        yield Finding("fail", f"{value}, is above {limit:g}")
+    elif outcome == "undecided":
+        between = f"{mean.low:.4f} and {mean.high:.4f}"
+        yield Finding(
+            "undecided",
+            f"the {mode} mean lies between {between}; whether it is above {limit:g} depends on "
+            "verdicts that the judge left open",
+        )
+    elif outcome == "warn":
+        yield Finding(
+            "warn",
+            f"{value}, is too near {limit:g} to say on which side it is; more samples would "
+            "decide it",
+        )

@@ -1,0 +1,102 @@
+"""The gate of a run. What each case ends as follows from the counts written beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from noisesense import InputError, Result, Score, Verdicts, gate_run, score, summarize
+from noisesense.stats.gate import RunOutcome
+from support.simulated import score_of
+
+SILENT = score(Verdicts(response_claims=()))
+LOST = score(Verdicts(response_claims=(), chunks=()))
+FAILED = Result("f", error="timed out")
+OPEN = score(Verdicts.from_matrices([None], [[True]], [[True]]))
+HALF, NONE, ALL = score_of((1, 2)), score_of((0, 2)), score_of((2, 2))
+
+# By name: results, options beside the limit of 0.5, the outcome and what the reason says.
+CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] = {
+    "at the limit": ([HALF] * 10, {}, "pass", ""),
+    "above": ([ALL, HALF], {}, "fail", "the relevant mean, 0.7500, is above 0.5"),
+    # (0 + 9 × 0.5) / 9; one of ten has nothing to measure, and 1 / 10 is not above 0.1.
+    "as many as may be": ([HALF] * 9 + [SILENT], {}, "pass", "1 of 10 answers claims nothing"),
+    "one more": (
+        *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
+        "2 of 10 samples have no figure (1 of 10 answers claims nothing, for 1 nothing was "
+        "retrieved); at most 10.0% may have none",
+    ),
+    "what failed was not measured": (
+        *([NONE] * 8 + [FAILED, SILENT], {}, "not measured"),
+        "2 of 10 samples have no figure (1 of 10 answers claims nothing, 1 failed)",
+    ),
+    "more may be": ([NONE] * 8 + [SILENT] * 2, {"max_undefined": 0.2}, "pass", "2 of 10"),
+    "nothing measured": ([LOST] * 3, {"max_undefined": 1}, "not measured", "mean is undefined"),
+    "no results": ([], {}, "not measured", "nothing was measured: there are no results"),
+    "all failed": (
+        [FAILED] * 3,
+        {},
+        "not measured",
+        "nothing was measured: 3 of 3 samples failed",
+    ),
+    "stopped early": (
+        *([NONE] * 8, {"min_samples": 60}, "not measured"),
+        "only 8 samples, and at least 60 were expected",
+    ),
+    "enough": ([NONE] * 60, {"min_samples": 60}, "pass", ""),
+    # With the open one as noise (4 × 0.5 + 1) / 5 = 0.6, else 0.4.
+    "open": (
+        [HALF] * 4 + [OPEN],
+        {"max_unanswered": 1},
+        "undecided",
+        "lies between 0.4000 and 0.6000",
+    ),
+    # Needed: of two correct claims that they are, 4 times; of the open one, its chunk and whether
+    # that is relevant, too. One of 11 is open: 9.1%.
+    "too much is open": (
+        *([NONE] * 4 + [OPEN], {}, "not measured"),
+        "too many verdicts have no answer: 1 of 11 that the score needs (9.1%)",
+    ),
+    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "have no figure"),
+    "no interval": ([HALF], {"by_interval": True}, "undecided", "has no interval"),
+    "near": ([NONE, ALL] * 20, {"by_interval": True}, "warn", "too near 0.5"),
+    "far below": ([NONE] * 40, {"by_interval": True}, "pass", ""),
+    "of the other mode": ([ALL], {"mode": "irrelevant"}, "pass", ""),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_outcomes(name: str) -> None:
+    results, options, outcome, said = CASES[name]
+    found = gate_run(summarize(results), 0.5, **options)
+    assert (found.outcome, found.passed) == (outcome, outcome in ("pass", "warn")), found
+    assert said in found.reason
+    assert bool(said) == bool(found.reason)
+
+
+def test_without_a_limit_only_what_was_measured_counts() -> None:
+    assert gate_run(summarize([ALL]), None).outcome == "pass"
+    assert gate_run(summarize([FAILED]), None, max_undefined=1).outcome == "not measured"
+
+
+def test_a_definition_without_the_mode() -> None:
+    run = summarize([score(HALF.verdicts, definition="validmind")])
+    assert gate_run(run, 0.5).outcome == "pass"
+    asked = gate_run(run, 0.5, mode="irrelevant")
+    assert (asked.outcome, asked.reason) == ("not measured", "the irrelevant mean is undefined")
+
+
+def test_nothing_retrieved_is_measured_where_the_definition_counts_claims_from_nowhere() -> None:
+    claims = [{"text": "a", "correct": True, "entailed_by": []}]
+    made_up = Verdicts.model_validate({"response_claims": claims, "chunks": []})
+    run = summarize([score(made_up, definition="validmind")] * 10)
+    found = gate_run(run, 0.5)
+    said = "for 10 of 10 questions nothing was retrieved"
+    assert (found.outcome, found.reason) == ("pass", said)
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 20}, {"limit": 0.5, "max_undefined": -1}])
+def test_what_is_no_share(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="a number from 0 to 1"):
+        gate_run(summarize([HALF]), **wrong)
