@@ -32,7 +32,12 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
         "2 of 10 samples have no figure (1 of 10 answers claims nothing, 1 failed)",
     ),
     "more may be": ([NONE] * 8 + [SILENT] * 2, {"max_undefined": 0.2}, "pass", "2 of 10"),
-    "nothing measured": ([LOST] * 3, {"max_undefined": 1}, "not measured", "mean is undefined"),
+    "nothing measured": (
+        [LOST] * 3,
+        {"max_undefined": 1},
+        "not measured",
+        "nothing was measured: for 3",
+    ),
     "no results": ([], {}, "not measured", "nothing was measured: there are no results"),
     "all failed": (
         [FAILED] * 3,

@@ -94,5 +94,5 @@ def test_the_command_line(
     key = ("--api-key-env", "THE_KEY", "--out", tmp_path / "out.jsonl")
     gate = ("--fail-above", str(LIMIT), "--max-unanswered", "1")
     done = run_here(capsys, "score", texts, *judge, *key, *gate)
-    assert done.status == (4 if case.value is None else 1), done
-    assert done.status == 1 or "is undefined" in done.err
+    assert done.status == (5 if case.value is None else 1), done
+    assert done.status == 1 or "nothing was measured" in done.err

@@ -101,26 +101,24 @@ def gate_run(
     modes = modes_of(summary.definition) if summary.definition else MODES
     if mode is not None:
         modes = (check_mode(mode),)
+    if limit is not None:
+        check_limit(limit)
+    if not summary.partition.total:
+        said = summary.unmeasured or "there are no results"
+        nothing = Finding("not measured", f"nothing was measured: {said}")
+        return RunGate((nothing,), summary.unmeasured)
     findings = [
-        *_samples(summary, min_samples),
         *_undefined(summary, modes, max_undefined),
         *_unanswered(summary, max_unanswered),
     ]
+    if summary.samples < min_samples:
+        said = f"only {counted(summary.samples, 'sample')}"
+        said += f", and at least {min_samples:,} were expected"
+        findings.append(Finding("not measured", said))
     if limit is not None:
-        check_limit(limit)
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval)
     return RunGate(tuple(findings), summary.unmeasured)
-
-
-def _samples(summary: Summary, min_samples: int) -> Iterator[Finding]:
-    """Were there enough samples, and claims in any of them?"""
-    if summary.samples < min_samples:
-        there = counted(summary.samples, "sample")
-        yield Finding("not measured", f"only {there}, and at least {min_samples:,} were expected")
-    if not summary.partition.total:
-        said = summary.unmeasured or "there are no results"
-        yield Finding("not measured", f"nothing was measured: {said}")
 
 
 def _undefined(
