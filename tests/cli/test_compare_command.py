@@ -54,7 +54,7 @@ def column(done: Done, mode: str = "relevant") -> dict[str, str]:
     """What the table says of a mode."""
     _, table, *_ = done.out.split("\n\n")
     head, *lines = table.splitlines()
-    assert head.split() == ["relevant", "irrelevant"]
+    assert head.split() == ["relevant", "irrelevant", "any", "correct"]
     rows = [re.split("  +", line.strip()) for line in lines]
     return {row[0]: row[1 + head.split().index(mode)] for row in rows}
 
@@ -70,8 +70,10 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
     assert found.relevant.interval is not None
     low, high = found.relevant.interval[:2]
     assert (done.status, done.err, low > 0) == (0, "", True)
-    head = "40 samples in both, paired by id; definition ragas, lower is better\n\n"
-    assert done.out.startswith(head)
+    # 20 of 40 answers lost one correct claim of four.
+    lost, head, *_ = done.out.splitlines()
+    assert lost.startswith("B has fewer correct claims: 3.50 an answer, A has 4.00 (difference -0")
+    assert head == "40 samples in both, paired by id; definition ragas, lower is better"
     assert column(done) == {
         "pairs": "40",
         "mean of A": "0.0000",
@@ -87,6 +89,7 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
         "  q0: relevant 0.0000 -> 0.2500\n"
         '    correct -> relevant noise: "claim 0"\n'
     )
+    assert column(done, "any") == column(done)
     data = json.loads(run_here(capsys, "compare", a, b, "--json").out)
     assert data == json.loads(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}))
 
@@ -181,11 +184,14 @@ def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, [*run_of([0] * 100)], [*run_of([0] * 120)][20:])
     done = run_here(capsys, "compare", a, b)
     assert (done.status, done.out) == (6, "")
-    assert done.err.startswith("error: paired by id: expected at least 90% of the smaller run")
-    assert "80 of 100" in done.err
+    assert done.err.startswith("error: paired by id: expected at least 90% of A in B, got 80 of 1")
     fewer = run_here(capsys, "compare", a, b, "--min-paired", "0.8", "--fail-if-worse")
     assert fewer.status == 0
     assert fewer.out.startswith("80 samples in both")
+    # A run that stopped after 8 of 60, and a baseline that is a part of the new run.
+    stopped = write(tmp_path, [*run_of([0] * 60)], [*run_of([0] * 8)])
+    assert run_here(capsys, "compare", *stopped, "--fail-if-worse").status == 6
+    assert run_here(capsys, "compare", *stopped[::-1], "--fail-if-worse").status == 0
     nothing = write(tmp_path, [*run_of([0] * 5)], [*run_of([0] * 15)][10:])
     for options in ((), ("--min-paired", "0"), ("--fail-if-worse",), ("--fail-above", "1")):
         assert run_here(capsys, "compare", *nothing, *options).status == 6
