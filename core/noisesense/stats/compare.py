@@ -346,7 +346,7 @@ def _figure(
     interval = test.interval
     difference = mean_range([change for _, change in worsening])
     if figure == "correct" and difference is not None:
-        difference = Range(-difference.high, -difference.low)
+        difference = Range(0.0 - difference.high, 0.0 - difference.low)
         interval = interval and interval._replace(low=-interval.high, high=-interval.low)
     return FigureComparison(
         figure=figure,

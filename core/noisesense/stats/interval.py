@@ -277,12 +277,13 @@ def decides_nothing(units: float, tail: float) -> bool:
     return units < MIN_PAIRS or 2.0**-units > tail
 
 
-def critical_t(units: Units, tail: float) -> float:
+def critical_t(size: float, tail: float) -> float:
     """How many errors a paired difference must lie away; see `difference_interval`.
 
-    Degrees of freedom are Kish's effective number of units, less one.
+    Args:
+        size: how many units there are, by Kish; degrees of freedom are one less.
+        tail: how often that may be by chance.
     """
-    size = effective(units)
     if not decides_nothing(size, tail):
         tail -= 2.0**-size / 2
     return t_quantile(1 - tail, max(size - 1, 1.0))
@@ -291,14 +292,14 @@ def critical_t(units: Units, tail: float) -> float:
 POWER = 0.8
 
 
-def least_seen(units: Units, resampling: Resampling, power: float = POWER) -> float:
-    """The true difference that such units tell from none with that power.
+def errors_seen(size: float, tail: float, power: float = POWER) -> float:
+    """By how many errors a true difference must lie away to be told with that power."""
+    return critical_t(size, tail) + t_quantile(power, max(size - 1, 1.0))
 
-    ``(t(1 − α/2) + t(power)) · error``.
-    """
-    freedom = max(effective(units) - 1, 1.0)
-    errors = critical_t(units, resampling.tail) + t_quantile(power, freedom)
-    return errors * mean_error(units)
+
+def least_seen(units: Units, resampling: Resampling) -> float:
+    """The true difference that 80 of 100 comparisons of such units tell from none."""
+    return errors_seen(effective(units), resampling.tail) * mean_error(units)
 
 
 def difference_interval(
@@ -337,7 +338,7 @@ def difference_interval(
         if few or abs(mean) <= _TIE:
             return wide
         return wide._replace(low=mean) if mean > 0 else wide._replace(high=mean)
-    t = critical_t(units, resampling.tail)
+    t = critical_t(effective(units), resampling.tail)
     if few:
         reach = t * mean_error(units)
         low, high = mean - reach, mean + reach
