@@ -311,6 +311,10 @@ def test_correct_claims_and_all_claims_from_chunks() -> None:
     # A quarter more of A's two correct claims: 0.5 an answer.
     assert compare(answers, refusals, margin=0.25).correct.margin == 0.5
     assert compare(answers, answers).undefined_share == 0.0
+    # Nothing was retrieved: no claims were asked for, which does not say that none is correct.
+    nothing = score(Verdicts(response_claims=(), chunks=()))
+    unasked = compare(answers, [Result(str(i), nothing) for i in range(8)])
+    assert (unasked.correct.pairs, unasked.lost) == (0, False)
     failed = [Result(str(i), error="no") for i in range(8)]
     assert compare(failed, failed).undefined_share is None
 
@@ -353,7 +357,7 @@ def test_what_would_have_been_seen() -> None:
     """Of 10 pairs, 5 by 1/4 and 5 by -1/4: the error is 1/4 / 3, and the margin is on top."""
     a = run(*[(1, 4), (2, 4)] * 5)
     b = run(*[(2, 4), (1, 4)] * 5)
-    errors = stats.t.ppf(1 - (0.025 - 2**-11), 9) + stats.t.ppf(0.8, 9)
+    errors = stats.t.ppf(1 - (0.025 - 0.8 * 2**-10), 9) + stats.t.ppf(0.8, 9)
     assert relevant(a, b).seen == pytest.approx(errors / 12, rel=1e-6)
     assert relevant(a, b, 0.1).seen == pytest.approx(0.1 + errors / 12, rel=1e-6)
     assert relevant(a, a).seen is None

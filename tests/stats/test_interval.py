@@ -270,8 +270,8 @@ def test_the_low_end_is_the_greatest_of_smaller_differences(seed: int, most: int
         values.append((round(rng.gauss(0.1, 0.3) * size, 3), size))
     sizes = [size for _, size in values]
     kish = sum(sizes) ** 2 / sum(size**2 for size in sizes)
-    # Half of the probability that all signs are alike is spent.
-    t = stats.t.ppf(1 - (0.025 - 2**-kish / 2), kish - 1)
+    # Four fifths of the probability that all signs are alike are spent.
+    t = stats.t.ppf(1 - (0.025 - 0.8 * 2**-kish), kish - 1)
     found = difference_interval(Counter(values), HOW)
     mirrored = [(-value, size) for value, size in values]
     expected = (lowest_end(values, t), -lowest_end(mirrored, t))
@@ -319,7 +319,7 @@ def test_what_would_have_been_seen() -> None:
     """Of 20 pairs, half 0.1 and half -0.1: s = 0.1 √(20 / 19)."""
     units: Counter[Unit] = Counter({(0.1, 1.0): 10, (-0.1, 1.0): 10})
     error = 0.1 * math.sqrt(20 / 19) / math.sqrt(20)
-    errors = stats.t.ppf(1 - (0.025 - 2**-21), 19) + stats.t.ppf(0.8, 19)
+    errors = stats.t.ppf(1 - (0.025 - 0.8 * 2**-20), 19) + stats.t.ppf(0.8, 19)
     assert least_seen(units, HOW) == pytest.approx(errors * error, rel=1e-6)
 
 

@@ -49,7 +49,8 @@ class FigureComparison(Record):
     Attributes:
         figure: ``"relevant"`` or ``"irrelevant"``: the mode's value; ``"any"``: the share of
             claims that are incorrect and come from a chunk, relevant or not; ``"correct"``: how
-            many claims of a response are correct, 0 where it claims nothing. Of the first three
+            many claims of a response are correct, 0 where it claims nothing; undefined where
+            nothing was retrieved and so no claims were asked for. Of the first three
             lower is better, of ``"correct"`` higher.
         pairs: how many there are.
         effective: how many pairs, or clusters of equal size, say as much (Kish 1965).
@@ -143,7 +144,7 @@ class Comparison(Record, BothModes[FigureComparison]):
         irrelevant: the irrelevant mode; None if the definition has none.
         any: claims that are incorrect and come from a chunk, relevant or not. Where B finds more
             relevant chunks, the same noise moves from one mode to the other, and this stays.
-        correct: correct claims, of all scored pairs.
+        correct: correct claims, also of answers that claim nothing.
         changes: the samples that changed, those that changed most first.
         clusters: over how many clusters the intervals were made; None: over single pairs.
         margin: the difference that does not matter; 0: any may.
@@ -309,6 +310,8 @@ def _lacks(score: Score, other: Score) -> bool:
 def value_of(figure: Figure, score: Score) -> Range | None:
     """A sample's value; None where there is nothing to measure."""
     if figure == "correct":
+        if score.verdicts.chunks == () and not score.verdicts.response_claims:
+            return None  # nothing was retrieved, and the judge not asked for claims
         told = [claim.correct for claim in score.verdicts.response_claims]
         sure = told.count(True)
         return Range(float(sure), float(sure + told.count(None)))
