@@ -6,6 +6,7 @@ The name gives the file's kind, the first rows its schema.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -80,7 +81,7 @@ def read_rows(
 
     Raises:
         InputError: no such file, an empty file, an unknown kind, another encoding, or unknown
-            columns.
+            columns; while reading, an id twice.
     """
     path, columns = as_path(path), dict(columns or {})
     for field in columns:
@@ -101,11 +102,33 @@ def read_rows(
             raise tried[0].error
     plain = read is read_line and path.suffix.lower() in files.LINES
     if plain and verdicts and not (texts or columns):
-        return (light_row(*line, keyed=False) for line in files.jsonl_lines(path))
+        return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
     if split_contexts is not None and isinstance(read, ColumnReader):
         read = replace(read, separator=split_contexts)
         rows = _with_separator(rows, read, path)
-    return (_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+    found = (_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+    # Promptfoo's are named by their test, which it may repeat.
+    return found if any(map(_is_promptfoo_row, first)) else _each_once(found)
+
+
+def _is_promptfoo_row(raw: Raw) -> bool:
+    return isinstance(raw.data, dict) and _is_promptfoo(raw.data)
+
+
+_CONTENT_KEY = re.compile("[0-9a-f]{64}")
+
+
+def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
+    """The rows. Raises `InputError` at an id that was given twice; keys of content may repeat."""
+    seen: set[int] = set()
+    for row in rows:
+        if isinstance(row, Row) and not _CONTENT_KEY.fullmatch(row.id):
+            mark = hash(row.id)
+            if mark in seen:
+                hint = "give every sample its own id, or leave ids out"
+                raise InputError("each id once", f"{row.id!r} again", where=row.place, hint=hint)
+            seen.add(mark)
+        yield row
 
 
 def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iterator[Raw]:

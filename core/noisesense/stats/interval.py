@@ -318,10 +318,10 @@ def difference_interval(
     `few_units_interval`.
 
     Smaller differences are chosen after the fact, which costs: where all signs are equal, which
-    chance makes in ``2 ** −units``, the low end is never below the least difference. Four fifths of
-    that probability are taken from ``α/2``: measured, so that B is called worse where nothing
-    changed in at most 3.3% (``tests/benchmarks/coverage.py``). So few units that equal signs are no rarer than ``α/2``
-    (fewer than 6 at 95%) have Student's plain interval.
+    chance makes in ``2 ** −units``, the low end is never below the least difference. Four fifths
+    of that probability are taken from ``α/2``: measured, so that B is called worse where nothing
+    changed in at most 3.3% (``tests/benchmarks/coverage.py``). So few units that equal signs are
+    no rarer than ``α/2`` (fewer than 6 at 95%) have Student's plain interval.
 
     Args:
         units: what each pair (or cluster of pairs) adds to ``(Σ difference, how many)``.
