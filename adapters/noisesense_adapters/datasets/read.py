@@ -112,7 +112,8 @@ def read_rows(
 
 
 def _is_promptfoo_row(raw: Raw) -> bool:
-    return isinstance(raw.data, dict) and _is_promptfoo(raw.data)
+    data: object = raw.data
+    return isinstance(data, dict) and _is_promptfoo(cast("dict[str, Any]", data))
 
 
 _CONTENT_KEY = re.compile("[0-9a-f]{64}")
