@@ -30,6 +30,7 @@ _NAMES = {
     "stats.gate": "RunGate gate_run",
     "stats.interval": "Estimate Interval",
     "stats.offenders": "Offender offenders",
+    "stats.power": "Power power",
     "stats.labels_mean": "PoweredMean prediction_powered prediction_powered_mean",
     "stats.sensitivity": "SensitivityBand sensitivity_band",
     "stats.stability": "Stability stability",

@@ -50,6 +50,8 @@ from noisesense.stats.labels_mean import prediction_powered as prediction_powere
 from noisesense.stats.labels_mean import prediction_powered_mean as prediction_powered_mean
 from noisesense.stats.offenders import Offender as Offender
 from noisesense.stats.offenders import offenders as offenders
+from noisesense.stats.power import Power as Power
+from noisesense.stats.power import power as power
 from noisesense.stats.sensitivity import SensitivityBand as SensitivityBand
 from noisesense.stats.sensitivity import sensitivity_band as sensitivity_band
 from noisesense.stats.stability import Stability as Stability

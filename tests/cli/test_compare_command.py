@@ -54,7 +54,7 @@ def column(done: Done, mode: str = "relevant") -> dict[str, str]:
     """What the table says of a mode."""
     _, table, *_ = done.out.split("\n\n")
     head, *lines = table.splitlines()
-    assert head.split() == ["relevant", "irrelevant"]
+    assert head.split() == ["relevant", "irrelevant", "any", "correct"]
     rows = [re.split("  +", line.strip()) for line in lines]
     return {row[0]: row[1 + head.split().index(mode)] for row in rows}
 
@@ -70,8 +70,10 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
     assert found.relevant.interval is not None
     low, high = found.relevant.interval[:2]
     assert (done.status, done.err, low > 0) == (0, "", True)
-    head = "40 samples in both, paired by id; definition ragas, lower is better\n\n"
-    assert done.out.startswith(head)
+    # 20 of 40 answers lost one correct claim of four.
+    lost, head, *_ = done.out.splitlines()
+    assert lost.startswith("B has fewer correct claims: 3.50 an answer, A has 4.00 (difference -0")
+    assert head == "40 samples in both, paired by id; definition ragas, lower is better"
     assert column(done) == {
         "pairs": "40",
         "mean of A": "0.0000",
@@ -87,6 +89,7 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
         "  q0: relevant 0.0000 -> 0.2500\n"
         '    correct -> relevant noise: "claim 0"\n'
     )
+    assert column(done, "any") == column(done)
     data = json.loads(run_here(capsys, "compare", a, b, "--json").out)
     assert data == json.loads(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}))
 
@@ -188,11 +191,82 @@ def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, [*run_of([0] * 100)], [*run_of([0] * 120)][20:])
     done = run_here(capsys, "compare", a, b)
     assert (done.status, done.out) == (6, "")
-    assert done.err.startswith("error: paired by id: expected at least 90% of the smaller run")
-    assert "80 of 100" in done.err
+    assert done.err.startswith("error: paired by id: expected at least 90% of A in B, got 80 of 1")
     fewer = run_here(capsys, "compare", a, b, "--min-paired", "0.8", "--fail-if-worse")
     assert fewer.status == 0
     assert fewer.out.startswith("80 samples in both")
+    # A run that stopped after 8 of 60, and a baseline that is a part of the new run.
+    stopped = write(tmp_path, [*run_of([0] * 60)], [*run_of([0] * 8)])
+    assert run_here(capsys, "compare", *stopped, "--fail-if-worse").status == 6
+    assert run_here(capsys, "compare", *stopped[::-1], "--fail-if-worse").status == 0
     nothing = write(tmp_path, [*run_of([0] * 5)], [*run_of([0] * 15)][10:])
     for options in ((), ("--min-paired", "0"), ("--fail-if-worse",), ("--fail-above", "1")):
         assert run_here(capsys, "compare", *nothing, *options).status == 6
+
+
+ONE_FIGURE = (
+    ("relevant,any", 1, "in all claims from chunks"),
+    ("correct", 1, "in correct claims"),
+    ("irrelevant", 0, ""),
+)
+
+
+@pytest.mark.parametrize(("figures", "status", "said"), ONE_FIGURE)
+def test_figures_of_the_check(
+    figures: str, status: int, said: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE)])
+    done = run_here(capsys, "compare", a, b, "--fail-if-worse", figures)
+    assert (done.status, said in done.err) == (status, True)
+    wrong = run_here(capsys, "compare", "--fail-if-worse", a, b)
+    assert wrong.status == 2
+
+
+def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
+    """Of 40 answers 5 became refusals: more than a tenth."""
+    claims_nothing = score(Verdicts(response_claims=(), chunks=({"text": "The guide."},)))
+    b = [*run_of(BEFORE)]
+    for i in range(5):
+        b[i] = Result(f"q{i}", claims_nothing, sample=sample(i))
+    paths = write(tmp_path, [*run_of(BEFORE)], b)
+    done = run_here(capsys, "compare", *paths, "--fail-if-worse")
+    assert (done.status, "0 in A, 5 in B (12.5%)" in done.err) == (5, True)
+    assert "nothing to measure in B only:\n  q0, q1, q2, q3, q4\n" in done.out
+    allowed = ("--fail-if-worse", "any", "--max-undefined", "0.125")
+    assert run_here(capsys, "compare", *paths, *allowed).status == 0
+    # 20 correct claims of 160 are gone, too: that is graver.
+    assert run_here(capsys, "compare", *paths, "--fail-if-worse", "correct").status == 1
+
+
+def test_power_and_what_would_have_been_seen(tmp_path: Path, capsys: Capsys) -> None:
+    a, b = write(tmp_path, [*run_of([0, 1] * 20)], [*run_of([1, 0] * 20)])
+    done = run_here(capsys, "compare", a, b)
+    seen = compare(run_of([0, 1] * 20), run_of([1, 0] * 20)).relevant.seen
+    assert f"the relevant mode: differences of {seen:.2g} and more would have been" in done.out
+    done = run_here(capsys, "power", a, "--change", "0.1")
+    assert (done.status, "samples needed" in done.out) == (0, True)
+    data = json.loads(run_here(capsys, "power", a, b, "--json").out)
+    assert (data["paired"], data["figures"][0]["samples"]) == (True, 40)
+
+
+@pytest.mark.parametrize("command", ["offenders", "sensitivity", "stability"])
+def test_lines_of_several_definitions_are_refused(
+    command: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    path = tmp_path / "mixed.jsonl"
+    rows = [*run_of([1] * 4)]
+    for i, definition in enumerate(("ragas", "paper", "ragas", "paper")):
+        rows[i] = Result(f"q{i}", score(verdicts(1), definition=definition), sample=sample(i))
+    write_results(path, rows)
+    files = [path, path] if command == "stability" else [path]
+    done = run_here(capsys, command, *files)
+    said = "results of one definition" if command == "offenders" else "results scored alike"
+    assert (done.status, f"expected {said}" in done.err) == (2, True)
+
+
+def test_an_id_twice_is_an_error_of_score(tmp_path: Path, capsys: Capsys) -> None:
+    write_results(tmp_path / "r.jsonl", [*run_of([0] * 3)])
+    twice = tmp_path / "twice.jsonl"
+    twice.write_text((tmp_path / "r.jsonl").read_text("utf-8") * 2, encoding="utf-8")
+    done = run_here(capsys, "score", twice)
+    assert (done.status, "line 4: expected each id once, got 'q0' again" in done.err) == (2, True)

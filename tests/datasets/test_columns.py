@@ -121,10 +121,12 @@ def test_a_column_that_is_missing_or_may_be_one_of_two(
 
 
 def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
-    lines = [LINE, {**LINE, "out": []}, LINE]
+    lines = [LINE, {**LINE, "out": []}]
     found = list(read_rows(write_jsonl(tmp_path / "d.jsonl", lines), COLUMNS))
-    assert [type(row) for row in found] == [Row, BadRow, Row]
+    assert [type(row) for row in found] == [Row, BadRow]
     assert found[1].id == "about handbook"
+    with pytest.raises(InputError, match="line 2: expected each id once, got 'about handbook'"):
+        list(read_rows(write_jsonl(tmp_path / "d.jsonl", [LINE, LINE]), COLUMNS))
 
 
 VERDICTS = '"{""response_claims"": [{""text"": ""r"", ""correct"": false, ""entailed_by"": []}]}"'

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
-from noisesense.stats.compare import ClaimChange, ModeComparison
+from noisesense.stats.compare import ClaimChange, FigureComparison
 from noisesense.stats.interval import Resampling, few_units_interval
 from noisesense.stats.resampling import Unit
 from support.simulated import Draw, result_of
@@ -23,7 +23,7 @@ def run(*draws: Draw) -> list[Result]:
     return [result_of(i, draw) for i, draw in enumerate(draws)]
 
 
-def relevant(a: Sequence[Result], b: Sequence[Result], margin: float = 0.0) -> ModeComparison:
+def relevant(a: Sequence[Result], b: Sequence[Result], margin: float = 0.0) -> FigureComparison:
     return compare(a, b, margin=margin).relevant
 
 
@@ -52,7 +52,10 @@ def test_a_clear_difference_is_decided() -> None:
     before, after = run(*[(0, 2), (1, 4)] * 20), run(*[(1, 2), (2, 4)] * 20)
     worse, better = compare(before, after), relevant(after, before)
     assert (worse.relevant.decision, better.decision) == ("worse", "better")
-    assert worse.worse == ("relevant",)
+    # One claim of two, or of four, from a chunk is no longer correct.
+    assert worse.worse == ("relevant", "any", "correct")
+    assert worse.any.difference == worse.relevant.difference
+    assert worse.correct.difference == (-1.0, -1.0)
     low, high = worse.relevant.interval[:2]
     assert low < 0.375 < high
     assert better.interval[:2] == pytest.approx((-high, -low))
@@ -92,11 +95,11 @@ def test_clusters() -> None:
 def test_what_is_in_no_figure() -> None:
     a = [result_of("x", (1, 2)), result_of("a", (1, 2)), Result("f", error="no")]
     b = [result_of("f", (1, 2)), result_of("x", (0, 2)), result_of("b", (1, 2))]
-    found = compare(a, b, min_paired=0.6)
+    found = compare(a, b, min_paired=0.3)
     assert (found.pairs, found.only_a, found.only_b, found.failed) == (2, ("a",), ("b",), ("f",))
     assert found.relevant.pairs == 1
     assert found.warnings[0] == "samples only in A: 1, only in B: 1; they are in no figure."
-    found = compare(b, a[2:])
+    found = compare(b, a[2:], min_paired=0.3)
     assert (found.failed, found.only_a, found.only_b) == (("f",), ("x", "b"), ())
     assert found.warnings[0].startswith("samples only in A: 2, only in B: 0")
     assert compare(a[2:], b).warnings[0].startswith("samples only in A: 0, only in B: 2")
@@ -279,3 +282,83 @@ def test_what_students_t_leaves_open_is_not_the_same() -> None:
     """Four pairs of 1 and two of -1 scatter so much that the mean may be anything."""
     a, b = run(*[(0, 1)] * 4, *[(1, 1)] * 2), run(*[(1, 1)] * 4, *[(0, 1)] * 2)
     assert relevant(a, b, 0.95).decision == relevant(b, a, 0.95).decision == "undecided"
+
+
+def test_six_pairs_that_are_worse_by_more_decide_no_less() -> None:
+    """Six pairs of +0.5; and with one of them +0.25, or +1."""
+    before = run(*[(0, 4)] * 6)
+    for last in (1, 2, 4):
+        after = run(*[(2, 4)] * 5, (last, 4))
+        assert relevant(before, after, 0.1).decision == "worse"
+        assert relevant(after, before, 0.1).decision == "better"
+    assert relevant(before, run(*[(2, 4)] * 6), 0.5).decision == "undecided"
+
+
+def test_correct_claims_and_all_claims_from_chunks() -> None:
+    """B refuses: nothing is noisy any more, and nothing is correct."""
+    answers = [told(str(i), WRONG, ("c", True, []), ("d", True, [])) for i in range(8)]
+    refusals = [Result(str(i), EMPTY) for i in range(8)]
+    found = compare(answers, refusals)
+    assert (found.correct.mean_a, found.correct.mean_b) == ((2.0, 2.0), (0.0, 0.0))
+    assert (found.correct.decision, found.lost, found.worse) == ("worse", True, ("correct",))
+    assert found.correct.interval.high == -2.0
+    assert (found.any.pairs, found.any.undefined) == (0, 8)
+    assert (len(found.undefined_in_b), found.undefined_in_a) == (8, ())
+    assert found.undefined_share == 1.0
+    back = compare(refusals, answers)
+    assert (back.correct.decision, back.lost) == ("better", False)
+    assert (back.undefined_in_b, len(back.undefined_in_a)) == ((), 8)
+    # A quarter more of A's two correct claims: 0.5 an answer.
+    assert compare(answers, refusals, margin=0.25).correct.margin == 0.5
+    assert compare(answers, answers).undefined_share == 0.0
+    # Nothing was retrieved: no claims were asked for, which does not say that none is correct.
+    nothing = score(Verdicts(response_claims=(), chunks=()))
+    unasked = compare(answers, [Result(str(i), nothing) for i in range(8)])
+    assert (unasked.correct.pairs, unasked.lost) == (0, False)
+    failed = [Result(str(i), error="no") for i in range(8)]
+    assert compare(failed, failed).undefined_share is None
+
+
+def test_the_same_noise_from_other_chunks_is_no_more_noise() -> None:
+    """Each wrong claim came from an irrelevant chunk, and comes from a relevant one."""
+    a = [told(str(i), ("w", False, [1]), ("c", True, [])) for i in range(8)]
+    b = [told(str(i), ("w", False, [0]), ("c", True, [])) for i in range(8)]
+    found = compare(a, b)
+    assert (found.relevant.decision, found.irrelevant.decision) == ("worse", "better")
+    assert found.any.difference == found.correct.difference == (0.0, 0.0)
+    assert found.figures == (found.relevant, found.irrelevant, found.any, found.correct)
+
+
+def test_one_cluster_that_holds_half_of_the_samples_is_no_evidence() -> None:
+    """One of 20 clusters has 19 of 38 samples: (38)² / (19² + 19) = 3.8 of one size."""
+    sizes = [19, *[1] * 19]
+    names = [f"c{i}" for i, size in enumerate(sizes) for _ in range(size)]
+    before = [result_of(i, (0, 4), name) for i, name in enumerate(names)]
+    after = [result_of(i, (2, 4), name) for i, name in enumerate(names)]
+    found = compare(before, after)
+    assert (found.clusters, found.relevant.decision) == (20, "undecided")
+    assert found.relevant.effective == pytest.approx(3.8)
+    assert found.warnings[0] == (
+        "relevant: 20 clusters of unequal size, which say as much as 3.8; fewer than 6 decide "
+        "nothing."
+    )
+
+
+def test_answers_to_one_question_count_as_one_where_no_ids_tell_them_apart() -> None:
+    texts = [("q1", "a"), ("q1", "a"), *[(f"q{i}", "a") for i in range(2, 8)]]
+    rows = [told(question, WRONG, texts=answer) for question, answer in texts]
+    unnamed = [Result(row.sample.key, row.score, sample=row.sample) for row in rows]
+    found = compare(unnamed, unnamed)
+    assert (found.clusters, found.relevant.interval.units) == (7, 7)
+    assert "8 pairs answer 7 questions: answers to one question count as one" in found.warnings[1]
+
+
+def test_what_would_have_been_seen() -> None:
+    """Of 10 pairs, 5 by 1/4 and 5 by -1/4: the error is 1/4 / 3, and the margin is on top."""
+    a = run(*[(1, 4), (2, 4)] * 5)
+    b = run(*[(2, 4), (1, 4)] * 5)
+    errors = stats.t.ppf(1 - (0.025 - 0.8 * 2**-10), 9) + stats.t.ppf(0.8, 9)
+    assert relevant(a, b).seen == pytest.approx(errors / 12, rel=1e-6)
+    assert relevant(a, b, 0.1).seen == pytest.approx(0.1 + errors / 12, rel=1e-6)
+    assert relevant(a, a).seen is None
+    assert relevant(a[:5], b[:5]).seen is None

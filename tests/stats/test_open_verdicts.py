@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
@@ -25,6 +26,12 @@ from noisesense import (
     summarize,
 )
 from noisesense.scoring.definitions import MODES, Mode
+from noisesense.stats.interval import (
+    Resampling,
+    decides_nothing,
+    difference_interval,
+    effective,
+)
 from noisesense.stats.summarize import ModeSummary
 from noisesense_adapters.ragchecker import ragchecker_aggregates
 from support.plain_definitions import by_words, category_by_words, completions
@@ -164,6 +171,77 @@ def test_a_comparison_agrees_with_every_completion(
             # Ranges that lie apart; the values between two ends need not all be possible.
             assert (change is not None and change.changed(mode)) == apart
             assert others or not apart
+
+
+def answer_of(rng: random.Random, open_claims: int) -> tuple[int, int, int]:
+    """Noisy, open and all claims of a response."""
+    claims = rng.randint(max(open_claims, 1), 4)
+    noisy = sum(rng.random() < 0.4 for _ in range(claims - open_claims))
+    return noisy, open_claims, claims
+
+
+def result_with(name: int, answer: tuple[int, int, int], cluster: int | None) -> Result:
+    noisy, open_claims, claims = answer
+    correct = [False] * noisy + [None] * open_claims + [True] * (claims - noisy - open_claims)
+    verdicts = Verdicts.from_matrices(correct, [[True]] * claims, relevant=[True])
+    return Result(str(name), score(verdicts), cluster=None if cluster is None else str(cluster))
+
+
+def is_worse(
+    answers: Sequence[tuple[int, int, int]], clusters: Sequence[int | None], margin: float
+) -> bool:
+    """Of answers without open claims."""
+    half = len(answers) // 2
+    values = [noisy / claims for noisy, _, claims in answers]
+    sums: dict[object, list[float]] = {}
+    for i in range(half):
+        unit = i if clusters[i] is None else f"cluster {clusters[i]}"
+        sums.setdefault(unit, []).append(values[half + i] - values[i])
+    units = Counter((round(sum(each), 12), float(len(each))) for each in sums.values())
+    found = difference_interval(units, Resampling(resamples=20))
+    return not decides_nothing(effective(units), 0.025) and found.low > margin
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        pytest.param(range(60), id="some"),
+        pytest.param(range(60, 2060), id="2,000", marks=pytest.mark.broad),
+    ],
+)
+def test_a_check_says_what_every_completion_says(tables: range) -> None:
+    """Of 6 to 10 pairs, alone or in clusters, up to 5 claims are open, in A, in B or in both.
+
+    Worse for certain, not worse for certain, or open: each where all completions, or some of them
+    and not others, are worse.
+    """
+    told = {True: 0, False: 0, None: 0}
+    for seed in tables:
+        rng = random.Random(f"open {seed}")
+        pairs = rng.randint(6, 10)
+        gaps = [0] * 2 * pairs
+        for place in rng.sample(range(2 * pairs), rng.randint(1, 5)):
+            gaps[place] = 1
+        answers = [answer_of(rng, gap) for gap in gaps]
+        shift = rng.choice((0, 0, 1))
+        for i in range(pairs, 2 * pairs):
+            noisy, gap, claims = answers[i]
+            answers[i] = (min(noisy + shift, claims - gap), gap, claims)
+        clusters = rng.choice(([None] * pairs, [i // 2 if i < 4 else i for i in range(pairs)]))
+        margin = rng.choice((0.0, 0.05))
+
+        rows = [
+            result_with(i % pairs, answer, clusters[i % pairs]) for i, answer in enumerate(answers)
+        ]
+        found = compare(rows[:pairs], rows[pairs:], margin=margin).relevant
+        ours = None if found.left_open else found.decision == "worse"
+        every: set[bool | None] = set()
+        ways = [((noisy, 0, n), (noisy + gap, 0, n))[: 1 + gap] for noisy, gap, n in answers]
+        for completion in product(*ways):
+            every.add(is_worse(completion, clusters, margin))
+        assert ours == (every.pop() if len(every) == 1 else None), seed
+        told[ours] += 1
+    assert min(told.values()) > len(tables) / 20
 
 
 @pytest.mark.parametrize(("rate", "choice"), [(0.01, "none"), (0.05, "low"), (0.2, "high")])

@@ -55,7 +55,7 @@ def test_a_regression_of_half_the_answers_is_found_without_ids() -> None:
     found = compare(a, rng.sample(b, len(b)))
     assert (found.paired_by, found.pairs, found.only_a, found.only_b) == ("question", 300, (), ())
     assert (found.relevant.pairs, found.relevant.difference) == (300, (0.5, 0.5))
-    assert (found.worse, len(found.changes)) == (("relevant",), 150)
+    assert (found.worse, len(found.changes)) == (("relevant", "any", "correct"), 150)
 
 
 def test_supplied_ids_win_over_the_question() -> None:
@@ -92,13 +92,16 @@ def test_the_same_question_several_times() -> None:
 def test_too_few_pairs_are_an_error() -> None:
     a = [result(f"{i}?", "x", name=str(i)) for i in range(20)]
     b = [result(f"{i}?", "x", name=str(i)) for i in range(3, 23)]
-    expected = r"at least 90% of the smaller run in both runs, got 17.*min_paired=0\.85 or less"
+    expected = r"at least 90% of A in B, got 17.*min_paired=0\.85 or less"
     with pytest.raises(PairingError, match=expected):
         compare(a, b)
     found = compare(a, b, min_paired=0.85)
     assert (found.pairs, len(found.only_a), len(found.only_b)) == (17, 3, 3)
-    # The share is of the smaller run: a part of a run can be compared with the whole.
-    assert compare(a, a[:5]).pairs == 5
+    # The share is of A: a part that was the baseline is compared with the whole, and a run that
+    # stopped is not.
+    assert compare(a[:5], a).pairs == 5
+    with pytest.raises(PairingError, match="got 5 of 20"):
+        compare(a, a[:5])
     # Exactly 90%.
     assert compare(a[:10], [*a[:9], b[-1]]).pairs == 9
     with pytest.raises(InputError, match="min_paired: expected a number from 0 to 1, got 90"):

@@ -37,6 +37,14 @@ def test_students_t_is_scipys(p: float, freedom: int) -> None:
     assert t_quantile(p, freedom) == pytest.approx(stats.t.ppf(p, freedom), rel=1e-8, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("freedom", "within"), [(4.5, 2e-3), (5.5, 1e-3), (12.7, 1e-4), (150.2, 1e-8)]
+)
+def test_between_whole_degrees_of_freedom(freedom: float, within: float) -> None:
+    for p in (0.8, 0.975, 0.985):
+        assert t_quantile(p, freedom) == pytest.approx(stats.t.ppf(p, freedom), rel=within)
+
+
 @pytest.mark.parametrize(("z", "within"), [(0.25, 1e-11), (1.0, 1e-11), (2.0, 8e-10)])
 def test_the_series_is_right_up_to_its_next_term(z: float, within: float) -> None:
     """Which is ``z (79 z⁸ + 776 z⁶ + 1482 z⁴ − 1920 z² − 945) / 92160 / n⁴``."""

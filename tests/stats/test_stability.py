@@ -80,9 +80,15 @@ def test_one_sample_and_two() -> None:
 def test_a_mode_that_some_repeats_lack() -> None:
     table = Verdicts.from_matrices([False], [[True]], relevant=[True])
     runs = [[Result("a", score(table, definition=name))] for name in ("ragas", "validmind")]
-    found = stability(runs).irrelevant
-    assert (found.samples, found.left_out) == (0, 1)
     assert stability(runs[1:] * 2).irrelevant is None
+    # Several definitions are no repeats, nor are several conventions for nothing to measure.
+    with pytest.raises(
+        InputError, match=r"runs: expected results scored alike, got .*'validmind'"
+    ):
+        stability(runs)
+    zero = [Result("a", score(table, empty="zero"))]
+    with pytest.raises(InputError, match="'zero'"):
+        stability([runs[0], zero])
 
 
 def test_a_sample_has_its_name_of_the_first_repeat() -> None:

@@ -17,6 +17,7 @@ from noisesense_adapters.cli.commands import Command, argument, command, group
 from noisesense_adapters.cli.compare import Compare
 from noisesense_adapters.cli.demo import Demo
 from noisesense_adapters.cli.output import say, show_json
+from noisesense_adapters.cli.power import Power
 from noisesense_adapters.cli.questions import Offenders, Sensitivity, Stability
 from noisesense_adapters.cli.score import Score
 from noisesense_adapters.cli.trust import ExportLabels, ImportLabels, Trust
@@ -64,10 +65,12 @@ app = group(
     "Noise sensitivity of RAG answers, the same number in ragas, DeepEval and Promptfoo.\n\n"
     "Exit status: 0 done, and every check passed; 1 a check failed; 2 an error; 3 done, but "
     "some samples failed; 4 a check cannot be decided, since verdicts are missing or there is no "
-    "mean; 5 too many verdicts have no answer; 6 too few samples are in both runs; "
+    "mean; 5 too many verdicts have no answer, or too many samples nothing to measure; "
+    "6 too few samples are in both runs; "
     "130 interrupted.",
     *map(
-        command, (Demo, Score, Compare, Offenders, Sensitivity, Stability, Schema, PromptfooInit)
+        command,
+        (Demo, Score, Compare, Power, Offenders, Sensitivity, Stability, Schema, PromptfooInit),
     ),
     command(Trust, command(ExportLabels), command(ImportLabels)),
     group(

@@ -3,49 +3,91 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 from noisesense import Comparison, compare
-from noisesense.scoring.definitions import MODES, Category, Mode
-from noisesense.stats.compare import ModeComparison, SampleChange
+from noisesense.errors import InputError
+from noisesense.scoring.definitions import MODES, Category
+from noisesense.stats.compare import Figure, FigureComparison, SampleChange
+from noisesense.stats.gate import MAX_UNDEFINED
 from noisesense.stats.interval import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import Command, argument, option
-from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, Gate, worst
-from noisesense_adapters.cli.output import Heads, kind, modes_of, one_line, shown
+from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, UNMEASURED, Gate, worst
+from noisesense_adapters.cli.output import Heads, kind, one_line, shown
 from noisesense_adapters.datasets.read import results_of
+
+FIGURES: tuple[Figure, ...] = get_args(Figure)
+_NAMES: dict[Figure, str] = {
+    "relevant": "the relevant mode",
+    "irrelevant": "the irrelevant mode",
+    "any": "all claims from chunks",
+    "correct": "correct claims",
+}
 
 
 class Worse(Gate):
     """What both versions are checked for."""
 
-    fail_if_worse: bool = option("Exit with 1 if B is worse, with 4 if open verdicts decide that.")
-    margin: float = option(
-        "B is worse if it is by more than M, and the same if it surely is not.", "M", default=0.0
+    fail_if_worse: str | None = option(
+        "Exit with 1 if B is worse, with 4 if that cannot be decided, by any of these figures; "
+        "without a value by both modes. any: all claims from chunks; correct: correct claims.",
+        "relevant,irrelevant,any,correct",
+        is_flag=False,
+        flag_value=",".join(MODES),
     )
-    min_paired: float = option("Exit with 6 if fewer are in both runs.", "SHARE", default=0.9)
+    margin: float = option(
+        "B is worse if it is by more than M, and the same if it surely is not; of correct claims "
+        "M is a share of A's.",
+        "M",
+        default=0.0,
+    )
+    min_paired: float = option("Exit with 6 if B has fewer of A's samples.", "SHARE", default=0.9)
+    max_undefined: float = option(
+        "Exit with 5 if more samples have nothing to measure in one run only (with "
+        "--fail-if-worse), or nothing to measure or failed in B (with --fail-above).",
+        "SHARE",
+        default=MAX_UNDEFINED,
+    )
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Those in which B may not be worse. Raises `InputError`."""
+        if self.fail_if_worse is None:
+            return ()
+        names = self.fail_if_worse.split(",")
+        for name in names:
+            if name not in FIGURES:
+                expected = f"some of {', '.join(FIGURES)}, with commas between"
+                hint = "without a value it must not stand before a file"
+                raise InputError(expected, repr(name), where="--fail-if-worse", hint=hint)
+        left_out = {*MODES} - {*self.modes}
+        return tuple(name for name in FIGURES if name in names and name not in left_out)
 
 
 class Compare(Command):
     """Compare two versions over the same samples.
 
-    Shows the paired difference of each mode with its interval, the samples that changed most and
-    the claims whose kind changed. B is worse if the interval lies above zero; where the judge left
-    verdicts open, it covers the lowest and the highest difference. With --margin B is worse if
-    the interval lies above M, and the same if all of it is within M of zero; else there are too
-    few pairs to say. Where nothing differs, --fail-if-worse calls one of the two modes worse in at
-    most 5% of the comparisons. --fail-above and --max-unanswered check all of B.
+    Shows the paired difference of each mode, of all claims from chunks and of correct claims, with
+    intervals, the samples that changed most and the claims whose kind changed. B is worse if the
+    interval lies above zero (of correct claims: below); where the judge left verdicts open, it
+    holds for every way to fill them in. With --margin B is worse if the interval lies above M,
+    and the same if all of it is within M of zero; else there are too few pairs to say. Where
+    nothing differs, B is called worse in each figure in about 2.5% of the comparisons.
+    --fail-above and --max-unanswered check all of B.
 
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
     some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
-    --max-unanswered of B's verdicts have no answer; 6 fewer than --min-paired of the smaller
-    run's samples are in both. If several apply, the first of 1, 4, 5, 3.
+    --max-unanswered of B's verdicts have no answer, or more than --max-undefined of the samples
+    have nothing to measure in one run only; 6 fewer than --min-paired of A's samples are in B.
+    If several apply, the first of 1, 4, 5, 3.
     """
 
-    a: Path = argument("Results of the version before.")
+    a: Path = argument("Results of the version before: the baseline.")
     b: Path = argument("Results of the version after.")
     scoring: options.Scoring
     gate: Worse
@@ -57,6 +99,7 @@ class Compare(Command):
     def run(self) -> int:
         gate, chosen, name = self.gate, self.scoring.given(), self.b.name
         gate.check()
+        figures = gate.figures
         options.check_pictures(self.report)
         reading = options.Reading(**chosen)
         comparison = compare(
@@ -73,73 +116,94 @@ class Compare(Command):
             _show(comparison, self.top, reading.heads)
         since = f"{name}, since {self.a.name}"
         options.write_page(self.report, results_of(self.b, **chosen), since, baseline=comparison)
-        worse = (_worse(comparison, mode, name, gate.mode) for mode in gate.modes)
+        statuses = [_worse(comparison, figure, name) for figure in figures]
+        if figures:
+            statuses.append(_undefined(comparison, gate.max_undefined))
         return worst(
             gate.status(reading.tally.summary(confidence=gate.level), name),
-            *(worse if gate.fail_if_worse else ()),
+            *statuses,
             options.SOME_FAILED if comparison.failed else reading.status,
         )
 
 
-def _worse(comparison: Comparison, mode: Mode, b: str, asked: str | None) -> int:
-    """``--fail-if-worse`` in one mode: the exit status, and on stderr why it is not 0."""
-    figures, margin = comparison.mode(mode), comparison.margin
-    if figures is None:
-        if comparison.definition and asked is None:
-            return 0  # the definition has no such mode
-        status, said = UNDECIDED, f"there is nothing to compare in the {mode} mode"
-    elif figures.decision == "worse":
-        by = f" by more than {margin:g}" if margin else ""
-        status, said = ABOVE, f"{b} is worse{by} in the {mode} mode"
-    elif figures.too_few:
-        status = UNDECIDED
-        said = (
-            f"{counted(figures.pairs, 'pair')} in the {mode} mode, and fewer than {MIN_PAIRS} "
-            f"never tell whether {b} is worse; some 40 usually do"
-        )
-    elif _may_be_worse(figures, margin):
-        status = UNDECIDED
-        said = (
-            f"whether {b} is worse in the {mode} mode depends on verdicts that the judge left open"
-        )
-    elif margin and figures.interval and figures.interval.high > margin:
-        status = 0
-        said = (
-            f"too few pairs to say whether {b} is worse by more than {margin:g} in the {mode} "
-            f"mode (interval {shown(figures.interval)})"
-        )
-    else:
+def _undefined(comparison: Comparison, most: float) -> int:
+    share = comparison.undefined_share
+    if share is None or share <= most:
         return 0
-    output.tell(f"{_BEGINS[status]}: {said}")
+    here = len(comparison.undefined_in_a)
+    there = len(comparison.undefined_in_b)
+    output.tell(
+        f"too many samples have nothing to measure in one run only: {here:,} in A, {there:,} in B "
+        f"({share:.1%}); --max-undefined allows {most:.1%}"
+    )
+    return UNMEASURED
+
+
+def _worse(comparison: Comparison, figure: Figure, b: str) -> int:
+    """``--fail-if-worse`` by one figure: the exit status, and on stderr why it is not 0."""
+    found: FigureComparison | None = getattr(comparison, figure)
+    where = _NAMES[figure]
+    if found is None:
+        if comparison.definition:
+            return 0  # the definition has no such mode
+        return _told(UNDECIDED, f"there is nothing to compare in {where}")
+    by = f" by more than {found.margin:.3g}" if found.margin else ""
+    whether = f"whether {b} is worse{by} in {where}"
+    if found.decision == "worse":
+        return _told(ABOVE, f"{b} is worse{by} in {where}")
+    if found.too_few:
+        few = f"{counted(found.pairs, 'pair')} in {where}"
+        if comparison.clusters is not None:
+            few += f", in clusters that say as much as {found.effective:.1f} of equal size"
+        return _told(UNDECIDED, f"{few}, and fewer than {MIN_PAIRS} never tell {whether}")
+    if found.left_open:
+        depends = "depends on verdicts that the judge left open"
+        return _told(UNDECIDED, f"{whether} {depends}")
+    if found.margin and _beyond(found):
+        interval = f"interval {shown(found.interval)}"
+        said = f"too few pairs to say {whether} ({interval})"
+        return _told(0, said if found.seen is None else f"{said}; {_seen(found)}")
+    return 0
+
+
+def _beyond(found: FigureComparison) -> bool:
+    """Does the interval reach beyond the margin, to the side on which B is worse?"""
+    if found.interval is None:
+        return False
+    if found.figure == "correct":
+        return found.interval.low < -found.margin
+    return found.interval.high > found.margin
+
+
+def _seen(found: FigureComparison) -> str:
+    return f"differences of {found.seen:.2g} and more would have been seen"
+
+
+def _told(status: int, said: str) -> int:
+    begins = {ABOVE: "check failed", UNDECIDED: "cannot be decided", 0: "warning"}[status]
+    output.tell(f"{begins}: {said}")
     return status
 
 
-_BEGINS = {ABOVE: "check failed", UNDECIDED: "cannot be decided", 0: "warning"}
-
-
-def _may_be_worse(mode: ModeComparison, margin: float) -> bool:
-    """Could the open verdicts be such that B is worse?
-
-    B may be worse if the highest difference lies above the margin by more than the interval
-    reaches below the lowest difference, or above the highest.
-    """
-    if not mode.undetermined or mode.interval is None or mode.difference is None:
-        return False
-    low, high = mode.difference
-    return high - min(low - mode.interval.low, mode.interval.high - high) > margin
-
-
 def _show(comparison: Comparison, top: int, heads: Heads) -> None:
+    if comparison.lost and comparison.correct:
+        output.say(f"{_lost(comparison.correct)}.")
     by = "id" if comparison.paired_by == "id" else "question and reference"
     scored = f"definition {comparison.definition}, lower is better"
     pairs = f"{counted(comparison.pairs, 'sample')} in both, paired by {by}"
     output.say(f"{pairs}; {scored if comparison.definition else 'none has a score'}")
-    modes = modes_of(comparison)
-    if modes:
+    if comparison.figures:
         output.say("")
-        output.show_modes({mode.mode: _figures(mode, comparison.margin) for mode in modes})
-    failed = ", ".join(heads[name] for name in comparison.failed[:5])
-    output.section("failed in one or both:", [f"  {failed}"] if failed else [])
+        output.show_modes({each.figure: _figures(each) for each in comparison.figures})
+        undecided = [
+            f"  {_NAMES[each.figure]}: {_seen(each)} (in 80 of 100 comparisons)"
+            for each in comparison.figures
+            if each.decision == "undecided" and each.seen is not None
+        ]
+        output.section("not decided:", undecided)
+    _show_names("failed in one or both:", comparison.failed, heads)
+    _show_names("nothing to measure in A only:", comparison.undefined_in_a, heads)
+    _show_names("nothing to measure in B only:", comparison.undefined_in_b, heads)
     kinds = Counter[tuple[Category | None, Category | None]](
         (c.before, c.after) for each in comparison.changes for c in each.claims
     )
@@ -162,25 +226,45 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
-def _figures(mode: ModeComparison, margin: float) -> dict[str, object]:
+def _lost(correct: FigureComparison) -> str:
+    """That B says less that is right, in words."""
+    return (
+        f"B has fewer correct claims: {shown(correct.mean_b, '.2f')} an answer, A has "
+        f"{shown(correct.mean_a, '.2f')} (difference {shown(correct.interval, '+.2f')})"
+    )
+
+
+_MOST_NAMES = 5
+
+
+def _show_names(head: str, names: Sequence[str], heads: Heads) -> None:
+    if names:
+        told = [heads[name] for name in names[:_MOST_NAMES]]
+        more = len(names) - len(told)
+        if more:
+            told.append(f"{more:,} more")
+        output.section(head, [f"  {', '.join(told)}"])
+
+
+def _figures(found: FigureComparison) -> dict[str, object]:
     return {
-        "pairs": mode.pairs,
-        "  undetermined": mode.undetermined,
-        "  undefined": mode.undefined,
-        "mean of A": mode.mean_a,
-        "mean of B": mode.mean_b,
-        "difference": shown(mode.difference, "+.4f"),
-        "  its interval": mode.interval,
-        "B is": _decision(mode, margin),
+        "pairs": found.pairs,
+        "  undetermined": found.undetermined,
+        "  undefined": found.undefined,
+        "mean of A": found.mean_a,
+        "mean of B": found.mean_b,
+        "difference": shown(found.difference, "+.4f"),
+        "  its interval": found.interval,
+        "B is": _decision(found),
     }
 
 
-def _decision(mode: ModeComparison, margin: float) -> str:
-    if mode.decision == "same":
-        return f"the same within {margin:g}"
-    if mode.decision == "undecided":
-        return "too few to say" if margin or mode.too_few else "not clearly different"
-    return mode.decision
+def _decision(found: FigureComparison) -> str:
+    if found.decision == "same":
+        return f"the same within {found.margin:.3g}"
+    if found.decision == "undecided":
+        return "too few to say" if found.margin or found.too_few else "not clearly different"
+    return found.decision
 
 
 def _values(comparison: Comparison, change: SampleChange) -> str:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisesense import InputError, Result, Tally
 from noisesense.errors import describe
 from noisesense.scoring.definitions import DefinitionName
+from noisesense.scoring.results import check_scored_alike
+from noisesense.scoring.scoring import Empty
 from noisesense_adapters.cli.commands import COUNT, Options, argument, option
 from noisesense_adapters.cli.output import Heads, one_line, tell
 from noisesense_adapters.datasets.files import check_folder
@@ -69,6 +71,13 @@ def _unescaped(separator: str | None) -> str | None:
     return separator and re.sub(r"\\([nrt\\])", lambda match: marks[match[1]], separator)
 
 
+class ScoredAs(NamedTuple):
+    """How verdicts are scored; see `noisesense.score`."""
+
+    definition: DefinitionName
+    empty: Empty
+
+
 class Definition(Options):
     """Which definition counts."""
 
@@ -79,15 +88,21 @@ class Definition(Options):
         "ragas|paper|promptfoo|validmind",
     )
 
-    def name_in(self, path: Path | None) -> DefinitionName:
-        """The one given, else that of the first scored result in the file, else ``"ragas"``."""
-        given = choices(self.definition).get("definition")
-        if given is not None:
-            return given
-        for each in () if path is None else results_of(path):
+    def of_file(self, path: Path | None) -> ScoredAs:
+        """How all results of the file are scored: as given, else as its lines say.
+
+        Raises:
+            InputError: its lines differ.
+        """
+        given = choices(definition=self.definition)
+        first: Result | None = None
+        for each in () if path is None else results_of(path, **given):
             if each.score is not None:
-                return each.score.definition
-        return "ragas"
+                first = first or each
+                check_scored_alike((first, each), str(path))
+        if first is None or first.score is None:
+            return ScoredAs(given.get("definition") or "ragas", "undefined")
+        return ScoredAs(first.score.definition, first.score.empty)
 
 
 class Scoring(Definition):

@@ -88,8 +88,9 @@ class Sensitivity(Command):
     as_json: bool = options.JSON
 
     def run(self) -> int:
-        definition = self.scoring.name_in(self.results)
-        reading = options.Reading(definition=definition)
+        scored_as = self.scoring.of_file(self.results)
+        definition = scored_as.definition
+        reading = options.Reading(**scored_as._asdict())
         rates: dict[str, Any] = {"false_yes": self.false_yes, "false_no": self.false_no}
         band = sensitivity_band(reading.results(self.results), definition=definition, **rates)
         if self.as_json:

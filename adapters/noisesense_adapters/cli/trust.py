@@ -58,8 +58,10 @@ class Trust(Command):
         if self.report is not None and results is None:
             raise InputError("--for as well", "only --report", where="trust")
         options.check_pictures(self.report)
-        definition = self.scoring.name_in(results)
-        reading, found = options.Reading(definition=definition), list[Found]()
+        scored_as = self.scoring.of_file(results)
+        definition = scored_as.definition
+        reading = options.Reading(**scored_as._asdict())
+        found: list[Found] = []
         judged = [] if results is None else [*reading.results(results)]
         if (sheet := is_label_sheet(on)) and results is None:
             hint = "the sheet has no texts: they are in the results it was written from"
@@ -80,7 +82,7 @@ class Trust(Command):
         else:
             _show(found)
         if results is not None:
-            rows = results_of(results, definition=definition)
+            rows = results_of(results, **scored_as._asdict())
             options.write_page(self.report, rows, results.name, trust=found)
         return options.SOME_FAILED if any(each.failed for each in found) else reading.status
 

@@ -6,6 +6,7 @@ The format is known by the file's ending, the schema by its first rows.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -81,7 +82,8 @@ def read_rows(
 
     Raises:
         InputError: no such file, an empty file, an unknown kind, another encoding, unknown
-            columns, or Promptfoo's results of several providers and none chosen.
+            columns, or Promptfoo's results of several providers and none chosen; while reading,
+            an id twice.
     """
     path = as_path(path)
     columns = _checked(columns, verdicts=verdicts)
@@ -93,11 +95,27 @@ def read_rows(
         _check_first(map(partial(_row, read=read, columns=columns, verdicts=verdicts), first))
     are_lines = read is read_line and path.suffix.lower() in files.LINES
     if are_lines and verdicts and not (texts or columns):
-        return (light_row(*line, keyed=False) for line in files.jsonl_lines(path))
+        return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
     if split_contexts is not None and isinstance(read, ColumnReader):
         read = replace(read, separator=split_contexts)
         rows = _with_separator(rows, read, path)
-    return (_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+    return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+
+
+_CONTENT_KEY = re.compile("[0-9a-f]{64}")
+
+
+def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
+    """The rows. Raises `InputError` at an id that was given twice; keys of content may repeat."""
+    seen: set[int] = set()
+    for row in rows:
+        if isinstance(row, Row) and not _CONTENT_KEY.fullmatch(row.id):
+            mark = hash(row.id)
+            if mark in seen:
+                hint = "give every sample its own id, or leave ids out"
+                raise InputError("each id once", f"{row.id!r} again", where=row.place, hint=hint)
+            seen.add(mark)
+        yield row
 
 
 def _raw_rows(path: Path, provider: str | None) -> tuple[list[Raw], Iterator[Raw]]:

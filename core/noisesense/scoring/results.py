@@ -217,3 +217,17 @@ def result_in(item: object) -> Result:
 def score_in(item: object) -> Score | None:
     """The score of a result, or a bare score; None if the sample failed. Raises `InputError`."""
     return item if isinstance(item, Score) else result_in(item).score
+
+
+def check_scored_alike(results: Iterable[Result], where: str) -> None:
+    """Raise `InputError` if the results are of several definitions, or of several ``empty``."""
+    check_scores_alike((each.score for each in results if each.score is not None), where)
+
+
+def check_scores_alike(scores: Iterable[Score], where: str) -> None:
+    """The same, of scores."""
+    found = {(each.definition, each.empty) for each in scores}
+    if len(found) > 1:
+        got = " and ".join(str(each) for each in sorted(found))
+        hint = "read all of them with one definition=… and empty=…"
+        raise InputError("results scored alike", got, where=where, hint=hint)

@@ -2,67 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode, modes_of
 from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
-from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import (
     MIN_PAIRS,
     Interval,
     Resampling,
     covering,
+    decides_nothing,
     difference_interval,
+    effective,
     ends_of,
     few_units_interval,
+    least_seen,
     mean_range,
 )
-from noisesense.stats.pairing import MIN_PAIRED, Paired, PairedBy, pair, same_claims, same_texts
-from noisesense.stats.resampling import Units
+from noisesense.stats.pairing import (
+    MIN_PAIRED,
+    Paired,
+    PairedBy,
+    pair,
+    question_of,
+    same_claims,
+    same_texts,
+)
+from noisesense.stats.resampling import Units, total
 from noisesense.stats.summarize import FEW_UNITS, PARTLY_CLUSTERED, counted
 
 Decision = Literal["better", "worse", "same", "undecided"]
 
+Figure = Literal["relevant", "irrelevant", "any", "correct"]
+"""The share of claims that each mode counts, the share that are incorrect and come from a chunk,
+relevant or not, and how many claims are correct."""
+
 
 @dataclass(frozen=True)
-class ModeComparison(Record):
-    """One mode, over the pairs in which both responses have something to measure.
+class FigureComparison(Record):
+    """One figure, over the pairs in which both responses have something to measure.
 
     Attributes:
-        mode: ``"relevant"`` or ``"irrelevant"``.
+        figure: ``"relevant"`` or ``"irrelevant"``: the mode's value; ``"any"``: the share of
+            claims that are incorrect and come from a chunk, relevant or not; ``"correct"``: how
+            many claims of a response are correct, 0 where it claims nothing; undefined where
+            nothing was retrieved and so no claims were asked for. Of the first three
+            lower is better, of ``"correct"`` higher.
         pairs: how many there are.
-        undetermined: of them, those in which the judge left open one version's value or both.
+        effective: how many pairs, or clusters of equal size, say as much (Kish 1965).
+        undetermined: pairs in which the judge left open one version's value or both.
         undefined: scored pairs in which one version or both have nothing to measure.
         mean_a: the mean of A over the pairs.
         mean_b: the mean of B over the pairs.
-        difference: the mean of ``b − a``; positive: B is noisier. Whichever way the open verdicts
-            fall, it lies in this range.
+        difference: the mean of ``b − a``. Whichever way the open verdicts fall, it lies in this
+            range.
         interval: of the difference; where that is a range, it covers all of it.
-        decision: ``"worse"`` or ``"better"``: B, if the interval lies above the margin or below
-            its negative; ``"same"``: the interval lies within the margin, and so does one in
-            which a rare pair may differ by 1; ``"undecided"``: the pairs do not say, as fewer
-            than 6 never do. Where verdicts are open, the lowest and the highest difference must
-            both decide it.
+        margin: the difference that does not matter, in the figure's own unit.
+        decision: ``"worse"`` or ``"better"``: B, if the interval lies beyond the margin;
+            ``"same"``: the interval lies within the margin, and so does one in which a rare pair
+            may differ by 1; ``"undecided"``: the pairs do not say, as fewer than 6 never do, or
+            the open verdicts decide.
+        left_open: whether B is worse depends on the open verdicts.
+        seen: if B were worse by this much, 80 of 100 such comparisons would say so; None where
+            the pairs decide nothing or do not scatter.
     """
 
-    mode: Mode
+    figure: Figure
     pairs: int
+    effective: float
     undetermined: int
     undefined: int
     mean_a: Range | None
     mean_b: Range | None
     difference: Range | None
     interval: Interval | None
+    margin: float
     decision: Decision
+    left_open: bool
+    seen: float | None
 
     @property
     def too_few(self) -> bool:
         """Are there too few pairs (or clusters of them) to decide anything?"""
-        return self.interval is None or self.interval.units < MIN_PAIRS
+        if self.interval is None:
+            return True
+        return decides_nothing(self.effective, (1 - self.interval.confidence) / 2)
 
 
 class ClaimChange(NamedTuple):
@@ -100,7 +128,7 @@ class SampleChange(Record):
 
 
 @dataclass(frozen=True)
-class Comparison(Record, BothModes[ModeComparison]):
+class Comparison(Record, BothModes[FigureComparison]):
     """Two versions over the same samples.
 
     Attributes:
@@ -110,13 +138,20 @@ class Comparison(Record, BothModes[ModeComparison]):
         only_a: ids that only A has.
         only_b: ids that only B has.
         failed: ids (A's) of pairs in which one version or both failed.
+        undefined_in_a: ids (A's) of pairs in which A alone has nothing to measure.
+        undefined_in_b: those in which B alone has nothing to measure.
         relevant: the relevant mode.
         irrelevant: the irrelevant mode; None if the definition has none.
+        any: claims that are incorrect and come from a chunk, relevant or not. Where B finds more
+            relevant chunks, the same noise moves from one mode to the other, and this stays.
+        correct: correct claims, also of answers that claim nothing.
         changes: the samples that changed, those that changed most first.
         clusters: over how many clusters the intervals were made; None: over single pairs.
         margin: the difference that does not matter; 0: any may.
         warnings: what a reader of the figures must know, in words.
     """
+
+    _derived = ("undefined_share",)
 
     definition: DefinitionName | None
     paired_by: PairedBy
@@ -124,22 +159,51 @@ class Comparison(Record, BothModes[ModeComparison]):
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     failed: tuple[str, ...]
-    relevant: ModeComparison | None
-    irrelevant: ModeComparison | None
+    undefined_in_a: tuple[str, ...]
+    undefined_in_b: tuple[str, ...]
+    relevant: FigureComparison | None
+    irrelevant: FigureComparison | None
+    any: FigureComparison | None
+    correct: FigureComparison | None
     changes: tuple[SampleChange, ...]
     clusters: int | None
     margin: float
     warnings: tuple[str, ...]
 
     @property
-    def worse(self) -> tuple[Mode, ...]:
-        """The modes in which B is worse, for a check that fails."""
-        both = (self.relevant, self.irrelevant)
-        return tuple(each.mode for each in both if each and each.decision == "worse")
+    def figures(self) -> tuple[FigureComparison, ...]:
+        """Those that there are."""
+        every = (self.relevant, self.irrelevant, self.any, self.correct)
+        return tuple(each for each in every if each is not None)
+
+    @property
+    def worse(self) -> tuple[Figure, ...]:
+        """The figures in which B is worse, for a check that fails."""
+        return tuple(each.figure for each in self.figures if each.decision == "worse")
+
+    @property
+    def lost(self) -> bool:
+        """Has B fewer correct claims, beyond chance?"""
+        correct = self.correct
+        if correct is None or correct.interval is None or correct.too_few:
+            return False
+        return correct.interval.high < 0
+
+    @property
+    def undefined_share(self) -> float | None:
+        """Of the scored pairs, those in which one version alone has something to measure."""
+        scored = self.pairs - len(self.failed)
+        one_sided = len(self.undefined_in_a) + len(self.undefined_in_b)
+        return one_sided / scored if scored else None
 
 
-_Pairs = Sequence[tuple[Result, Score, Result, Score]]
-"""A's result and its score, and B's."""
+class _Pair(NamedTuple):
+    """A sample that both versions have, and its scores."""
+
+    x: Result
+    y: Result
+    a: Score
+    b: Score
 
 
 def compare(
@@ -154,49 +218,52 @@ def compare(
     """Two versions over the same samples: paired differences and what changed.
 
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
-    leave of it, with Student's t interval: where the versions do not differ, each mode is called
-    better or worse at most ``1 − confidence`` of the time, and so one of the two up to twice as
-    often; either is called *worse* at most ``1 − confidence`` of the time. Fewer than 6 pairs
-    decide nothing. Where verdicts are open, the interval covers those of the lowest and of the
-    highest difference, and both must decide; answers in between may scatter more than either, so
-    that of few pairs they may undo it. If every pair's A names its cluster, pairs of a cluster
-    count as one. Claims are matched by their text within a sample. Memory grows with the number of
-    samples.
+    leave of it, with an interval (see `noisesense.stats.interval.difference_interval`): where the
+    versions do not differ, each figure is called better or worse about ``1 − confidence`` of the
+    time, and *worse* half as often. Data in which B is worse never say less that it is. Hence,
+    where verdicts are open, the lowest differences and the highest decide for all between. Fewer
+    than 6 pairs decide nothing. If every pair's A names its cluster, pairs of a cluster count as
+    one; so do pairs of one question where no ids tell them apart. Claims are matched by their text
+    within a sample. Memory grows with the number of samples.
 
     Args:
-        a: the results of the first version.
+        a: the results of the first version, the baseline.
         b: of the second.
         pair_by: ``"id"``; ``"question"``: user input and reference; by default by the ids that
             were supplied (not keys of the content), and by question if none are in both.
-        min_paired: the least share of the smaller run that must have a partner in the other.
-        margin: the difference that does not matter, 0 to 1. Above 0, B is worse or better only if
-            it is by more than this, and the same if it surely is not, also where half a pair more
-            differs by 1: what is rare is not "the same" because it was not seen.
+        min_paired: the least share of A that must have a partner in B.
+        margin: the difference that does not matter, 0 to 1; of correct claims it is a share of
+            A's. Above 0, B is worse or better only if it is by more than this, and the same if it
+            surely is not, also where half a pair more differs by 1: what is rare is not "the
+            same" because it was not seen.
         confidence: of the intervals.
 
     Raises:
         PairingError: no sample is in both runs, or fewer than ``min_paired``.
-        InputError: an empty run, an id twice in one, a number out of range, or the versions were
-            scored under several definitions.
+        InputError: an empty run, an id twice in one, a number out of range, or results that were
+            not scored alike.
     """
     resampling = Resampling(confidence)
     check_limit(margin, "margin")
-    first, second = ([result_in(result) for result in run] for run in (a, b))
+    first = [result_in(result) for result in a]
+    second = [result_in(result) for result in b]
     paired = pair(first, second, pair_by, min_paired=min_paired)
-    scored = [(x, x.score, y, y.score) for x, y in paired.pairs if x.score and y.score]
-    failed = tuple(x.id for x, y in paired.pairs if not (x.score and y.score))
-    scored_as = sorted({(each.definition, each.empty) for _, x, _, y in scored for each in (x, y)})
-    if len(scored_as) > 1:
-        got = " and ".join(map(str, scored_as))
-        hint = "read both with one definition=… and empty=…"
-        raise InputError("results scored alike", got, where="A, B", hint=hint)
-    definition = scored[0][1].definition if scored else None
-    names = {x.cluster for x, *_ in scored}
-    clusters = len(names) if scored and None not in names else None
-    modes = {
-        mode: _mode(mode, scored, resampling, clusters is not None, margin)
-        for mode in (modes_of(definition) if definition else ())
-    }
+    check_scored_alike((*first, *second), "A, B")
+    scored: list[_Pair] = []
+    failed: list[str] = []
+    for x, y in paired.pairs:
+        if x.score and y.score:
+            scored.append(_Pair(x, y, x.score, y.score))
+        else:
+            failed.append(x.id)
+    definition = scored[0].a.definition if scored else None
+    clusters = _clusters(scored, paired.by)
+    units = range(len(scored)) if clusters is None else clusters
+    figures: dict[Figure, FigureComparison] = {}
+    if definition is not None:
+        chosen: tuple[Figure, ...] = (*modes_of(definition), "any", "correct")
+        for figure in chosen:
+            figures[figure] = _figure(figure, scored, units, resampling, margin)
     changes = _changes(scored)
     return Comparison(
         definition=definition,
@@ -204,65 +271,161 @@ def compare(
         pairs=len(paired.pairs),
         only_a=paired.only_a,
         only_b=paired.only_b,
-        failed=failed,
-        relevant=modes.get("relevant"),
-        irrelevant=modes.get("irrelevant"),
+        failed=tuple(failed),
+        undefined_in_a=tuple(p.x.id for p in scored if _lacks(p.a, p.b)),
+        undefined_in_b=tuple(p.x.id for p in scored if _lacks(p.b, p.a)),
+        relevant=figures.get("relevant"),
+        irrelevant=figures.get("irrelevant"),
+        any=figures.get("any"),
+        correct=figures.get("correct"),
         changes=changes,
-        clusters=clusters,
+        clusters=None if clusters is None else len({*clusters}),
         margin=margin,
         warnings=(
             *paired.warnings,
-            *([PARTLY_CLUSTERED] if None in names and len(names) > 1 else []),
-            *_of_units(paired, modes.values(), clusters),
+            *_of_clusters(scored, clusters),
+            *_of_units(paired, figures.values(), clusters),
             *_judged_otherwise(scored, changes),
         ),
     )
 
 
-def _mode(
-    mode: Mode, scored: _Pairs, resampling: Resampling, clustered: bool, margin: float
-) -> ModeComparison:
-    rows = [
-        (x.cluster if clustered else i, before, after)
-        for i, (x, a, _, b) in enumerate(scored)
-        if (before := a.bounds(mode)) and (after := b.bounds(mode))
-    ]
-    differences = [(unit, after.minus(before)) for unit, before, after in rows]
-    ends = ends_of(differences)
-    interval = covering(*(difference_interval(end, resampling) for end in ends))
-    return ModeComparison(
-        mode=mode,
-        pairs=len(rows),
-        undetermined=sum(None in (a.value, b.value) for _, a, b in rows),
-        undefined=len(scored) - len(rows),
-        mean_a=mean_range([before for _, before, _ in rows]),
-        mean_b=mean_range([after for *_, after in rows]),
-        difference=mean_range([difference for _, difference in differences]),
+def _clusters(pairs: Sequence[_Pair], by: PairedBy) -> Sequence[Hashable] | None:
+    """Of each pair what it shares with others; None: each stands alone."""
+    names = [pair.x.cluster for pair in pairs]
+    if names and None not in names:
+        return names
+    if by == "question" and not any(names):
+        questions = [question_of(pair.x) for pair in pairs]
+        if len({*questions}) < len(questions):
+            return questions
+    return None
+
+
+def _lacks(score: Score, other: Score) -> bool:
+    """Has it nothing to measure in a mode in which the other has something?"""
+    return not {*other.measures} <= {*score.measures}
+
+
+def value_of(figure: Figure, score: Score) -> Range | None:
+    """A sample's value; None where there is nothing to measure."""
+    if figure == "correct":
+        if score.verdicts.chunks == () and not score.verdicts.response_claims:
+            return None  # nothing was retrieved, and the judge not asked for claims
+        told = [claim.correct for claim in score.verdicts.response_claims]
+        sure = told.count(True)
+        return Range(float(sure), float(sure + told.count(None)))
+    if figure == "any":
+        return score.from_chunks.bounds if "relevant" in score.measures else None
+    return score.bounds(figure)
+
+
+def _figure(
+    figure: Figure,
+    pairs: Sequence[_Pair],
+    units: Sequence[Hashable],
+    resampling: Resampling,
+    margin: float,
+) -> FigureComparison:
+    before: list[Range] = []
+    after: list[Range] = []
+    worsening: list[tuple[Hashable, Range]] = []
+    undetermined = 0
+    for each, unit in zip(pairs, units, strict=True):
+        a = value_of(figure, each.a)
+        b = value_of(figure, each.b)
+        if a is None or b is None:
+            continue
+        before.append(a)
+        after.append(b)
+        worsening.append((unit, a.minus(b) if figure == "correct" else b.minus(a)))
+        undetermined += a.value is None or b.value is None
+    mean_a = mean_range(before)
+    limit = 1.0
+    if figure == "correct" and mean_a is not None:
+        limit = max(1.0, *(value.high for value in (*before, *after)))
+        margin *= mean_a.high
+    test = _Test(ends_of(worsening), resampling, margin, limit)
+    interval = test.interval
+    difference = mean_range([change for _, change in worsening])
+    if figure == "correct" and difference is not None:
+        difference = Range(0.0 - difference.high, 0.0 - difference.low)
+        interval = interval and interval._replace(low=-interval.high, high=-interval.low)
+    return FigureComparison(
+        figure=figure,
+        pairs=len(worsening),
+        effective=test.effective,
+        undetermined=undetermined,
+        undefined=len(pairs) - len(worsening),
+        mean_a=mean_a,
+        mean_b=mean_range(after),
+        difference=difference,
         interval=interval,
-        decision=_decision(interval, ends, resampling, margin),
+        margin=margin,
+        decision=test.decision,
+        left_open=test.left_open,
+        seen=test.seen,
     )
 
 
-def _decision(
-    interval: Interval | None, ends: Sequence[Units], resampling: Resampling, margin: float
-) -> Decision:
-    if interval is None or interval.units < MIN_PAIRS:
-        return "undecided"
-    if interval.low > margin:
-        return "worse"
-    if interval.high < -margin:
-        return "better"
-    if interval.low < -margin or interval.high > margin:
-        return "undecided"
-    different = ends if ends[0] != ends[1] else ends[:1]
-    wide = (few_units_interval(end, resampling, (-1.0, 1.0)) for end in different)
-    is_within = all(-margin <= each.low and each.high <= margin for each in wide)
-    return "same" if is_within else "undecided"
+class _Test:
+    """Is B worse, of the lowest and the highest differences that open verdicts allow?
+
+    Each end of an interval grows with every difference. So what the lowest say of the low end and
+    the highest of the high end holds whichever way the verdicts fall.
+    """
+
+    def __init__(
+        self, ends: Sequence[Units], resampling: Resampling, margin: float, limit: float
+    ) -> None:
+        self._ends = ends
+        self._resampling = resampling
+        self._margin = margin
+        self._limit = limit
+        self._lowest, self._highest = (difference_interval(end, resampling, limit) for end in ends)
+        self.interval = covering(self._lowest, self._highest)
+        self.effective = effective(ends[0]) if ends[0] else 0.0
+
+    @property
+    def decision(self) -> Decision:
+        interval = self.interval
+        margin = self._margin
+        if interval is None or decides_nothing(self.effective, self._resampling.tail):
+            return "undecided"
+        if interval.low > margin:
+            return "worse"
+        if interval.high < -margin:
+            return "better"
+        if interval.low < -margin or interval.high > margin:
+            return "undecided"
+        limits = (-self._limit, self._limit)
+        wide = [few_units_interval(end, self._resampling, limits) for end in self._ends]
+        is_within = all(-margin <= each.low and each.high <= margin for each in wide)
+        return "same" if is_within else "undecided"
+
+    @property
+    def left_open(self) -> bool:
+        if self._lowest is None or self._highest is None:
+            return False
+        if decides_nothing(self.effective, self._resampling.tail):
+            return False
+        return self._lowest.low <= self._margin < self._highest.low
+
+    @property
+    def seen(self) -> float | None:
+        if decides_nothing(self.effective, self._resampling.tail):
+            return None
+        found = [least_seen(end, self._resampling) for end in self._ends]
+        scatter = max(found)
+        if not scatter:
+            return None
+        low, high = (total(end) for end in self._ends)
+        return self._margin + scatter + (high[0] - low[0]) / low[1]
 
 
-def _changes(scored: _Pairs) -> tuple[SampleChange, ...]:
+def _changes(scored: Sequence[_Pair]) -> tuple[SampleChange, ...]:
     changes: list[SampleChange] = []
-    for x, one, _, other in scored:
+    for x, _, one, other in scored:
         before, after = one.claims, other.claims
         found = same_claims([c.text for c in before], [c.text for c in after])
         taken = {*found.values()}
@@ -284,24 +447,43 @@ def _bounds(score: Score) -> dict[Mode, Range | None]:
     return {mode: score.bounds(mode) for mode in MODES}
 
 
+def _of_clusters(pairs: Sequence[_Pair], clusters: Sequence[Hashable] | None) -> Iterator[str]:
+    named = [pair.x.cluster is not None for pair in pairs]
+    if any(named) and not all(named):
+        yield PARTLY_CLUSTERED
+    elif clusters is not None and not any(named):
+        yield (
+            f"{counted(len(pairs), 'pair')} answer {counted(len({*clusters}), 'question')}: "
+            "answers to one question count as one cluster."
+        )
+
+
 def _of_units(
-    paired: Paired, modes: Iterable[ModeComparison], clusters: int | None
+    paired: Paired, figures: Iterable[FigureComparison], clusters: Sequence[Hashable] | None
 ) -> Iterator[str]:
     """How many pairs or clusters there are, and what that means."""
-    only_a, only_b = len(paired.only_a), len(paired.only_b)
+    only_a = len(paired.only_a)
+    only_b = len(paired.only_b)
     if only_a or only_b:
         yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
-    for mode in modes:
-        units = counted(mode.pairs, "pair") if clusters is None else counted(clusters, "cluster")
-        if mode.too_few:
-            yield f"{mode.mode}: {units}; fewer than {MIN_PAIRS} decide nothing."
-        elif mode.interval and mode.interval.units < FEW_UNITS:
-            yield f"{mode.mode}: {units}; only large differences can be decided."
+    for each in figures:
+        if each.figure not in MODES or not (each.too_few or each.effective < FEW_UNITS):
+            continue
+        units = counted(each.pairs, "pair")
+        if clusters is not None:
+            units = counted(len({*clusters}), "cluster")
+            if each.interval and each.effective < each.interval.units - 0.5:
+                units += f" of unequal size, which say as much as {each.effective:.1f}"
+        if each.too_few:
+            yield f"{each.figure}: {units}; fewer than {MIN_PAIRS} decide nothing."
+        else:
+            yield f"{each.figure}: {units}; only large differences can be decided."
 
 
-def _judged_otherwise(scored: _Pairs, changes: Sequence[SampleChange]) -> Iterator[str]:
+def _judged_otherwise(scored: Sequence[_Pair], changes: Sequence[SampleChange]) -> Iterator[str]:
     """Differences that are the judge's, and not the versions'."""
-    before, after = {x.judge for x, *_ in scored}, {y.judge for _, _, y, _ in scored}
+    before = {pair.x.judge for pair in scored}
+    after = {pair.y.judge for pair in scored}
     known = before - {None}, after - {None}
     if all(known) and known[0] != known[1]:
         yield (
@@ -309,9 +491,9 @@ def _judged_otherwise(scored: _Pairs, changes: Sequence[SampleChange]) -> Iterat
             "difference may be the judge's."
         )
     changed = {change.id for change in changes}
-    same = sum(
-        x.id in changed and x.sample is not None and same_texts(x, y) for x, _, y, _ in scored
-    )
+    same = 0
+    for x, y, *_ in scored:
+        same += x.id in changed and x.sample is not None and same_texts(x, y)
     if same:
         have = "has" if same == 1 else "have"
         yield (

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from noisesense.errors import InputError, PairingError, describe
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import Range, Record
-from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.interval import Interval, Resampling, few_units_interval
 from noisesense.stats.pairing import PairedBy, pair, same_texts
 from noisesense.stats.resampling import Unit
@@ -105,6 +105,7 @@ def labeled_pairs(
 ) -> Labeled:
     """The samples that both have; see `prediction_powered`. Raises as it does."""
     judged, labels = ([*map(result_in, side)] for side in (judge, human))
+    check_scored_alike((*judged, *labels), "results, labels")
     paired = pair(judged, labels, by, runs=("judge", "human"), same_first=True)
     same = [(x, y) for x, y in paired.pairs if same_texts(x, y)]
     others = len(paired.pairs) - len(same)

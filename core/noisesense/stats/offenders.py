@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from noisesense.scoring.outcomes import Record
-from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval
 from noisesense.stats.resampling import NORMAL
@@ -97,11 +97,19 @@ def offenders(results: Iterable[Result]) -> tuple[Offender, ...]:
 
     Args:
         results: read once; failed ones are left out.
+
+    Raises:
+        InputError: no results, or some that were not scored alike.
     """
     found: dict[str, Offender] = {}
+    first: Result | None = None
     for result in results:
-        if (scored := result_in(result).score) is not None:
-            _add(found, result.id, scored)
+        scored = result_in(result).score
+        if scored is None:
+            continue
+        first = first or result
+        check_scored_alike((first, result), "results")
+        _add(found, result.id, scored)
     ranked = [each for each in found.values() if each.claims or each.undetermined]
     ranked.sort(key=lambda o: (-o.claims, -o.alone, -o.rate, -o.undetermined, o.document))
     return tuple(ranked)

@@ -19,7 +19,7 @@ from noisesense.scoring.results import Result
 PairedBy = Literal["id", "question"]
 
 MIN_PAIRED = 0.9
-"""The share of the smaller run that must have a partner, unless the caller says otherwise."""
+"""The share of A that must have a partner in B, unless the caller says otherwise."""
 
 
 class Paired(NamedTuple):
@@ -60,7 +60,8 @@ def _key(result: Result) -> str | None:
     return None if result.sample is None else result.sample.key
 
 
-def _question(result: Result) -> tuple[str, str] | None:
+def question_of(result: Result) -> tuple[str, str] | None:
+    """What a sample asks, and the reference; None where the texts are not known."""
     sample = result.sample
     return None if sample is None else (sample.user_input, sample.reference)
 
@@ -87,7 +88,7 @@ def pair(
 
     Args:
         runs: what messages call the two.
-        min_paired: the least share of the smaller run that must have a partner.
+        min_paired: the least share of A that must have a partner in B, whichever is larger.
         same_first: of the same question, pair first what has the same texts in both.
 
     Raises:
@@ -104,8 +105,8 @@ def pair(
     tried = (_pair(a, b, rule, runs, same_first) for rule in rules)
     first = next(tried)
     paired = first if first.pairs else next((each for each in tried if each.pairs), first)
-    if not paired.pairs or len(paired.pairs) < min_paired * min(len(a), len(b)) - 1e-9:
-        raise _too_few(paired, min(len(a), len(b)), runs, min_paired)
+    if not paired.pairs or len(paired.pairs) < min_paired * len(a) - 1e-9:
+        raise _too_few(paired, len(a), runs, min_paired)
     return paired
 
 
@@ -121,7 +122,7 @@ def _rules(a: Sequence[Result], b: Sequence[Result]) -> tuple[PairedBy, ...]:
 def _pair(
     a: Sequence[Result], b: Sequence[Result], by: PairedBy, runs: tuple[str, str], same_first: bool
 ) -> Paired:
-    questions = [*map(_question, a)], [*map(_question, b)]
+    questions = [*map(question_of, a)], [*map(question_of, b)]
     if by == "id":
         found = partners(_ids(a, runs[0]), _ids(b, runs[1]))
         asked = [(questions[0][i], questions[1][j]) for i, j in found.items()]
@@ -159,7 +160,7 @@ def _ids(results: Sequence[Result], run: str) -> list[str]:
 
 
 def _too_few(
-    paired: Paired, smaller: int, runs: tuple[str, str], min_paired: float
+    paired: Paired, wanted: int, runs: tuple[str, str], min_paired: float
 ) -> PairingError:
     only = ", ".join(
         f"only in {run}: {', '.join([*map(repr, ids[:2]), *('…' for _ in ids[2:3])])}"
@@ -170,7 +171,7 @@ def _too_few(
     expected, got = "samples that both runs have", "none"
     hint = "give the samples of both runs the same ids"
     if count:
-        expected = f"at least {min_paired:.0%} of the smaller run in both runs"
-        got = f"{count} of {smaller}"
-        hint += f", or allow fewer with min_paired={count / smaller:.2g} or less"
+        expected = f"at least {min_paired:.0%} of {runs[0]} in {runs[1]}"
+        got = f"{count} of {wanted}"
+        hint += f", or allow fewer with min_paired={count / wanted:.2g} or less"
     return PairingError(expected, f"{got} ({only})", where=f"paired by {paired.by}", hint=hint)

@@ -32,10 +32,23 @@ def quantile_of_counts(counted: Sequence[tuple[float, int]], p: float) -> float:
     return below + (above - below) * (position - low)
 
 
-def t_quantile(p: float, freedom: int) -> float:
-    """The ``p`` quantile of Student's t distribution, ``freedom`` degrees of freedom."""
+def t_quantile(p: float, freedom: float) -> float:
+    """The ``p`` quantile of Student's t distribution, ``freedom`` degrees of freedom, 1 or more.
+
+    Between whole ones it lies between theirs as the reciprocals do: right to 0.1% from 4 on.
+    """
     if freedom > _NEARLY_NORMAL:
         return _t_from_normal(NORMAL.inv_cdf(p), freedom)
+    fewer = math.floor(freedom)
+    quantile = _t_of_whole(p, fewer)
+    if fewer == freedom:
+        return quantile
+    more = _t_of_whole(p, fewer + 1)
+    share = (1 / fewer - 1 / freedom) * fewer * (fewer + 1)
+    return quantile + share * (more - quantile)
+
+
+def _t_of_whole(p: float, freedom: int) -> float:
     low, high = -math.pi / 2, math.pi / 2
     for _ in range(60):
         angle = (low + high) / 2
@@ -43,7 +56,7 @@ def t_quantile(p: float, freedom: int) -> float:
     return math.tan((low + high) / 2) * math.sqrt(freedom)
 
 
-def _t_from_normal(z: float, freedom: int) -> float:
+def _t_from_normal(z: float, freedom: float) -> float:
     """For many degrees of freedom: A&S 26.7.5, here right to 1e-7."""
     square, n = z * z, freedom
     first = (square + 1) / 4

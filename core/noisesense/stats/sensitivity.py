@@ -9,7 +9,7 @@ from random import Random
 from noisesense.errors import InputError, check_whole
 from noisesense.scoring.definitions import DefinitionName, Mode, Truth, modes_of
 from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
-from noisesense.scoring.results import Result, score_in
+from noisesense.scoring.results import Result, check_scores_alike, score_in
 from noisesense.scoring.scoring import Score, score
 from noisesense.stats.interval import mean_range
 from noisesense.stats.labels_cells import cell_of
@@ -63,7 +63,7 @@ def sensitivity_band(
     *,
     false_yes: float = 0.0,
     false_no: float = 0.0,
-    definition: DefinitionName = "ragas",
+    definition: DefinitionName | None = None,
     simulations: int = 200,
     seed: int = 0,
 ) -> SensitivityBand:
@@ -78,20 +78,23 @@ def sensitivity_band(
         results: of all samples, or bare scores. Their verdicts are scored anew.
         false_yes: a rate, 0 to 1, e.g. of `noisesense.trust`.
         false_no: likewise.
-        definition: for the scores.
+        definition: for the scores; by default that of the results.
         simulations: how many. Time grows with it times the number of cells.
         seed: the same seed gives the same band.
 
     Raises:
-        InputError: a rate outside 0 to 1, no verdicts.
+        InputError: a rate outside 0 to 1, no verdicts, or results that were not scored alike.
     """
     for rate, name in ((false_yes, "false_yes"), (false_no, "false_no")):
         check_limit(rate, name)
     check_whole(simulations, 1, "simulations")
     scores = [*map(score_in, results)]
-    judged = [each.verdicts for each in scores if each is not None]
-    if not judged:
+    scored = [each for each in scores if each is not None]
+    if not scored:
         raise InputError("verdicts on at least one sample", "none", where="results")
+    check_scores_alike(scored, "results")
+    judged = [each.verdicts for each in scored]
+    chosen = definition or scored[0].definition
     random = Random(seed)
 
     def flip(cell: Truth) -> Truth:
@@ -100,10 +103,10 @@ def sensitivity_band(
         return cell != (random.random() < (false_no if cell else false_yes))
 
     def mean(samples: Iterable[VerdictsForm]) -> dict[Mode, Range | None]:
-        found = [score(each, definition=definition) for each in samples]
+        found = [score(each, definition=chosen) for each in samples]
         return {
             mode: mean_range([bounds for each in found if (bounds := each.bounds(mode))])
-            for mode in modes_of(definition)
+            for mode in modes_of(chosen)
         }
 
     actual = mean(judged)

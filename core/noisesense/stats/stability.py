@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum, sqrt
 from statistics import fmean
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
-from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
 from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair
 from noisesense.stats.resampling import Statistic, Unit, total
@@ -95,8 +96,9 @@ def stability(
         pair_by: as in `noisesense.compare`.
 
     Raises:
-        InputError: fewer than two runs, an empty one, or a limit out of range.
-        PairingError: too few samples are in all of them.
+        InputError: fewer than two runs, an empty one, a limit out of range, or results that were
+            not scored alike.
+        PairingError: too few samples of the first are in another.
 
     Source: the variance components of a one-way random effects model, e.g. Searle, Casella and
     McCulloch (1992), Variance Components, section 3.6.
@@ -106,6 +108,7 @@ def stability(
     judgings = [[*map(result_in, run)] for run in runs]
     if len(judgings) < 2:
         raise InputError("two runs or more", str(len(judgings)), where="runs")
+    check_scored_alike(chain.from_iterable(judgings), "runs")
     first, *others = judgings
     # By object: a dataset may hold a sample twice, and then its id as well.
     repeats_of = {id(each): [each] for each in first}

@@ -1,0 +1,172 @@
+"""How many pairs would show a change? From how a run's values scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from noisesense.errors import InputError, check_whole, describe
+from noisesense.scoring.definitions import modes_of
+from noisesense.scoring.outcomes import Range, Record
+from noisesense.scoring.results import Result, check_scored_alike, result_in
+from noisesense.stats.compare import Figure, value_of
+from noisesense.stats.interval import (
+    POWER,
+    Resampling,
+    decides_nothing,
+    effective,
+    ends_of,
+    errors_seen,
+    mean_error,
+)
+from noisesense.stats.pairing import MIN_PAIRED, pair
+
+
+@dataclass(frozen=True)
+class FigurePower(Record):
+    """One figure.
+
+    Attributes:
+        figure: ``"relevant"``, ``"irrelevant"`` or ``"any"``; see `noisesense.compare`.
+        samples: how many were measured.
+        scatter: of the difference of one pair (of clusters: as if each sample stood alone with
+            the same error of the mean).
+        pairs: how many the change needs; None where nothing scatters.
+        seen: the change that as many pairs as were measured would show; None where they decide
+            nothing, or nothing scatters.
+    """
+
+    figure: Figure
+    samples: int
+    scatter: float
+    pairs: int | None
+    seen: float | None
+
+
+@dataclass(frozen=True)
+class Power(Record):
+    """What `compare` can see.
+
+    Attributes:
+        change: the true difference of the means.
+        often: how often `compare` should call it worse.
+        answers: how many answers to each question are averaged.
+        paired: was the scatter taken from the differences of two runs?
+        figures: each, with how many pairs it needs.
+    """
+
+    change: float
+    often: float
+    answers: int
+    paired: bool
+    figures: tuple[FigurePower, ...]
+
+
+def power(
+    results: Iterable[Result],
+    other: Iterable[Result] | None = None,
+    *,
+    change: float,
+    answers: int = 1,
+    often: float = POWER,
+    confidence: float = 0.95,
+) -> Power:
+    """How many pairs `compare` needs to call a change worse.
+
+    The least number of pairs of which ``(t(1 − α/2) + t(often)) · scatter / √pairs`` is at most
+    the change. The scatter is the standard deviation of a pair's difference. With a second run it
+    is that of the two runs' differences, best of one system that answered twice. Without, it is
+    ``√2`` times that of the values: as if the second version answered each question independently
+    of the first. Where hard questions are hard for both, fewer pairs do.
+
+    Args:
+        results: of a run like those to compare. If every result names its cluster, the pairs are
+            in clusters like these.
+        other: a second run over the same samples.
+        change: of the mean, above 0, at most 1.
+        answers: how many answers to each question are averaged; the scatter, if it is chance from
+            answer to answer, falls by the square root.
+        often: how often the change should be seen.
+        confidence: of the intervals of `compare`.
+
+    Raises:
+        InputError: a number out of range, results that were not scored alike, or fewer than two
+            that have something to measure.
+        PairingError: too few samples are in both runs.
+    """
+    for number, name in ((change, "change"), (often, "often")):
+        if not 0 < number < 1:
+            raise InputError("a number between 0 and 1", describe(number), where=name)
+    check_whole(answers, 1, "answers")
+    first = [result_in(result) for result in results]
+    second = None if other is None else [result_in(result) for result in other]
+    check_scored_alike((*first, *(second or ())), "results")
+    definition = next((each.score.definition for each in first if each.score), None)
+    if definition is None:
+        raise InputError("scored results", "none", where="results")
+    pairs = [(each, each) for each in first]
+    if second is not None:
+        pairs = pair(first, second, min_paired=MIN_PAIRED).pairs
+    plan = _Plan(Resampling(confidence), change, often, answers)
+    chosen: tuple[Figure, ...] = (*modes_of(definition), "any")
+    figures: list[FigurePower] = []
+    for figure in chosen:
+        figures.append(_figure(figure, pairs, plan, paired=second is not None))
+    return Power(change, often, answers, second is not None, tuple(figures))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    resampling: Resampling
+    change: float
+    often: float
+    answers: int
+
+
+def _figure(
+    figure: Figure, pairs: Sequence[tuple[Result, Result]], plan: _Plan, *, paired: bool
+) -> FigurePower:
+    clustered = all(x.cluster is not None for x, _ in pairs)
+    values: list[tuple[Hashable, Range]] = []
+    for number, (x, y) in enumerate(pairs):
+        if x.score is None or y.score is None:
+            continue
+        before = value_of(figure, x.score)
+        after = value_of(figure, y.score)
+        if before is None or after is None:
+            continue
+        value = after.minus(before) if paired else before
+        values.append((x.cluster if clustered else number, value))
+    ends = ends_of(values)
+    units = sum(ends[0].values())
+    if units < 2:
+        expected = "two samples (or clusters) with something to measure"
+        raise InputError(f"{expected}, or more", str(units), where=figure)
+    error = max(mean_error(end) for end in ends) / math.sqrt(plan.answers)
+    if not paired:
+        error *= math.sqrt(2)
+    samples = len(values)
+    size = effective(ends[0])
+    scatter = error * math.sqrt(samples)
+    if not error:
+        return FigurePower(figure, samples, 0.0, None, None)
+    seen = None
+    if not decides_nothing(size, plan.resampling.tail):
+        seen = errors_seen(size, plan.resampling.tail, plan.often) * error
+    return FigurePower(figure, samples, scatter, _pairs(error, size, samples, plan), seen)
+
+
+def _pairs(error: float, size: float, samples: int, plan: _Plan) -> int:
+    """The least number of pairs, where ``samples`` have that error and say as much as ``size``."""
+    tail = plan.resampling.tail
+    # With as many degrees of freedom as one could wish: a few less than enough.
+    enough = samples * (errors_seen(math.inf, tail, plan.often) * error / plan.change) ** 2
+    pairs = max(math.floor(enough), 2)
+    while True:
+        alike = size * pairs / samples
+        reached = error * math.sqrt(samples / pairs)
+        tells = not decides_nothing(alike, tail)
+        if tells and errors_seen(alike, tail, plan.often) * reached <= plan.change:
+            return pairs
+        pairs += 1
