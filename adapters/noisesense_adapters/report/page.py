@@ -23,6 +23,7 @@ from noisesense_adapters.report.samples import Samples
 from noisesense_adapters.toolbox.judges import untested
 from noisesense_adapters.toolbox.wording import (
     ablation_sentences,
+    ablation_tables,
     culprit,
     headline,
     trust_sentence,
@@ -119,6 +120,7 @@ def write_report(
         baseline=baseline,
         trust=map(trust_sentence, trust),
         ablation=ablation,
+        ablation_tables=ablation_tables(ablation) if ablation else (),
         caused=ablation_sentences(ablation) if ablation else (),
         growth=map(plots.image, plots.growth_plots(ablation) if ablation else ()),
         summary=summary,

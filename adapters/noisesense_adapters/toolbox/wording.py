@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from noisesense import Estimate, Offender, Summary, Trust
-from noisesense.ablation import Ablation
-from noisesense.scoring.outcomes import extent
+from noisesense.ablation import Ablation, Cause, Fate, direction
+from noisesense.scoring.outcomes import Range, extent
 from noisesense.stats.labels_cells import CellKind, Rate
 from noisesense.stats.summarize import counted
 
@@ -84,46 +84,154 @@ def _rate(rate: Rate) -> str:
     return f"{rate.value:.1%}{between}"
 
 
-def _span(estimate: Estimate, form: str) -> str:
-    found = estimate.interval
-    return extent(found[:2], form) if found else "too few samples for an interval"
-
-
-def _between(ends: Estimate, form: str) -> str:
-    text = extent(ends[:2], form)
-    return text if ends.value is not None else f"between {text.replace(' to ', ' and ')}"
-
-
-def _number(share: Estimate) -> str:
-    return extent((share.low * share.size, share.high * share.size), ".0f")
-
-
 def ablation_sentences(found: Ablation) -> Iterator[str]:
     """What an ablation found."""
-    again, without, effect = found.again, found.without, found.effect
-    of = "claims that came from a chunk and are not in the reference"
     if not found.claims:
-        yield "No claim came from a chunk and is not in the reference: there is nothing to ablate."
-    elif again and without and effect:
+        yield "No chunk entails a claim that the reference does not support: none was taken away."
+    if found.without is not None:
+        yield from _guilty_chunks(found, found.without)
+    if found.no_context is not None:
+        counts = _said_again(found.no_context, "claims", "without any")
+        yield f"Counted apart, where those are all the chunks there are: {counts}."
+    if reranked := found.changes.get("relevant-only"):
         yield (
-            f"Of {effect.size} {of}, {_number(again)} were said again with the same chunks and "
-            f"{_number(without)} without the chunks they came from: {_between(effect, '.0%')} "
-            f"({_span(effect, '.0%')}) of them go when the chunk goes."
+            f"With relevant chunks alone {_percent(reranked.after)} of a response's claims, on "
+            "average, are not supported by the reference, with the same chunks as before "
+            f"{_percent(reranked.before)} ({counted(reranked.change.size, 'sample')}): "
+            f"{_difference(reranked.change)}."
         )
-    elif said := without or again:
-        how = "without the chunks they came from" if without else "with the same chunks"
-        yield f"Of {said.size} {of}, {_number(said)} were said again {how}."
-        yield "This is no effect: what goes by chance is known only from both, again and without."
-    if found.perfect_reranker:
-        before, after, change = found.perfect_reranker
-        way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
+    if found.trend is not None:
+        steps = [f"{step.fewer} to {step.more} {_points(step.change)}" for step in found.growth]
         yield (
-            f"With relevant chunks alone, noise sensitivity {way} from {_between(before, '.2f')} "
-            f"to {_between(after, '.2f')} (difference {_span(change, '+.2f')})."
-        )
-    if found.growth:
-        yield (
-            f"Each {found.step} distractors more add {_between(found.growth, '.2f')} "
-            f"({_span(found.growth, '.2f')}) to noise sensitivity."
+            f"At each step of more distractors {found.trend} of a response's claims are not "
+            f"supported by the reference, in percentage points: {', '.join(steps)}."
         )
     yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())
+
+
+def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:
+    """What goes with the chunks that noisy claims come from, and what goes with others."""
+    which = "claims that a chunk entails and the reference does not support"
+    counts = _said_again(fate, which, "without the chunks that entail them")
+    if fate.gone is None:
+        yield f"{counts}: what the chunks do cannot be told."
+        return
+    yield f"{counts}: {_percent(fate.gone)} ({_span(fate.gone)}) go with these chunks."
+    sham = found.without_other
+    if sham is None or sham.gone is None or found.effect is None:
+        yield (
+            "No effect of these chunks is shown: how many go with other chunks (without-other) "
+            "is not known."
+        )
+        return
+    yield (
+        f"With as many other chunks away instead, {_still_said(sham.gone)} of those "
+        f"{_number(sham.again)} were said: {_percent(sham.gone)} ({_span(sham.gone)}) go with others."
+    )
+    sign = direction(found.effect)
+    verdict = "No effect of these chunks is shown" if sign is None else "So these chunks matter"
+    if sign == "less":
+        verdict = "The other chunks matter more"
+    yield f"{verdict}: the difference is {_points(found.effect)} percentage points."
+
+
+def _said_again(fate: Fate, which: str, how: str) -> str:
+    """How many were said again, and how many of those under the variant."""
+    again = _number(fate.again)
+    said = f"{again} of {fate.claims} {which} were said again with the same chunks"
+    if fate.gone is None:
+        return said
+    return f"{said}; of those {again}, {_still_said(fate.gone)} {how}"
+
+
+def _still_said(gone: Estimate) -> str:
+    kept = Range(gone.size * (1 - gone.high), gone.size * (1 - gone.low))
+    return _number(kept)
+
+
+def _number(counts: Range) -> str:
+    text = extent(counts, ".0f")
+    return "none" if text == "0" else text
+
+
+def _percent(share: Estimate) -> str:
+    ends = extent(share[:2], ".0%")
+    return ends if share.value is not None else f"between {ends.replace(' to ', ' and ')}"
+
+
+def _span(share: Estimate) -> str:
+    found = share.interval
+    return extent(found[:2], ".0%") if found else "too few samples for an interval"
+
+
+def _difference(change: Estimate) -> str:
+    shown = f"{_points(change)} percentage points"
+    return shown if direction(change) else f"no effect is shown, {shown}"
+
+
+def _points(change: Estimate) -> str:
+    """A difference of shares, with its interval."""
+    value = _signed(change[:2])
+    interval = _signed(change.interval[:2]) if change.interval else "too few samples"
+    return f"{value} ({interval})"
+
+
+def _signed(ends: tuple[float, float]) -> str:
+    low, high = (f"{round(100 * end):+d}" for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+class Listing(NamedTuple):
+    """A table: what it shows, its titles, and rows of as many cells."""
+
+    caption: str
+    titles: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+_DOCUMENTS = 10
+
+
+def ablation_tables(found: Ablation) -> list[Listing]:
+    """The variants beside their control, and the documents; each where there is something."""
+    tables: list[Listing] = []
+    if found.again is not None:
+        caption = "Share of a response's claims that the reference does not support, on average"
+        titles = ("variant", "samples", "same chunks", "these chunks", "difference in points")
+        tables.append(Listing(caption, titles, _variants(found, found.again)))
+    if found.causes:
+        caption = "Claims that a document entails and the reference does not support"
+        titles = (
+            "document",
+            "claims",
+            "said again",
+            "gone without their chunks",
+            "gone without others",
+        )
+        rows = [_document(cause) for cause in found.causes[:_DOCUMENTS]]
+        tables.append(Listing(caption, titles, rows))
+    return tables
+
+
+def _variants(found: Ablation, control: Estimate) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    rows.append(("again", f"{control.size:,}", _with_span(control), "", ""))
+    for name, (before, after, change) in found.changes.items():
+        shares = (_with_span(before), _with_span(after))
+        rows.append((name, f"{change.size:,}", *shares, _points(change)))
+    return rows
+
+
+def _with_span(share: Estimate) -> str:
+    return f"{_percent(share)} ({_span(share)})"
+
+
+def _document(cause: Cause) -> tuple[str, ...]:
+    name = " ".join(cause.document.split())
+    if len(name) > _LONGEST:
+        name = f"{name[: _LONGEST - 1].rstrip()}…"
+    counts = (cause.again, cause.gone, cause.gone_with_others)
+    return (name, f"{cause.claims:,}", *(extent(each, ".0f") for each in counts))
+
+
+_LONGEST = 60

@@ -55,7 +55,7 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
 
 _TIE = 1e-12
 
-Method = Literal["bca", "dirichlet", "t", "wilson"]
+Method = Literal["bca", "dirichlet", "t", "wilson", "binomial"]
 
 
 class Interval(NamedTuple):
@@ -67,7 +67,7 @@ class Interval(NamedTuple):
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
         method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units, or of
             few that differ; ``"t"``: Student's t, of a paired comparison; ``"wilson"``: of a
-            share of independent cases.
+            share of independent cases; ``"binomial"``: the same, by their exact distribution.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
@@ -155,7 +155,7 @@ def _ratio_interval(
     units = dict(listed)
     if sum(units.values()) < 2 or ratio(total(units)) is None:
         return None
-    few = _effective(units) < _FEW or _differing(units) < _FEW_DIFFER
+    few = effective_units(units) < _FEW or _differing(units) < _FEW_DIFFER
     found = None if few else bootstrap_interval(units, ratio, resampling)
     return found or few_units_interval(units, resampling, limits)
 
@@ -202,7 +202,7 @@ def covering(low: Interval | None, high: Interval | None) -> Interval | None:
 _FEW = 50
 
 
-def _effective(units: Units) -> float:
+def effective_units(units: Units) -> float:
     """How many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
     whole = math.fsum(size * times for (_, size), times in units.items())
     return whole**2 / math.fsum(size**2 * times for (_, size), times in units.items())
@@ -249,7 +249,7 @@ def few_units_interval(
     arXiv:1905.06208.
     """
     count, (part, whole) = sum(units.values()), total(units)
-    size = whole / _effective(units)
+    size = whole / effective_units(units)
     weights, (tops, bottoms) = columns_of(units)
     random = Random(resampling.seed)
     gamma = random.gammavariate
