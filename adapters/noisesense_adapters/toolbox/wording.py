@@ -124,10 +124,9 @@ def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:
             "is not known."
         )
         return
-    yield (
-        f"With as many other chunks away instead, {_still_said(sham.gone)} of those "
-        f"{_number(sham.again)} were said: {_percent(sham.gone)} ({_span(sham.gone)}) go with others."
-    )
+    kept = f"{_still_said(sham.gone)} of {_number(sham.again)} were said"
+    gone = f"{_percent(sham.gone)} ({_span(sham.gone)})"
+    yield f"With as many other chunks away instead, {kept}: {gone} go with others."
     sign = direction(found.effect)
     verdict = "No effect of these chunks is shown" if sign is None else "So these chunks matter"
     if sign == "less":

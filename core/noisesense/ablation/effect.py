@@ -144,10 +144,9 @@ class Ablation(Record):
     @property
     def trend(self) -> Direction | None:
         """Do unsupported claims get more, or less, with every step of two or more?"""
-        if len(self.growth) < 2:
-            return None
-        first, *others = [direction(step.change) for step in self.growth]
-        return first if all(each == first for each in others) else None
+        directions: list[Direction | None] = [direction(step.change) for step in self.growth]
+        alike = len(directions) > 1 and len({*directions}) == 1
+        return directions[0] if alike else None
 
 
 Values = Sequence[tuple[Hashable, Range]]
