@@ -16,6 +16,7 @@ import asyncio
 import json
 import re
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -37,6 +38,7 @@ NAMES = [
     for end in ("el", "ane", "ick", "ourne")
 ]
 THINGS = ("bridge", "lighthouse", "museum", "observatory", "railway", "harbor", "library", "mill")
+VARIANTS = ("without", "without-other", "relevant-only", "plus-2", "plus-4")
 PROMPT = (
     "Answer the question from the context alone, with the year only.\n\n"
     "Context:\n{contexts}\n\nQuestion: {question}\nAnswer:"
@@ -96,13 +98,14 @@ class Generator:
 
 
 async def run(
-    generator: Generator, seed: int, answers: str | None
+    generator: Generator, seed: int, variants: Sequence[str], answers: str | None
 ) -> tuple[list[Result], Ablation]:
     judge, results = Mind(claims_of=years), []
     first = None if answers is None else Path(f"{answers}.first")
     kept = json.loads(first.read_text("utf-8")) if first and first.exists() else {}
+    generator.calls = len(kept)
     if answers and Path(answers).exists():
-        generator.calls = len(NAMES) + Path(answers).read_text("utf-8").count('"variant"')
+        generator.calls += Path(answers).read_text("utf-8").count('"variant"')
     for name, question, reference, chunks in samples(seed):
         if name not in kept:
             kept[name] = generator(question, [chunk.text for chunk in chunks])
@@ -111,7 +114,6 @@ async def run(
         texts = {"user_input": question, "response": kept[name], "reference": reference}
         sample = Sample(**texts, retrieved_contexts=chunks)
         results.append(Result(name, score(await judge.judge(sample)), sample=sample))
-    variants = ("without", "without-other", "relevant-only", "plus-2", "plus-4")
     found = await ablate(
         results, generator, judge, variants=variants, max_concurrency=1, answers=answers
     )
@@ -124,11 +126,14 @@ def main() -> None:
     parser.add_argument("--model", default="local")
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--answers", help="keeps the answers: a run that was killed goes on")
     parser.add_argument("--png", help="writes the plot of noise against distractors")
     options = parser.parse_args()
     generator = Generator(options.base_url.rstrip("/"), options.model, options.temperature)
-    results, found = asyncio.run(run(generator, options.seed, options.answers))
+    results, found = asyncio.run(
+        run(generator, options.seed, options.variants.split(","), options.answers)
+    )
     print(
         f"{len(results)} samples, {generator.calls} generations, temperature {options.temperature}"
     )

@@ -9,12 +9,11 @@ of claims of 2 to 300 samples with 0, 1, 5 and 20% of the verdicts missing, clus
 over few samples of many cells, means corrected by labels. Of an ablation it prints how often the
 intervals hold the share of claims that go with their chunks, the difference to other chunks and
 that of unsupported claims (wanted: at least 93%, of one claim a sample at most 97.5%), and how
-often an effect is claimed (wanted: at most 5% where there is none). Of the paired comparison it
-prints how often it says "worse" or "better" where nothing changed (wanted: at most 3.5% each, and 6% at any
-sign); of a gate whose limit is the true mean, how often it fails and passes, plainly and with an
-interval. Exit status 1 if a
-figure is out of its range by more than twice its own standard error. The same seeds on every
-machine.
+often an effect is claimed (wanted: at most 5% where there is none). Of the paired
+comparison it prints how often it says "worse" or "better" where nothing changed (wanted: at most
+3.5% each, and 6% at any sign); of a gate whose limit is the true mean, how often it fails and
+passes, plainly and with an interval. Exit status 1 if a figure is out of its range by more than
+twice its own standard error. The same seeds on every machine.
 """
 
 from __future__ import annotations
