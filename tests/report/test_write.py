@@ -58,12 +58,13 @@ def test_the_same_results_give_the_same_bytes_whatever_a_users_settings(tmp_path
 
 def test_an_ablation_is_in_the_page_and_its_growth_in_a_picture(tmp_path: Path) -> None:
     results = run_of([1] * 10)
-    found = asyncio.run(ablate(results, repeating, Mind()))
+    found = asyncio.run(ablate(results, repeating, Mind(), variants=["without", "plus-2"]))
     page = _page(results, tmp_path, ablation=found)
     for sentence in ablation_sentences(found):
         assert f'<p dir="auto">{sentence}</p>' in page
-    assert "Mean noise by the number of distractors: with 0 0.50, with 2 0.75." in page
-    assert '<tr><th scope="row">plus-2</th><td class="n">10</td><td class="n">0.750</td>' in page
+    mean = "Mean share of unsupported claims by the number of distractors"
+    assert f"{mean}: with 0 0.50, with 2 0.75." in page
+    assert '<th scope="row" dir="auto">plus-2</th><td class="n">10</td>' in page
     assert write_png(found, tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
     again = asyncio.run(ablate(results, repeating, Mind(), variants=["again"]))
     with pytest.raises(InputError, match=r"none.png: expected something to draw, got no value"):

@@ -229,8 +229,14 @@ def _document(cause: Cause) -> tuple[str, ...]:
     name = " ".join(cause.document.split())
     if len(name) > _LONGEST:
         name = f"{name[: _LONGEST - 1].rstrip()}…"
-    counts = (cause.again, cause.gone, cause.gone_with_others)
-    return (name, f"{cause.claims:,}", *(extent(each, ".0f") for each in counts))
+    others = cause.gone_with_others
+    return (
+        name,
+        f"{cause.claims:,}",
+        extent(cause.again, ".0f"),
+        extent(cause.gone, ".0f"),
+        "" if others is None else extent(others, ".0f"),
+    )
 
 
 _LONGEST = 60

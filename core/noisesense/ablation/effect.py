@@ -88,14 +88,14 @@ class Cause(NamedTuple):
         claims: those that have both answers.
         again: how many of them were said again with the same chunks.
         gone: of those, how many not without the chunks that entail them.
-        gone_with_others: how many not without as many others, where that was answered.
+        gone_with_others: how many not without as many others; None where that was not answered.
     """
 
     document: str
     claims: int
     again: Range
     gone: Range
-    gone_with_others: Range
+    gone_with_others: Range | None
 
 
 Direction = Literal["more", "less"]
@@ -234,7 +234,9 @@ def _causes(cases: Sequence[Case]) -> tuple[Cause, ...]:
     for document, fates in _by_document(cases, "without").items():
         again = _sum(each for each, _ in fates)
         gone = _sum(each for _, each in fates)
-        gone_with_others = _sum(each for _, each in others.get(document, ()))
+        gone_with_others = None
+        if document in others:
+            gone_with_others = _sum(each for _, each in others[document])
         causes.append(Cause(document, len(fates), again, gone, gone_with_others))
     return tuple(
         sorted(causes, key=lambda cause: (-sum(cause.gone), -cause.claims, cause.document))

@@ -7,8 +7,8 @@ import math
 from noisesense.stats.interval import Interval, effective_units
 from noisesense.stats.resampling import Units, total
 
-_STEPS = 60
-"""Halvings of 0 to 1: more digits than a float has."""
+_STEPS = 40
+"""Halvings of 0 to 1: twelve digits."""
 
 
 def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None:
@@ -76,13 +76,10 @@ def beta_below(x: float, a: float, b: float) -> float:
     return math.exp(front + power) / _fraction(x, a, b)
 
 
-_TERMS = 200
-
-
 def _fraction(x: float, a: float, b: float) -> float:
-    """``1 + d₁/(1 + d₂/(1 + …))``, from its end."""
+    """``1 + d₁/(1 + d₂/(1 + …))``, from its end: some ``√(a + b)`` terms matter."""
     value = 1.0
-    for term in range(_TERMS, 0, -1):
+    for term in range(20 + int(5 * math.sqrt(a + b)), 0, -1):
         half = term // 2
         odd = -(a + half) * (a + b + half)
         top = x * (odd if term % 2 else half * (b - half))
