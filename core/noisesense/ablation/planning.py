@@ -317,21 +317,23 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
 
 
 def _fits(case: Case, row: Row) -> bool:
-    """Are these contexts that a plan gives the sample, whatever its seed?"""
-    own = Counter(chunk.text for chunk in case.sample.retrieved_contexts)
-    given = Counter(chunk.text for chunk in row.retrieved_contexts)
+    """Are these contexts that a plan gives the sample, whatever its seed and its judge?"""
+    own = _texts(case.sample.retrieved_contexts)
+    given = _texts(row.retrieved_contexts)
     if count := distractors(row.variant):
         return own <= given and given.total() == own.total() + count
-    taken = {*own} - {*given}
-    if given != Counter(chunk.text for chunk in case.chunks_without(taken)):
-        return False
-    if row.variant == "again":
-        return not taken
     if row.variant == "relevant-only":
         both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
-        return bool(given) and all(known in (None, c.text in given) for c, known in both)
-    if not case.noisy:
-        return False
+        known = all(relevant in (None, chunk.text in given) for chunk, relevant in both)
+        return bool(given) and given <= own and known
     if row.variant == "without-other":
-        return len(taken) == len(case.sources) and not taken & case.sources
-    return taken == case.sources and bool(given) is (row.variant == "without")
+        taken = {*own} - {*given}
+        as_many = len(taken) == len(case.sources) > 0
+        left = _texts(case.chunks_without(taken))
+        return as_many and given == left and not taken & case.sources
+    expected = contexts_of(case, row.variant, (), 0)
+    return expected is not None and given == _texts(expected)
+
+
+def _texts(chunks: Iterable[Chunk]) -> Counter[str]:
+    return Counter(chunk.text for chunk in chunks)
