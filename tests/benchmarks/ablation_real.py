@@ -115,7 +115,7 @@ async def run(
         sample = Sample(**texts, retrieved_contexts=chunks)
         results.append(Result(name, score(await judge.judge(sample)), sample=sample))
     found = await ablate(
-        results, generator, judge, variants=variants, max_concurrency=1, answers=answers
+        results, generator, judge, variants=variants, max_concurrency=2, answers=answers
     )
     return results, found
 
@@ -144,7 +144,7 @@ def main() -> None:
         for row in (table.titles, *table.rows):
             print("  ".join(map(str.ljust, row, widths)).rstrip())
     if options.png:
-        write_png(found, options.png, title="Unsupported claims by the number of distractors")
+        write_png(found, options.png, title=f"Ablation of {len(results)} answers")
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def partition_plots(partition: Partition) -> list[Plot]:
 
 def growth_plots(found: Ablation) -> list[Plot]:
     """Unsupported claims by the number of distractors; none if no ``plus-K`` was answered."""
-    caption = "Claims that the reference does not support, by the number of distractors"
+    caption = "Unsupported claims by number of distractors"
     grows = any(name.startswith("plus-") for name in found.changes)
     return [Plot(caption, partial(_growth, found=found))] if grows else []
 
