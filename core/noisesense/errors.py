@@ -1,4 +1,4 @@
-"""Errors: what was expected, what came, where, and a hint."""
+"""Errors. Each says what was expected, what was given, where, and a hint."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MAX_SHOWN = 80
 
 
 def describe(value: object) -> str:
-    """A value as an error shows it: its repr, cut to one short line."""
+    """The repr of a value for an error, shortened to one line."""
     try:
         text = repr(value)
-    except (RecursionError, ValueError):  # nested too deep, a number of over 4,300 digits
+    except (RecursionError, ValueError):  # nested too deep, or a number too long to print
         text = f"{type(value).__name__} too long to show"
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 
 
 class NoiseSenseError(Exception):
-    """Base of every error NoiseSense raises on purpose."""
+    """Base of all errors that NoiseSense raises on purpose."""
 
     def within(self: E, place: str) -> E:
-        """The same error, seen from further out: a file and line, a row of a host."""
+        """The same error with the place where it happened: a file and line, a row of a host."""
         other = copy(self)
         other.args = (f"{place}: {self}",)
         return other
@@ -38,7 +38,10 @@ class InputError(NoiseSenseError, ValueError):
     """Bad input. The message reads ``where: expected …, got …. Hint: …``."""
 
     def __init__(self, expected: str, got: str, *, where: str = "", hint: str = "") -> None:
-        self.expected, self.got, self.where, self.hint = expected, got, where, hint
+        self.expected = expected
+        self.got = got
+        self.where = where
+        self.hint = hint
         message = f"expected {expected}, got {got}"
         if where:
             message = f"{where}: {message}"
@@ -47,19 +50,19 @@ class InputError(NoiseSenseError, ValueError):
         super().__init__(message)
 
     def within(self: Bad, place: str) -> Bad:
-        """As of the base; the place goes before ``where``."""
+        """Same as in the base class; the place goes before ``where``."""
         where = f"{place}, {self.where}" if self.where else place
         return type(self)(self.expected, self.got, where=where, hint=self.hint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are pickled through their args, which hold only the finished message.
-        made = partial(type(self), where=self.where, hint=self.hint)
-        return made, (self.expected, self.got)
+        # Exceptions are pickled by their args, which hold only the finished message.
+        factory = partial(type(self), where=self.where, hint=self.hint)
+        return factory, (self.expected, self.got)
 
 
 @contextmanager
 def located(place: str) -> Generator[None, None, None]:
-    """Errors raised inside say where, see `NoiseSenseError.within`."""
+    """Add the place to errors raised inside; see `NoiseSenseError.within`."""
     try:
         yield
     except NoiseSenseError as error:
@@ -81,19 +84,19 @@ def check_whole(value: object, least: int, where: str) -> None:
 
 
 class PairingError(InputError):
-    """Two runs have nothing, or too little, in common: the message says how many were paired."""
+    """Two runs have too few samples in common; the message says how many."""
 
 
 class RecordingError(InputError):
-    """A recording cannot be read: the message names the file and the line."""
+    """A recording cannot be read; the message names the file and the line."""
 
 
 class SampleNotRecordedError(RecordingError, LookupError):
-    """The recording has no verdicts for the sample that was asked for."""
+    """The recording has no verdicts on the sample."""
 
 
 class StoreError(InputError):
-    """A `VerdictStore` cannot be read or written: damaged, another format, no room, no access."""
+    """A `VerdictStore` cannot be read or written (damaged, other format, disk full, no access)."""
 
 
 class UndefinedScoreError(NoiseSenseError, ValueError):
@@ -101,17 +104,17 @@ class UndefinedScoreError(NoiseSenseError, ValueError):
 
 
 class JudgeError(NoiseSenseError, RuntimeError):
-    """The judge could not be asked: no key, endpoint out of reach, refused, timed out."""
+    """The judge could not be asked (no key, endpoint unreachable, access refused, timeout)."""
 
 
 class UnfitJudgeError(JudgeError):
-    """The model was tested on statements of known answer, and cannot judge: no sample is asked."""
+    """The model failed the test on texts whose answers are known; nothing was judged."""
 
 
 class ReplyError(JudgeError):
-    """The model replied, but with nothing usable: malformed, truncated, empty or refused.
+    """The model's reply is unusable (malformed, truncated, empty or a refusal).
 
-    ``usage`` is what the reply cost all the same.
+    ``usage`` is what it cost.
     """
 
     def __init__(self, message: str, usage: object = None) -> None:
@@ -120,9 +123,9 @@ class ReplyError(JudgeError):
 
 
 class MissingExtraError(NoiseSenseError, ImportError):
-    """An optional package is not installed, or not in a version that NoiseSense supports."""
+    """An optional package is missing, or its version is not supported."""
 
 
 def encodable(text: str) -> str:
-    """The text with "?" for each half of a surrogate pair, as a broken tokenizer leaves them."""
+    """The text with "?" for each lone surrogate, which some tokenizers produce."""
     return text.encode("utf-8", "replace").decode("utf-8")

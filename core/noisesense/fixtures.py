@@ -1,4 +1,4 @@
-"""The reference examples, shipped with the package in the folder ``compat_fixtures``."""
+"""The reference examples, which the package ships in the folder ``compat_fixtures``."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from noisesense.verdicts.verdicts import Verdicts
 
 @dataclass(frozen=True)
 class ReferenceExample:
-    """A worked example somebody published, with the figures of every definition.
+    """A published worked example, with its figures under every definition.
 
     Attributes:
         id: a short name.
-        source: where it is printed.
-        documented: the figures printed there, by mode; rounded as printed.
-        documented_definition: the definition the source computes them by.
+        source: where it is published.
+        documented: the published figures by mode, rounded as published.
+        documented_definition: the definition of the published figures.
         sample: its texts.
-        verdicts: restate the explanation printed beside it; chunks filled in.
+        verdicts: the published explanation as verdicts, with chunks.
         expected: ``(relevant, irrelevant)`` by definition, derived by hand.
     """
 
@@ -36,9 +36,9 @@ class ReferenceExample:
 
 
 def fixture_folder() -> Path:
-    """The folder ``compat_fixtures``: inside the installed package, or in the checkout.
+    """The folder ``compat_fixtures`` of the installed package or the checkout.
 
-    It also holds RAGChecker's published examples and the peers' known deviations.
+    It also holds RAGChecker's published examples and known deviations of other tools.
     """
     here = Path(__file__).parent
     for folder in (here / "compat_fixtures", here.parents[1] / "compat_fixtures"):
@@ -50,13 +50,11 @@ def fixture_folder() -> Path:
 def reference_examples() -> tuple[ReferenceExample, ...]:
     """The worked examples of ragas' and Promptfoo's documentation."""
     text = (fixture_folder() / "reference_examples.json").read_text(encoding="utf-8")
-    return tuple(_reference(**entry) for entry in json.loads(text)["examples"])
+    return tuple(_example(entry) for entry in json.loads(text)["examples"])
 
 
-def _reference(
-    sample: Any, verdicts: Any, expected: dict[Any, Any], **rest: Any
-) -> ReferenceExample:
-    of = Sample.model_validate(sample)
-    beside = Verdicts.model_validate(verdicts).beside(of)
-    pairs = {name: (relevant, irrelevant) for name, (relevant, irrelevant) in expected.items()}
-    return ReferenceExample(sample=of, verdicts=beside, expected=pairs, **rest)
+def _example(entry: dict[str, Any]) -> ReferenceExample:
+    sample = Sample.model_validate(entry.pop("sample"))
+    verdicts = Verdicts.model_validate(entry.pop("verdicts")).beside(sample)
+    expected = {name: tuple(figures) for name, figures in entry.pop("expected").items()}
+    return ReferenceExample(sample=sample, verdicts=verdicts, expected=expected, **entry)

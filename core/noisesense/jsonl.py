@@ -1,4 +1,4 @@
-"""JSON lines: read with errors that name file and line, written whole or not at all."""
+"""JSON lines: read with errors that name file and line, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -> Path:
-    """The path, if a file can have it. Raises ``kind``."""
+    """The path, if it is valid for a file. Raises ``kind``."""
     try:
         checked = Path(path)
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             checked.lstat()
-    except (TypeError, OSError, ValueError) as error:  # also too long, a NUL, half a surrogate
+    except (TypeError, OSError, ValueError) as error:  # e.g. too long, a NUL, half a surrogate
         hint = getattr(error, "strerror", None) or str(error)
         got = describe(str(path) if isinstance(path, Path) else path)
         raise kind("a path", got, where="path", hint=hint) from None
@@ -33,7 +33,7 @@ def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -
 
 
 def read_lines(path: str | os.PathLike[str], read: Callable[[str], T]) -> Iterator[tuple[int, T]]:
-    """What is read from the lines of a UTF-8 file that hold something, counted from 1.
+    """Read the lines of a UTF-8 file that are not blank; yield each with its number, from 1.
 
     Raises:
         RecordingError: names the file and the line: it cannot be opened, is not UTF-8, or ``read``
@@ -77,7 +77,7 @@ def parse_line(text: str) -> Any:
         got = f"no JSON at column {error.colno} ({error.msg.removesuffix(' at')})"
         hint = "the line may be cut off; a recording is JSONL, not one JSON document"
         raise InputError("one JSON object a line", got, hint=hint) from None
-    except (RecursionError, ValueError) as error:  # absurdly deep, or a number of 5,000 digits
+    except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
         raise InputError("one JSON object a line", str(error)) from None
 
 
@@ -93,10 +93,10 @@ def to_json(data: Any) -> str:
 
 
 def write_whole(path: Path, lines: Iterable[str]) -> None:
-    """Write the lines to a file that appears whole or not at all, whatever happens meanwhile.
+    """Write the lines to a file, completely or not at all.
 
     Raises:
-        InputError: the file cannot be written. What the lines raise stays as it is.
+        InputError: the file cannot be written. Errors of the lines are passed on.
     """
     with whole_file(path) as add:
         for line in lines:
@@ -105,22 +105,23 @@ def write_whole(path: Path, lines: Iterable[str]) -> None:
 
 @contextmanager
 def whole_file(path: Path, *, alone: bool = False) -> Generator[Callable[[str], None], None, None]:
-    """As `write_whole`, but takes lines one by one.
+    """Same as `write_whole`, but yields a function that adds one line.
 
     Args:
         path: the file.
-        alone: nobody else writes it: what a killed process left of its own is removed.
+        alone: no other process writes it, so that what a killed one left can be removed.
     """
     target = Path(os.path.realpath(path))
-    # A name of its own beside the file, made with the user's usual permissions.
-    name = f".{target.name[:40]}."
-    temporary = target.with_name(name + secrets.token_hex(6))
+    # Beside the file, and not by tempfile, whose files are private.
+    prefix = f".{target.name[:40]}."
+    temporary = target.with_name(prefix + secrets.token_hex(6))
     written = partial(_usable, path, "a file that can be written", InputError)
     with written():
-        if target.is_dir():  # found out only after the lines were made, otherwise
+        if target.is_dir():  # or else it fails only after all lines were made
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        for left in target.parent.glob(escape(name) + "[0-9a-f]" * 12) if alone else ():
-            left.unlink(missing_ok=True)
+        if alone:
+            for abandoned in target.parent.glob(escape(prefix) + "[0-9a-f]" * 12):
+                abandoned.unlink(missing_ok=True)
         file = temporary.open("x", encoding="utf-8", newline="\n")
 
     def add(line: str) -> None:

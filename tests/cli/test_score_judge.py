@@ -84,7 +84,7 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert f"judged with {calls} calls" in done.out
     assert f"every reply of the judge is kept in {out}.db" in done.out.splitlines()
     (result, *_) = read_results(out)
-    settings = "plan=lazy check=list, prompts 3"
+    settings = "plan=lazy check=list, prompts 4"
     named = rf"scripted at \S+, {settings}, options [0-9a-f]{{8}}"
     assert re.fullmatch(named, result.judge or "")
     out.unlink()
@@ -127,7 +127,7 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     arguments = [texts(tmp_path, 3), *options(server), "--out", out]
     done = judged(*arguments)
     words = (
-        "Nobody tested this judge: --check auto first asks it a few statements of known answer."
+        "Nobody tested this judge: --check auto first asks it about a few texts of known answer."
     )
     assert any(line.endswith(f" tokens. {words}") for line in done.out.splitlines())
     before = out.read_bytes()
@@ -136,8 +136,8 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     done = judged(*arguments, "--check", "auto")
     assert (done.status, done.out) == (2, "")
     first, line = done.err.splitlines()
-    assert first == "testing the judge on statements of known answer, then judging"
-    said = r"error: scripted at \S+ cannot judge: in a list it answered 18 of 18"
+    assert first == "testing the judge on texts of known answer, then judging"
+    said = r"error: scripted at \S+ cannot judge: it took texts of 7 known claims apart with 7"
     assert re.match(said, line)
     assert out.read_bytes() == before
 

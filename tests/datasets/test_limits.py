@@ -55,7 +55,7 @@ def test_a_text_that_a_small_file_repeats(tmp_path: Path) -> None:
 def test_a_row_group_that_a_small_file_expands_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_SUSPECT", 1_000_000)
+    monkeypatch.setattr(files, "_ALWAYS_FITS", 1_000_000)
     data = parquet(tmp_path / "a.parquet", response=["a" * 30_000_000])
     with pytest.raises(InputError, match="expand to at most 1,000 times the file"):
         list(read_rows(data))

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from noisesense import InputError, JudgeError, LLMJudge, Usage, VerdictStore, score
-from noisesense.judging.probe import _TEXTS
+from noisesense import (
+    InputError,
+    JudgeError,
+    LLMJudge,
+    UnfitJudgeError,
+    Usage,
+    VerdictStore,
+    score,
+)
+from noisesense.judging.probe import known_texts
 from noisesense.judging.protocol import Choice
 from support.mind import Mind, data_of, reply_of
 from support.scripted_llm import ScriptedLLM
@@ -18,7 +27,23 @@ from support.tables import Shape, random_pairs
 
 TRUTHS = list(random_pairs(4, shape=Shape(response_claims=(2, 4), chunks=(2, 3))))
 SAMPLE, TRUTH = TRUTHS[0]
-KNOWN = {statement: so for _, truth in _TEXTS for statement, so in truth.items()}
+STATEMENTS = known_texts().statements
+KNOWN = {statement: so for known in STATEMENTS for statement, so in known.truth.items()}
+CLAIMS = {
+    "The Ashvale museum is closed on Mondays. Children under six do not pay.": [
+        "The Ashvale museum is closed on Mondays.",
+        "Children under six do not pay at the Ashvale museum.",
+    ],
+    "The Torrin mill was built by Jonas Reed in 1742. It has four sails.": [
+        "Jonas Reed built the Torrin mill.",
+        "The Torrin mill was built in 1742.",
+        "The Torrin mill has four sails.",
+    ],
+    "Lena Moss teaches in Oslo. Her brother paints birds.": [
+        "Lena Moss teaches in Oslo.",
+        "The brother of Lena Moss paints birds.",
+    ],
+}
 Way = Callable[[str, bool], bool]
 
 
@@ -40,6 +65,9 @@ def model(way: Way = lambda text, _: KNOWN[text], *, words: bool = True) -> Scri
     def answer(prompt: str) -> str:
         data = data_of(prompt)
         claims = data.get("claims", {})
+        for text, known in CLAIMS.items():
+            if data.get("text", "").partition("\n")[0] in text and "text" in data:
+                return json.dumps({"claims": known})
         if claims.get("1") not in KNOWN:
             return mind.answer(prompt)
         said = {number: way(text, "one" not in data) for number, text in claims.items()}
@@ -52,8 +80,9 @@ def model(way: Way = lambda text, _: KNOWN[text], *, words: bool = True) -> Scri
 
 
 def asked_in(llm: ScriptedLLM) -> int:
-    """How many calls asked about the built-in statements."""
-    return sum(data.get("premise") in dict(_TEXTS) for data in llm.data)
+    """How many calls asked about the known statements."""
+    known = {text.text for text in STATEMENTS}
+    return sum(data.get("premise") in known for data in llm.data)
 
 
 def right(found: LLMJudge) -> None:
@@ -72,7 +101,7 @@ def test_each_asks_about_one_claim_for_a_word(words: bool) -> None:
 
 
 def test_probabilities_are_kept_where_the_endpoint_tells_them(tmp_path: Path) -> None:
-    (text, truth), *_ = _TEXTS
+    text, truth = STATEMENTS[0].text, STATEMENTS[0].truth
     with VerdictStore(tmp_path / "s.db") as store:
         for calls in (len(truth), 0):
             judge = LLMJudge(model(), check="each", store=store)
@@ -95,7 +124,7 @@ def test_a_word_that_was_not_asked_for() -> None:
 
 def test_a_threshold_decides_in_place_of_the_word(tmp_path: Path) -> None:
     """The word was yes at 0.9 and no at 0.2; another threshold asks nothing again."""
-    (text, truth), *_ = _TEXTS
+    text, truth = STATEMENTS[0].text, STATEMENTS[0].truth
     expected = {None: list(truth.values()), 0.95: [False] * 6, 0.9: list(truth.values())}
     with VerdictStore(tmp_path / "s.db") as store:
         for threshold, cells in {**expected, 0.2: [True] * 6}.items():
@@ -119,12 +148,13 @@ def test_auto_takes_the_list_where_the_model_can_do_it() -> None:
     judge = LLMJudge(llm, check="auto")
     assert judge.form_reason == ""
     right(judge)
-    assert judge.form_reason.startswith('check="list": the model answered known statements well')
+    assert judge.form_reason.startswith('check="list": the model took texts of 7 known claims')
     plain = LLMJudge(model())
     right(plain)
-    assert judge.usage.calls == plain.usage.calls + len(_TEXTS)  # counted, and cheap
-    first = [data.get("premise") for data in llm.data[: len(_TEXTS)]]
-    assert {*first} == {text for text, _ in _TEXTS}  # before anything else is paid for
+    assert judge.usage.calls == plain.usage.calls + len(CLAIMS) + len(STATEMENTS)
+    # Before anything else is paid for, claims are asked for, then statements.
+    assert [data.get("text") for data in llm.data[:3]] == list(CLAIMS)
+    assert [data.get("premise") for data in llm.data[3:8]] == [text.text for text in STATEMENTS]
 
 
 def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> None:
@@ -138,7 +168,7 @@ def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> No
             judge = LLMJudge(model(small), check="auto", store=store)
             right(judge)
             assert judge.form_reason.startswith('check="each": the model')
-            assert "in a list it answered 11 of 18 statements wrongly" in judge.form_reason
+            assert "in a list it answered 11 of 18 plain statements wrongly" in judge.form_reason
             assert bool(judge.usage.calls) is calls
 
 
@@ -146,11 +176,11 @@ def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> No
 def test_auto_refuses_a_model_that_cannot_judge_and_names_what_it_got_wrong(says: bool) -> None:
     llm = model(lambda _, __: says)
     judge = LLMJudge(llm, check="auto")
-    words = f"it answered {11 if says else 7} of 18 statements wrongly"
+    words = f"it answered {11 if says else 7} of 18 plain statements wrongly"
     for _ in range(2):
         with pytest.raises(JudgeError, match=f"scripted cannot judge: .*{words}.*larger model"):
             asyncio.run(judge.judge(SAMPLE))
-    assert asked_in(llm) == len(_TEXTS) + len(KNOWN)  # once, not for each sample
+    assert asked_in(llm) == len(STATEMENTS) + len(KNOWN)  # once, not for each sample
     right(LLMJudge(model(lambda _, __: says), check="list"))  # overruled
 
 
@@ -163,4 +193,21 @@ def test_samples_in_tasks_and_threads_wait_for_one_asking() -> None:
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda _: asyncio.run(twice()), range(3)))
-    assert asked_in(llm) == len(_TEXTS)
+    assert asked_in(llm) == len(STATEMENTS)
+
+
+def test_auto_says_which_part_the_model_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negations alone; the reference without its question; claims beside the question."""
+    negations = list(STATEMENTS[3].truth)
+    judge = LLMJudge(model(lambda text, _: text not in negations and KNOWN[text]), check="auto")
+    with pytest.raises(UnfitJudgeError, match=r"list it answered 2 of 4 negations wrongly"):
+        asyncio.run(judge.judge(SAMPLE))
+    terse = list(STATEMENTS[4].truth)
+    judge = LLMJudge(model(lambda text, _: KNOWN[text] is (text not in terse)), check="auto")
+    with pytest.raises(UnfitJudgeError, match=r"2 of 2 statements on a short reference wrongly"):
+        asyncio.run(judge.judge(SAMPLE))
+    for text in list(CLAIMS):
+        monkeypatch.setitem(CLAIMS, text, ["The museum, the mill and Lena Moss are famous."])
+    judge = LLMJudge(model(), check="auto")
+    with pytest.raises(UnfitJudgeError, match=r"took texts of 7 known claims apart with \d+ mist"):
+        asyncio.run(judge.judge(SAMPLE))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import Callable
 
 import pytest
@@ -31,8 +32,8 @@ TRUTH = Verdicts.from_matrices(
     [True, False, False, True],
     [[True, False, False], [True, False, False], [False, False, True], [False, False, False]],
     [[True, False, False], [False, False, False]],
-    response_claims=["Leonardo painted it", "In the 15th century", "In Paris", "On wood"],
-    reference_claims=["Leonardo painted it", "In the 16th century"],
+    response_claims=["Leonardo painted it.", "In the 15th century.", "In Paris.", "On wood."],
+    reference_claims=["Leonardo painted it.", "In the 16th century."],
 ).beside(SAMPLE)
 CLAIMS = [claim.text for claim in TRUTH.response_claims]
 
@@ -98,18 +99,18 @@ def test_a_hostile_chunk_can_hide_what_comes_from_it() -> None:
     assert (found.partition.correct, found.partition.hallucination) == (2, 1)
 
 
-def test_a_hostile_question_can_shrink_a_response() -> None:
-    """To the one claim that is true: this is a limit, not a promise."""
+def test_a_hostile_question_cannot_shrink_a_response() -> None:
+    """To the one claim that is true: sentences that no claim speaks of are claims themselves."""
     mind = Mind([(SAMPLE, TRUTH)])
     obeys = ScriptedLLM(
         lambda prompt: (
-            '{"claims": ["Leonardo painted it"]}'
-            if "question" in data_of(prompt)
+            '{"claims": ["Leonardo painted it."]}'
+            if data_of(prompt).get("text", SAMPLE.reference) != SAMPLE.reference
             else mind.answer(prompt)
         )
     )
     found = score(judged(obeys))
-    assert (found.relevant, found.irrelevant) == (0.0, 0.0)
+    assert (found.relevant, found.irrelevant) == (0.25, 0.25)
 
 
 def test_a_hostile_response_can_pass_for_correct() -> None:
@@ -137,9 +138,10 @@ def test_a_reply_out_of_form_is_no_answer() -> None:
         judged(llm)
 
 
-def test_the_question_reaches_no_prompt_about_the_reference_or_a_chunk() -> None:
-    """Who asks may be a stranger. The response is taken apart beside it, and nothing else."""
+def test_the_question_reaches_no_prompt_about_a_chunk() -> None:
+    """Who asks may be a stranger. Response and reference answer the question; chunks do not."""
     llm = captured(HOSTILE, lambda text: False)
     judged(llm)
-    with_question = [data for data in llm.data if "question" in data]
-    assert [data["text"] for data in with_question] == [SAMPLE.response]
+    with_question = [prompt for prompt in llm.prompts if json.dumps(SAMPLE.user_input) in prompt]
+    texts = {data.get("text", data.get("premise")) for data in map(data_of, with_question)}
+    assert texts == {SAMPLE.response, SAMPLE.reference}

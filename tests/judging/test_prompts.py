@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import partial
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from noisesense.judging.claims import ClaimSource
 from noisesense.judging.prompts import Answer, Claims, Prompts, answers_form
 from support.mind import data_of
 
@@ -41,28 +44,45 @@ def test_nothing_breaks_out_of_a_verification(premise: str, claims: dict[int, st
 @example(IMITATIONS[1], "")
 def test_nothing_breaks_out_of_a_decomposition(text: str, question: str) -> None:
     prompt = PROMPTS.decomposition(text, question)
-    assert prompt.endswith(f"\n\n{PROMPTS.decompose}")
-    expected = {"question": question, "text": text} if question.strip() else {"text": text}
-    assert data_of(prompt) == expected
-    assert len(prompt.splitlines()) == len(
-        PROMPTS.decomposition("text", "q" * bool(question.strip())).splitlines()
-    )
+    assert prompt.startswith(f"{PROMPTS.decompose}\n\n")
+    assert data_of(prompt) == {"question": question, "text": text}
+    plain = PROMPTS.decomposition("text", "question")
+    assert len(prompt.splitlines()) == len(plain.splitlines())
 
 
-@given(anything, anything)
-def test_nothing_breaks_out_of_a_single_statement(text: str, claim: str) -> None:
-    prompt = PROMPTS.single(text, claim, form=False)
-    assert prompt.endswith(f"\n\n{PROMPTS.verify_one}")
+@given(anything, anything, anything)
+def test_nothing_breaks_out_of_a_single_statement(text: str, claim: str, question: str) -> None:
+    prompt = PROMPTS.single(text, claim, question, form=False)
+    assert prompt.endswith(f" {PROMPTS.verify_one}" if question.strip() else PROMPTS.verify_one)
     assert data_of(prompt) == {"premise": text, "claims": {"1": claim}, "one": "word"}
 
 
-def test_no_prompt_holds_a_reply() -> None:
-    """What a model copies from its prompt is no answer."""
-    forms = {PROMPTS.decompose: Claims, PROMPTS.verify: answers_form(2), PROMPTS.as_form: Answer}
+def test_only_a_text_with_its_question_is_read_as_an_answer() -> None:
+    for asked in (
+        partial(PROMPTS.verification, "Yes", {1: "It is red."}),
+        partial(PROMPTS.single, "Yes", "It is red.", form=True),
+    ):
+        beside, alone = asked("Is it red?"), asked()
+        assert 'Question: "Is it red?"\n' in beside
+        assert PROMPTS.as_answer in beside
+        assert PROMPTS.as_answer not in alone
+        assert "Question" not in alone
+
+
+def test_no_prompt_holds_a_reply_that_would_be_believed() -> None:
+    """What a model copies from its prompt is no answer: not read, or no claims of the text."""
+    forms = {PROMPTS.verify: answers_form(2), PROMPTS.as_form: Answer}
     for words, form in forms.items():
         for start in (i for i, letter in enumerate(words) if letter in "{["):
             with pytest.raises(ValueError, match=r"validation error|Expecting"):
                 form.model_validate(json.JSONDecoder().raw_decode(words[start:])[0])
+    example = json.JSONDecoder().raw_decode(PROMPTS.decompose[PROMPTS.decompose.index("{") :])[0]
+    copied = Claims.model_validate(example).claims
+    text = "The clock in the tower was built in 1888 and has no hands. It strikes every hour."
+    source = ClaimSource(text, "Who built the clock?", PROMPTS.decompose)
+    assert [bool(source.problem([claim])) for claim in copied] == [True] * 5
+    said = json.loads(re.findall(r'Text: (".*")', PROMPTS.decompose)[0])
+    assert ClaimSource(said, "", PROMPTS.decompose).problem(copied) == ""
 
 
 def test_asking_again_says_so_and_never_in_the_same_words() -> None:

@@ -39,14 +39,14 @@ def judged(*by_vote: Sequence[bool | None]) -> tuple[ScriptedLLM, Verdicts, int]
     def answer(prompt: str) -> str:
         data = data_of(prompt)
         if "text" in data:
-            return json.dumps({"claims": ["one", "two", "three"] if data["text"] == "r" else []})
+            return json.dumps({"claims": ["one", "two", "three"] if "two" in data["text"] else []})
         vote = count[data["premise"]] = count.get(data["premise"], -1) + 1
         cells = dict(enumerate(by_vote[vote], start=1))
         said = [{"id": i, "entailed": cells[i]} for i in map(int, data["claims"])]
         return reply_of([item for item in said if item["entailed"] is not None])
 
     llm = ScriptedLLM(answer)
-    sample = Sample(response="r", reference="g", retrieved_contexts=["c"])
+    sample = Sample(response="One, two, three.", reference="g", retrieved_contexts=["c"])
     judge = LLMJudge(llm, plan="full", votes=len(by_vote), max_reasks=0)
     found = asyncio.run(judge.judge_detailed(sample))
     return llm, found.verdicts, found.unanswered
@@ -70,7 +70,7 @@ def test_a_tie_is_undetermined() -> None:
 
 def test_an_interrupt_leaves_no_coroutine_behind() -> None:
     """Ctrl-C ends every task at once, also those that have not begun."""
-    sample = Sample(response="r", reference="g", retrieved_contexts=["c"])
+    sample = Sample(response="x, z", reference="y", retrieved_contexts=["c"])
     texts = {"response_claims": ["x", "z"], "reference_claims": ["y"]}
     verdicts = Verdicts.from_matrices([False] * 2, [[True]] * 2, [[True]], **texts)
 

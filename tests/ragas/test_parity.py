@@ -134,9 +134,12 @@ def _pair(deviation: Deviation, table: str) -> tuple[Sample, Verdicts]:
     given = deviation.evidence.get(table, deviation.evidence["table"])
     responses, references = given["reference_to_response"], given["chunks_to_reference"]
     chunks = len((given["chunks_to_response"] + references)[0])
+    facts = range(len(responses))
+    if table == "table":
+        facts = deviation.evidence.get("claims", facts)
     verdicts = Verdicts.from_matrices(
         **given,
-        response_claims=[f"Response claims fact {i}." for i in range(len(responses))],
+        response_claims=[f"Response claims fact {i}." for i in facts],
         reference_claims=[f"Reference states fact {g}." for g in range(len(references))],
     )
     sample = Sample(

@@ -89,7 +89,7 @@ def data_of(prompt: str) -> dict[str, Any]:
     are, and ``one`` beside it where a single word is, or a form with it.
     """
     said: dict[str, str] = {}
-    for line in prompt.split("\n"):
+    for line in prompt.split("\n"):  # an example's lines come first
         match = _LINE.fullmatch(line.strip())
         if match:
             said[match[1]] = json.loads(match[2])

@@ -1,7 +1,7 @@
-"""Judging through batch files, in rounds: half the price, and no rate limits.
+"""Judging by batch files, in rounds: half the price, and no rate limits.
 
-`export_batch` writes what is to be asked next in OpenAI's batch form, `import_answers` reads what
-came back. `next_requests` and `put_replies` do the same for any other engine.
+`export_batch` writes the next requests in OpenAI's batch format, `import_answers` reads the
+answers. `next_requests` and `put_replies` do the same for any other engine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What came back of a round, taken into the store."""
+"""The answers to a round of requests, imported into the store."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ from noisesense_adapters.toolbox.replies import read_reply
 
 @dataclass(frozen=True)
 class Imported(Record):
-    """What became of the answers.
+    """How many answers were imported.
 
     Attributes:
-        taken: requests whose answers are in the store now.
-        known: answers to requests that were answered before; they are left as they were.
-        open: requests that failed or expired, by the provider's reason: the next round asks them
-            as they are.
-        foreign: answers to requests that this store did not make.
-        left: requests of this store that are still without an answer.
+        taken: imported answers.
+        known: answers to requests that already had one; the first is kept.
+        open: failed or expired requests, by the provider's reason; the next round repeats them.
+        foreign: answers to requests that are not in the store.
+        left: requests in the store that still have no answer.
     """
 
     taken: int = 0
@@ -50,7 +49,7 @@ class Imported(Record):
 
 
 class _Answer(NamedTuple):
-    """One answer: a completion or a text, or why there is none."""
+    """An answer (a completion or a text), or the reason why there is none."""
 
     key: str
     reply: Any = None
@@ -58,17 +57,17 @@ class _Answer(NamedTuple):
 
 
 def put_replies(store: VerdictStore, replies: Iterable[tuple[str, str | None]]) -> Imported:
-    """Take the replies of any batch engine: each request's key, and the model's text.
+    """Import the replies of any batch engine: each request's key, and the model's text.
 
-    None stands for a request that failed, and stays open. A reply that is no answer is asked for
-    again in other words, as often as the judge's ``max_reasks`` allows.
+    None is a request that failed; it stays open. An unusable reply is asked for again with other
+    words, as often as the judge's ``max_reasks`` allows.
 
     Raises:
-        InputError: not one of the keys is this store's.
+        InputError: none of the keys is in the store.
         StoreError: the store cannot be read or written.
     """
-    answers = (_Answer(key, text, "" if text is not None else "no reply") for key, text in replies)
-    return run_blocking(_take(store, answers, "replies"))
+    answers = (_Answer(key, text, "no reply" if text is None else "") for key, text in replies)
+    return run_blocking(_import(store, answers, "replies"))
 
 
 def import_answers(
@@ -76,20 +75,19 @@ def import_answers(
     store: str | os.PathLike[str],
     on_error: Callable[[InputError], object] = lambda _: None,
 ) -> Imported:
-    """Take the answers to exported requests: a batch's output files, and its error files.
+    """Import the answers to exported requests from the output files and error files of a batch.
 
-    In the form of OpenAI's batches, which vLLM's ``run-batch`` and LiteLLM's proxy write as well,
-    in any order. What fails or expires stays open. Importing again, or going on after an
-    interrupt, takes what is new.
+    The format is OpenAI's, which vLLM's ``run-batch`` and LiteLLM's proxy write as well, in any
+    order. Failed and expired requests stay open. An import can be repeated or resumed.
 
     Args:
         paths: the files.
-        store: the `VerdictStore`'s file that the requests were exported with.
-        on_error: called with the error of each line that cannot be read; the others are taken.
+        store: the file of the `VerdictStore` from which the requests were exported.
+        on_error: called with the error of each line that cannot be read.
 
     Raises:
-        InputError: no such file, one that holds requests, or answers to other requests alone.
-        StoreError: the store cannot be read or written, or is not there.
+        InputError: no such file, a file of requests, or only answers to other requests.
+        StoreError: the store does not exist, or cannot be read or written.
     """
     with VerdictStore(store, must_exist=True) as opened:
         files = [as_path(path) for path in paths]
@@ -98,41 +96,48 @@ def import_answers(
                 raise InputError("a readable file", "no such file", where=str(path))
         answers = chain.from_iterable(map(_answers, files))
         where = ", ".join(map(str, files))
-        return run_blocking(_take(opened, answers, where, on_error))
+        return run_blocking(_import(opened, answers, where, on_error))
 
 
-async def _take(
+async def _import(
     store: VerdictStore,
     answers: Iterable[_Answer | InputError],
     where: str,
     on_error: Callable[[InputError], object] = lambda _: None,
 ) -> Imported:
-    """One by one: after an interrupt the next import goes on."""
-    requests, failures = open_requests(store), Counter[str]()
-    taken = known = foreign = 0
+    requests = open_requests(store)
+    failures = Counter[str]()
+    counts = Counter[str]()
     for answer in answers:
         if isinstance(answer, InputError):
             on_error(answer)
-        elif (request := requests.get(answer.key)) is None:
+            continue
+        request = requests.get(answer.key)
+        if request is None:
             is_known = await store.get(answer.key) is not None
-            known, foreign = known + is_known, foreign + (not is_known)
+            counts["known" if is_known else "foreign"] += 1
         elif answer.failure:
             failures[answer.failure] += 1
         else:
+            # One by one, so that an import can be resumed.
             reply, usage = _read(request, answer.reply)
             await store.put(answer.key, reply, request.model, request.version, usage)
             del requests[answer.key]
-            taken += 1
-    if foreign and not (taken or known or failures):
-        expected, got = "answers to requests of this store", f"{foreign:,} answers to others"
-        hint = "is it the file of another round, or the store of another dataset?"
-        raise InputError(expected, got, where=where, hint=hint)
-    return Imported(taken, known, dict(sorted(failures.items())), foreign, len(requests))
+            counts["taken"] += 1
+    if set(counts) == {"foreign"} and not failures:
+        raise InputError(
+            "answers to requests of this store",
+            f"{counts['foreign']:,} answers to others",
+            where=where,
+            hint="is it the file of another round, or the store of another dataset?",
+        )
+    return Imported(open=dict(sorted(failures.items())), left=len(requests), **counts)
 
 
 def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
-    """What the store keeps of an answer, a completion or a text."""
-    schema, usage = _form(request.form), Usage(calls=1)
+    """The reply to store, from a completion or a text, and its usage."""
+    schema = _schema(request.form)
+    usage = Usage(calls=1)
     if schema is None:
         return UNUSABLE, usage
     try:
@@ -144,13 +149,13 @@ def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
         return UNUSABLE, error.usage if isinstance(error.usage, Usage) else usage
 
 
-def _form(name: str) -> type[BaseModel] | None:
-    """The form of that name: what an answer is read as; None for one of another version."""
+def _schema(name: str) -> type[BaseModel] | None:
+    """The schema of that name; None if another version has made the request."""
     count = name.removeprefix("Answers")
     if count.isdecimal() and len(count) < 6:
         return answers_form(int(count))
-    known: dict[str, type[BaseModel]] = {"Claims": Claims, "Answer": Answer}
-    return known.get(name)
+    schemas: dict[str, type[BaseModel]] = {"Claims": Claims, "Answer": Answer}
+    return schemas.get(name)
 
 
 def _answers(path: Path) -> Iterator[_Answer | InputError]:
@@ -172,14 +177,22 @@ def _answer(data: Any) -> _Answer:
     if not isinstance(key, str) or not {"response", "error"} & line.keys():
         expected = "an answer: an object with 'custom_id' and 'response' or 'error'"
         raise InputError(expected, describe(data))
-    reply = as_object(line.get("response"))
-    status, body = reply.get("status_code"), as_object(reply.get("body"))
-    if status == 200 and isinstance(reply.get("body"), dict) and not line.get("error"):
-        # As a client gives it: its parts as attributes.
-        completion = json.loads(json.dumps(body), object_hook=lambda of: SimpleNamespace(**of))
+    response = as_object(line.get("response"))
+    status = response.get("status_code")
+    body = as_object(response.get("body"))
+    if status == 200 and isinstance(response.get("body"), dict) and not line.get("error"):
+        # With attributes, as a client returns it.
+        completion = json.loads(json.dumps(body), object_hook=_as_attributes)
         return _Answer(key, completion)
-    errors = map(as_object, (line.get("error"), body.get("error")))
-    codes = (each.get("code") or each.get("type") for each in errors)
-    code = next((str(each)[:60] for each in codes if each), "")
-    http = "" if status in (None, 200) else f"HTTP {status}"
-    return _Answer(key, failure=" ".join(filter(None, (http, code))) or "no response")
+    reasons: list[str] = []
+    if status not in (None, 200):
+        reasons.append(f"HTTP {status}")
+    for error in (as_object(line.get("error")), as_object(body.get("error"))):
+        if code := error.get("code") or error.get("type"):
+            reasons.append(str(code)[:60])
+            break
+    return _Answer(key, failure=" ".join(reasons) or "no response")
+
+
+def _as_attributes(fields: dict[str, Any]) -> SimpleNamespace:
+    return SimpleNamespace(**fields)

@@ -1,4 +1,4 @@
-"""Judging through batch files: what a round asks, and the verdicts once it is answered."""
+"""A judge whose requests are collected for a batch, and answered from the store."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from noisesense.verdicts.sample import Sample
 
 
 class BatchRequest(NamedTuple):
-    """One request of a round, which depends on no other of that round.
+    """One request of a round, independent of the others.
 
     Attributes:
-        key: the store's key of the call, 64 hexadecimal digits: the request's id in any batch
-            engine, by which its answer is known.
-        prompt: the whole prompt, one message of a user.
-        schema: the form of the reply, to be asked for as structured output.
+        key: the store's key of the call, 64 hexadecimal digits. It is the request's id in a batch
+            engine.
+        prompt: the whole prompt, as one user message.
+        schema: the schema of the reply, for structured output.
     """
 
     key: str
@@ -32,35 +32,37 @@ class BatchRequest(NamedTuple):
 
 
 class _BatchLLM:
-    """A model whose answers come from a store; what the store has not is noted."""
+    """A model whose answers come from a store; it collects the requests for the others."""
 
     def __init__(self, name: str, identity: str) -> None:
-        self.name, self.identity = name, identity
+        self.name = name
+        self.identity = identity
         self.requests: dict[str, BatchRequest] = {}
 
     async def generate(self, prompt: str, schema: type[Any]) -> Any:
         raise JudgeError("a model for batch files cannot be asked directly")
 
     def defer(self, key: str, prompt: str, schema: type[BaseModel]) -> None:
-        """To be asked in the next file."""
-        asked = Answer if schema is ChosenAnswer else schema
-        self.requests[key] = BatchRequest(key, prompt, asked)
+        """Collect a request for the next round."""
+        if schema is ChosenAnswer:
+            schema = Answer
+        self.requests[key] = BatchRequest(key, prompt, schema)
 
 
 class BatchJudge(LLMJudge):
-    """A judge whose model answers in rounds: it asks nothing, and says what is to be asked.
+    """A judge whose model answers in rounds; it calls no model itself.
 
-    `judge_detailed` takes every answer from the store. Where one is missing it raises
-    `AwaitingAnswerError`, and `take_requests` has all that can be asked before it comes. A lazy
-    plan takes three rounds, a full one two, and every re-ask another one. Equal requests of
-    several samples are one. `noisesense_adapters.batch` drives it over a dataset.
+    `judge_detailed` takes the answers from the store. If one is missing, it raises
+    `AwaitingAnswerError`, and `take_requests` returns all requests that can be made by then. A
+    lazy plan takes three rounds, a full one two, and each re-ask another one. Equal requests of
+    several samples are one. `export_batch` runs it over a dataset.
 
     Args:
-        model: the model's name as people know it.
+        model: the model's name.
         identity: all else that changes an answer: the engine, its options. See
             `noisesense.StructuredLLM`.
-        store: holds the answers, and what has been asked for.
-        options: as `LLMJudge` takes them; ``check="auto"`` is for models that answer at once.
+        store: holds the answers and the open requests.
+        options: options of `LLMJudge`, but not ``check="auto"``.
     """
 
     def __init__(
@@ -73,13 +75,13 @@ class BatchJudge(LLMJudge):
         super().__init__(self._llm, store=store, **options)
 
     def take_requests(self) -> list[BatchRequest]:
-        """What the samples since the last time have left to ask."""
-        taken = list(self._llm.requests.values())
+        """Return the requests collected since the last call."""
+        requests = list(self._llm.requests.values())
         self._llm.requests.clear()
-        return taken
+        return requests
 
     def exchange(self, samples: Iterable[Sample]) -> str:
-        """A digest of this judge's settings and the samples: rounds of one exchange share it."""
+        """A digest of this judge's settings and the samples, the same for all their rounds."""
         content = hashlib.sha256(f"{self.name}\0{self._llm.identity}".encode())
         for sample in samples:
             content.update(f"{sharing_key(sample)}\n".encode())

@@ -1,4 +1,4 @@
-"""Requests that are out in batch files: rows of the store, beside those of their calls."""
+"""Requests that were exported to batch files, as rows of the store."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from noisesense.judging.store import REQUEST, is_sound, reply_of
 
 
 class StoredRequest(NamedTuple):
-    """A request that is out in a batch file, without an answer yet.
+    """An exported request.
 
     Attributes:
-        key: of the call.
-        exchange: a digest of the samples and of the judge it was made for.
-        form: the name of the reply's form.
-        model: by name; ``version`` of the prompts.
+        key: the key of its call.
+        exchange: a digest of the samples and the judge; see `BatchJudge.exchange`.
+        form: the name of the reply's schema.
+        model: the name of the model.
+        version: of the prompts.
     """
 
     key: str
@@ -28,23 +29,23 @@ class StoredRequest(NamedTuple):
 
 
 def open_requests(store: VerdictStore) -> dict[str, StoredRequest]:
-    """Those without an answer, by their keys, the oldest first."""
+    """The requests without an answer by their keys, the oldest first."""
 
-    def waiting(connection: Any) -> dict[str, StoredRequest]:
-        found: dict[str, StoredRequest] = {}
-        question = f"SELECT * FROM calls WHERE key LIKE '{REQUEST}%' ORDER BY rowid"
-        for row in filter(is_sound, connection.execute(question).fetchall()):
+    def read(connection: Any) -> dict[str, StoredRequest]:
+        requests: dict[str, StoredRequest] = {}
+        query = f"SELECT * FROM calls WHERE key LIKE '{REQUEST}%' ORDER BY rowid"
+        for row in filter(is_sound, connection.execute(query).fetchall()):
             key = row["key"].removeprefix(REQUEST)
             if reply_of(connection, key) is None:
                 exchange, form = json.loads(row["reply"])
-                found[key] = StoredRequest(key, exchange, form, row["model"], row["version"])
-        return found
+                requests[key] = StoredRequest(key, exchange, form, row["model"], row["version"])
+        return requests
 
-    return store.transact(waiting, write=False)
+    return store.transact(read, write=False)
 
 
 async def put_request(store: VerdictStore, request: StoredRequest) -> None:
-    """Note that it is out."""
-    key, exchange, form, model, version = request
-    about = json.dumps([exchange, form])
-    await store.put(f"{REQUEST}{key}", about, model, version, NO_USAGE)
+    """Store an exported request."""
+    content = json.dumps([request.exchange, request.form])
+    key = f"{REQUEST}{request.key}"
+    await store.put(key, content, request.model, request.version, NO_USAGE)

@@ -1,4 +1,4 @@
-"""The next round of requests, in memory or as files in OpenAI's batch form."""
+"""The next round of requests, in memory or as files in OpenAI's batch format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +20,27 @@ from noisesense.scoring.outcomes import Record
 from noisesense_adapters.batch.judge import BatchJudge, BatchRequest
 from noisesense_adapters.batch.requests import StoredRequest, open_requests, put_request
 from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.rows import BadRow
+from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.toolbox.given import Column
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
-"""In one file, as OpenAI takes it."""
+"""OpenAI's limits for one file."""
 
 URL = "/v1/chat/completions"
 
 
 @dataclass(frozen=True)
 class Round(Record):
-    """What an export has written, and where the dataset's samples stand.
+    """The files of an export, and the progress of the samples.
 
     Attributes:
-        files: with the requests, in order; none if nothing is left to ask.
-        requests: how many different ones are in them.
-        asked_before: of these, those that an earlier file asked and that have no answer yet.
-        samples: in the dataset.
-        judged: of them, those that are judged to the end.
-        failed: those that cannot be judged: rows that cannot be read, and responses of which no
+        files: the files with the requests, in order; none if nothing is left to ask.
+        requests: the number of different requests.
+        asked_before: how many of these are in an earlier file, too, and have no answer.
+        samples: the number of samples in the dataset.
+        judged: how many samples are finished.
+        failed: how many cannot be judged: rows that cannot be read, and responses for which no
             reply had a usable list of claims.
     """
 
@@ -55,10 +55,10 @@ class Round(Record):
 def next_requests(
     judge: BatchJudge, store: VerdictStore, samples: Iterable[Sample]
 ) -> list[BatchRequest]:
-    """All that can be asked about the samples now: none if they are judged to the end.
+    """All requests about the samples that can be made now; none if all are judged.
 
-    The store keeps what was asked, so that `put_replies` knows the replies by their keys. A
-    sample that cannot be judged asks nothing more; `judge.judge` says why.
+    The store keeps them, so that `put_replies` finds them by their keys. A sample that cannot be
+    judged has no more requests; `judge.judge` raises its error.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -78,7 +78,7 @@ def next_requests(
 async def _ask(
     judge: BatchJudge, store: VerdictStore, sample: Sample, seen: set[str], exchange: str = ""
 ) -> tuple[Judgement | JudgeError | None, list[BatchRequest]]:
-    """What became of the sample, None while answers are awaited; and what it is first to ask."""
+    """The judgement or its error, None while answers are missing; and the new requests."""
     outcome: Judgement | JudgeError | None = None
     try:
         outcome = await judge.judge_detailed(sample)
@@ -87,10 +87,11 @@ async def _ask(
     except JudgeError as error:
         outcome = error
     new = [request for request in judge.take_requests() if request.key not in seen]
-    for key, _, schema in new:
-        seen.add(key)
-        about = exchange, schema.__name__, judge.model, judge.version
-        await put_request(store, StoredRequest(key, *about))
+    for request in new:
+        seen.add(request.key)
+        form = request.schema.__name__
+        stored = StoredRequest(request.key, exchange, form, judge.model, judge.version)
+        await put_request(store, stored)
     return outcome, new
 
 
@@ -111,108 +112,145 @@ def export_batch(
     on_error: Callable[[NoiseSenseError], object] = lambda _: None,
     **options: Any,
 ) -> Round:
-    """Write the next round's requests about a dataset.
+    """Write the next round of requests about a dataset.
 
-    Repeat it after each `import_answers`, until a round has no requests. What is asked, and the
-    key of each answer, are those of ``LLMJudge(OpenAILLM(model))``: a judge with this store goes
-    on where the files ended, and the other way round.
+    Repeat it after each `import_answers`, until a round has no requests. Prompts and keys are
+    those of ``LLMJudge(OpenAILLM(model))``, so a judge with this store can continue a batch, and
+    the other way round.
 
     Args:
-        path: the dataset, as `noisesense_adapters.datasets.read_rows` takes it.
-        store: a `VerdictStore`'s file; made if it is not there.
-        model: the model's name at the provider, e.g. ``"gpt-4.1-mini"``.
-        out: the file for the requests, one a line; of more than one may hold, the next are named
-            after it: ``round.jsonl``, ``round-2.jsonl``. Requests of an earlier round are
-            overwritten, and removed if nothing is left to ask.
-        base_url: the endpoint, if it is not OpenAI's own: a part of what answers are found by.
+        path: the dataset; see `noisesense_adapters.datasets.read_rows`.
+        store: the file of a `VerdictStore`; created if it does not exist.
+        model: the provider's name of the model, e.g. ``"gpt-4.1-mini"``.
+        out: the file for the requests. If one is not enough, the next are numbered:
+            ``round.jsonl``, ``round-2.jsonl``. Files of an earlier round are overwritten, and
+            removed if nothing is left to ask.
+        base_url: an endpoint other than OpenAI's. Answers are found by it, too.
         temperature: by default the model's own.
-        columns: as `read_rows` takes them; ``split_contexts``, too.
-        split_contexts: likewise.
-        most_requests: in one file, as the provider takes it.
+        columns: see `read_rows`.
+        split_contexts: see `read_rows`.
+        most_requests: the provider's limit for one file.
         most_bytes: likewise.
-        force: go on although requests about other samples, or by another judge, are still open.
-            Their answers can be imported all the same.
+        force: continue although requests about other samples, or by another judge, are open.
+            Their answers can still be imported.
         on_done: called after each sample.
         on_error: called with the error of each sample that cannot be judged.
         options: of `noisesense.LLMJudge`: ``plan``, ``votes``, ``check``, …
 
     Raises:
-        InputError: the dataset, an argument, a file that holds something else; open requests of
-            another dataset or judge. Nothing was written.
+        InputError: in the dataset or an argument; ``out`` is another file; or there are open
+            requests of another dataset or judge. Nothing was written.
         StoreError: the store cannot be read or written.
     """
     check_whole(most_requests, 1, "most_requests")
     check_whole(most_bytes, 1, "most_bytes")
     target = as_path(out)
     if target.exists() and not _holds_requests(target):
-        expected, got = "a new file, or requests of an earlier round", "another file"
-        hint = "nothing was overwritten; choose another name"
-        raise InputError(expected, got, where=str(target), hint=hint)
+        raise InputError(
+            "a new file, or requests of an earlier round",
+            "another file",
+            where=str(target),
+            hint="nothing was overwritten; choose another name",
+        )
     params = {} if temperature is None else {"temperature": temperature}
     llm = OpenAILLM(model.removeprefix("openai:"), base_url=base_url, params=params)
 
     def samples() -> Iterator[Sample | NoiseSenseError]:
-        for row in read_rows(path, columns, verdicts=False, split_contexts=split_contexts):
-            if isinstance(row, BadRow):
-                yield row.error
-            elif row.sample is None:
-                yield InputError("texts to judge", "only verdicts", where=row.place)
-            else:
-                yield row.sample
+        rows = read_rows(path, columns, verdicts=False, split_contexts=split_contexts)
+        return map(_sample_of, rows)
 
     with VerdictStore(store) as opened:
         judge = BatchJudge(llm.name, llm.identity, store=opened, **options)
         exchange = judge.exchange(each for each in samples() if isinstance(each, Sample))
         before = open_requests(opened)
-        others = [each for each in before.values() if each.exchange not in ("", exchange)]
+        others = [request for request in before.values() if request.exchange not in ("", exchange)]
         if others and not force:
-            newest = others[-1]
-            raise InputError(
-                "the samples and the judge of the round that is open",
-                f"others: {len(others):,} requests to {newest.model}, prompts {newest.version}, "
-                "have no answer yet",
-                where=str(opened.path),
-                hint="import their answers first; or --force leaves them open, and their answers "
-                "can still be imported",
+            raise _still_open(others, opened)
+
+        with _files(target, most_requests, most_bytes) as (add, files):
+            writer = _Writer(judge, opened, llm, exchange, add, on_done, on_error)
+            counts = run_blocking(writer.write(samples(), others))
+            return Round(
+                files=tuple(map(str, files)),
+                requests=len(writer.keys),
+                asked_before=len(writer.keys & before.keys()),
+                **counts,
             )
 
-        async def write(add: Callable[[str], None], written: list[Path]) -> Round:
-            counts, seen = Counter[str](), set[str]()
-            for other in others:  # no hindrance to the next round
-                await put_request(opened, other._replace(exchange=exchange))
-            for each in samples():
-                counts["samples"] += 1
-                outcome: Judgement | NoiseSenseError | None = None
-                if isinstance(each, Sample):
-                    outcome, requests = await _ask(judge, opened, each, seen, exchange)
-                    for key, prompt, schema in requests:
-                        body = llm.request(prompt, schema)
-                        add(
-                            to_json({"custom_id": key, "method": "POST", "url": URL, "body": body})
-                        )
-                else:
-                    outcome = each
-                if isinstance(outcome, NoiseSenseError):
-                    counts["failed"] += 1
-                    on_error(outcome)
-                elif outcome is not None:
-                    counts["judged"] += 1
-                on_done()
-            files = tuple(map(str, written))
-            return Round(files, len(seen), len(seen & before.keys()), **counts)
 
-        with _files(target, most_requests, most_bytes) as (add, written):
-            return run_blocking(write(add, written))
+def _sample_of(row: Row | BadRow) -> Sample | NoiseSenseError:
+    if isinstance(row, BadRow):
+        return row.error
+    if row.sample is None:
+        return InputError("texts to judge", "only verdicts", where=row.place)
+    return row.sample
+
+
+@dataclass
+class _Writer:
+    """Writes the requests of a round."""
+
+    judge: BatchJudge
+    store: VerdictStore
+    llm: OpenAILLM
+    exchange: str
+    add: Callable[[str], None]
+    on_done: Callable[[], object]
+    on_error: Callable[[NoiseSenseError], object]
+    keys: set[str] = field(default_factory=set[str])
+
+    async def write(
+        self, samples: Iterable[Sample | NoiseSenseError], others: Iterable[StoredRequest]
+    ) -> Counter[str]:
+        """Write the requests about the samples; count what has become of each."""
+        for other in others:  # so that they do not stop the next round
+            await put_request(self.store, other._replace(exchange=self.exchange))
+        counts = Counter[str]()
+        for sample in samples:
+            counts["samples"] += 1
+            outcome = await self._outcome(sample)
+            if isinstance(outcome, NoiseSenseError):
+                counts["failed"] += 1
+                self.on_error(outcome)
+            elif outcome is not None:
+                counts["judged"] += 1
+            self.on_done()
+        return counts
+
+    async def _outcome(
+        self, sample: Sample | NoiseSenseError
+    ) -> Judgement | NoiseSenseError | None:
+        if isinstance(sample, NoiseSenseError):
+            return sample
+        outcome, requests = await _ask(self.judge, self.store, sample, self.keys, self.exchange)
+        for key, prompt, schema in requests:
+            body = self.llm.request(prompt, schema)
+            line = {"custom_id": key, "method": "POST", "url": URL, "body": body}
+            self.add(to_json(line))
+        return outcome
+
+
+def _still_open(requests: list[StoredRequest], store: VerdictStore) -> InputError:
+    newest = requests[-1]
+    return InputError(
+        "the samples and the judge of the round that is open",
+        f"others: {len(requests):,} requests to {newest.model}, prompts {newest.version}, "
+        "have no answer yet",
+        where=str(store.path),
+        hint="import their answers first; or --force leaves them open, and their answers "
+        "can still be imported",
+    )
 
 
 @contextmanager
 def _files(
     target: Path, most_lines: int, most_bytes: int
 ) -> Generator[tuple[Callable[[str], None], list[Path]]]:
-    """Takes lines for as many files as they need, which appear at the end or not at all."""
-    files, lines, size = list[Path](), 0, 0
+    """A function that adds a line, and the files that it opens; all are written, or none."""
+    files: list[Path] = []
+    lines = size = 0
     with ExitStack() as opened:
-        adds = list[Callable[[str], None]]()
+        adds: list[Callable[[str], None]] = []
 
         def add(line: str) -> None:
             nonlocal lines, size
@@ -222,12 +260,13 @@ def _files(
                 adds.append(opened.enter_context(whole_file(files[-1], alone=True)))
                 lines = size = 0
             adds[-1](line)
-            lines, size = lines + 1, size + length
+            lines += 1
+            size += length
 
         yield add, files
     number = len(files) + 1
-    while _holds_requests(left := _numbered(target, number)):  # of an earlier, longer round
-        left.unlink()
+    while _holds_requests(obsolete := _numbered(target, number)):  # of a longer earlier round
+        obsolete.unlink()
         number += 1
 
 
@@ -237,7 +276,7 @@ def _numbered(target: Path, number: int) -> Path:
 
 
 def is_request(line: Any) -> bool:
-    """Is that a line of a file with requests?"""
+    """Is it a line of a file of requests?"""
     return isinstance(line, dict) and {"custom_id", "method", "body"} <= line.keys()
 
 

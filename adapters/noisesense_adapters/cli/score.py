@@ -16,7 +16,7 @@ from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.toolbox.judges import untested
+from noisesense_adapters.toolbox.judges import judge_warnings
 from noisesense_adapters.toolbox.wording import headline
 
 
@@ -92,7 +92,7 @@ class Score(Command):
             raise InputError("--judge as well", got, where="score")
         progress = RunProgress(self.dataset, model)
         if asking.check == "auto":
-            progress.say("testing the judge on statements of known answer, then judging")
+            progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:
             results = Path(scratch, "results.jsonl") if scratch else output.out
             try:
@@ -114,11 +114,11 @@ class Score(Command):
             for page, function in ((output.report, "write_report"), (output.png, "write_png")):
                 if page is not None and results is not None:
                     options.write_page(page, results_of(results), self.dataset.name, function)
-        judges = [model.name] if model and summary.scored else []
+        judges = {model.name: model.form_reason} if model and summary.scored else {}
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
         else:
-            _show(self.dataset.name, summary, progress.chunks, untested(judges))
+            _show(self.dataset.name, summary, progress.chunks, judge_warnings(judges))
             written = [f"wrote {output.out}"] if output.out else []
             written += [f"every reply of the judge is kept in {store}"] if store and judges else []
             say(*([""] if written else []), *written)

@@ -1,4 +1,4 @@
-"""The rows of files as they are: JSON lines, CSV, JSON documents and Parquet."""
+"""The raw rows of files: JSON lines, CSV, JSON documents and Parquet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.given import as_list, as_object, named, read_json
 
 LARGEST = 1 << 25
-"""The largest line, cell or row, in bytes: what is larger is no sample, and would fill memory."""
+"""The limit for a line or cell, in bytes. Larger ones are not samples, and fill memory."""
 
 _OTHERS = {
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -37,17 +37,17 @@ _OTHERS = {
 
 
 class Raw(NamedTuple):
-    """A row as it is in the file, or the error in its place."""
+    """A row of a file, or the error in its place."""
 
     place: str
     data: Any
 
 
 def raw_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a file; the ending tells its kind.
+    """The rows of a file, whose format is known by its ending.
 
     Raises:
-        InputError: no such file, or one of another kind or encoding.
+        InputError: no such file, or an unknown format or encoding.
     """
     ending = path.suffix.lower()
     if ending not in _KINDS:
@@ -61,7 +61,7 @@ def raw_rows(path: Path) -> Iterator[Raw]:
 
 
 def check_folder(folder: Path, where: str) -> None:
-    """Raise `InputError` unless files can be created in it."""
+    """Raise `InputError` unless files can be created in the folder."""
     if not folder.is_dir():
         raise InputError("a folder that exists", repr(str(folder)), where=where)
     if not os.access(folder, os.W_OK):
@@ -69,25 +69,26 @@ def check_folder(folder: Path, where: str) -> None:
 
 
 def count_rows(path: str | os.PathLike[str]) -> int | None:
-    """The number of rows, broken ones too; None where the file would have to be parsed."""
+    """The number of rows, with broken ones; None if the file would have to be parsed."""
     path = as_path(path)
-    kind = _KINDS.get(path.suffix.lower())
-    if not path.is_file() or kind in (None, document_rows):
+    read = _KINDS.get(path.suffix.lower())
+    if not path.is_file() or read is None or read is document_rows:
         return None
-    if kind is parquet_rows:
+    if read is parquet_rows:
         parquet = _parquet()
         with _readable(path):
             return int(parquet.read_metadata(path).num_rows)
-    return sum(1 for _ in (jsonl_lines if kind is jsonl_rows else csv_rows)(path))
+    rows = jsonl_lines(path) if read is jsonl_rows else read(path)
+    return sum(1 for _ in rows)
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
-    """One JSON object per line; a broken line does not end the file."""
+    """The rows of JSON lines; a broken line is an error in its place."""
     return (Raw(place, json_value(line)) for place, line in jsonl_lines(path))
 
 
 def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The lines that hold something, and their places; of one above `LARGEST` its beginning."""
+    """The lines that are not blank, with their places; lines above `LARGEST` are cut."""
     name = path.name
     for number, line in enumerate(_lines(path), start=1):
         if not line.isspace():
@@ -95,14 +96,11 @@ def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines; of one above `LARGEST` its beginning, which is longer than that."""
+    """The lines; one above `LARGEST` is cut one byte later."""
     try:
         with path.open("rb", 1 << 16) as file:
             line = file.readline(LARGEST + 1)
-            for mark, what in _OTHERS.items():
-                if line.startswith(mark):
-                    hint = "save the file as UTF-8"
-                    raise InputError("UTF-8 text", what, where=str(path), hint=hint)
+            _check_text(line, path)
             while line:
                 yield line
                 while len(line) > LARGEST and not line.endswith(b"\n"):
@@ -113,8 +111,15 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise InputError("a readable file", got, where=str(path)) from error
 
 
+def _check_text(line: bytes, path: Path) -> None:
+    for mark, got in _OTHERS.items():
+        if line.startswith(mark):
+            hint = "save the file as UTF-8"
+            raise InputError("UTF-8 text", got, where=str(path), hint=hint)
+
+
 def json_value(line: bytes) -> object:
-    """What the line holds, or the error in its place."""
+    """The value of a line, or its error."""
     if len(line) > LARGEST:
         return _too_large()
     with suppress(MsgspecError, ValueError, RecursionError):
@@ -140,9 +145,7 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def csv_rows(path: Path) -> Iterator[Raw]:
-    """A header, then one sample per row; a cell holds a list as JSON or as Python prints it.
-
-    A row that is broken or not UTF-8 does not end the file.
+    """The rows of CSV with a header; a broken row is an error in its place.
 
     Raises:
         InputError: the header cannot be read, or a line is above `LARGEST`.
@@ -150,8 +153,8 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
     lines = _texts(path)
     header = next(lines, "")
-    tabs = path.suffix.lower() == ".tsv"
-    delimiter = "\t" if tabs else max(_DELIMITERS, key=header.count)
+    delimiters = ("\t",) if path.suffix.lower() == ".tsv" else _DELIMITERS
+    delimiter = max(delimiters, key=header.count)
     reader = csv.reader(chain([header], lines), delimiter=delimiter, strict=True)
     names = _cells(reader) or []
     if isinstance(names, InputError):
@@ -174,7 +177,7 @@ def csv_rows(path: Path) -> Iterator[Raw]:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """The lines. Bytes that are not UTF-8 pass as surrogates, so that only their rows are lost."""
+    """The lines. Bytes that are not UTF-8 become surrogates, so that only their rows fail."""
     for number, line in enumerate(_lines(path), start=1):
         if len(line) > LARGEST:
             raise _too_large().within(f"{path.name}, line {number}")
@@ -182,7 +185,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
-    """The next row, or what is wrong with it; None at the end."""
+    """The cells of the next row, or its error; None at the end."""
     try:
         cells = next(reader, None)
     except csv.Error as error:
@@ -194,11 +197,11 @@ def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
 
 
 _LISTS = ("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples")
-"""Where documents keep their rows: Promptfoo, RAGChecker, DeepEval, and common wrappers."""
+"""The fields with the rows of a document: of Promptfoo, RAGChecker, DeepEval, and common ones."""
 
 
 def document_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a JSON document, counted from 0.
+    """The rows of a JSON document.
 
     Raises:
         InputError: not UTF-8, not JSON, or a document without rows.
@@ -209,11 +212,11 @@ def document_rows(path: Path) -> Iterator[Raw]:
 
 def _rows_in(data: Any, path: Path) -> list[Any]:
     while document := as_object(data):
-        found = [document[name] for name in _LISTS if name in document]
-        if not found:
+        name = next((name for name in _LISTS if name in document), None)
+        if name is None:
             got = f"an object with {named(document)}"
             raise InputError("a list of rows", got, where=str(path))
-        data = found[0]
+        data = document[name]
     if type(data) is not list:
         raise InputError("a list of rows", describe(data), where=str(path))
     rows = as_list(cast("object", data))
@@ -222,43 +225,48 @@ def _rows_in(data: Any, path: Path) -> list[Any]:
 
 
 _BATCH = 500
-_SUSPECT, _MOST_EXPANSION = 1 << 28, 1000
+_MOST_EXPANSION = 1000
+_ALWAYS_FITS = 1 << 28
 
 
 def parquet_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a Parquet file, in batches."""
-    parquet, number = _parquet(), 0
+    """The rows of a Parquet file."""
+    parquet = _parquet()
+    number = 0
     with _readable(path):
         metadata = parquet.read_metadata(path)
-        # Of the groups only: in pyarrow, asking for their columns ends the process if one is
-        # damaged.
-        groups = map(metadata.row_group, range(metadata.num_row_groups))
-        largest = max((group.total_byte_size for group in groups), default=0)
-        if largest > max(_SUSPECT, _MOST_EXPANSION * path.stat().st_size):
-            expected = f"row groups that expand to at most {_MOST_EXPANSION:,} times the file"
-            raise InputError(expected, f"{largest >> 20:,} MiB")
+        _check_expansion(metadata, path)
         columns = map(metadata.schema.column, range(metadata.num_columns))
-        texts = [each.path for each in columns if each.physical_type == "BYTE_ARRAY"]
-        # As dictionaries, a text that a small file repeats a million times stays small.
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        # With dictionaries, a text that a small file repeats a million times stays small.
         with parquet.ParquetFile(path, read_dictionary=texts) as file:
             for batch in file.iter_batches(batch_size=_BATCH):
-                batch.validate(full=True)  # a damaged one can end the process otherwise
-                for at in range(batch.num_rows):
-                    # One by one: many that share a text are far larger in Python.
-                    (row,) = batch.slice(at, 1).to_pylist()
+                batch.validate(full=True)  # or else a damaged batch can crash the process
+                for position in range(batch.num_rows):
+                    # One by one: rows that share a text are far larger in Python.
+                    (row,) = batch.slice(position, 1).to_pylist()
                     yield Raw(f"{path.name}, row {number}", row)
                     number += 1
 
 
+def _check_expansion(metadata: Any, path: Path) -> None:
+    # By row group, as pyarrow may crash on the columns of a damaged one.
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    largest = max((group.total_byte_size for group in groups), default=0)
+    if largest > max(_ALWAYS_FITS, _MOST_EXPANSION * path.stat().st_size):
+        expected = f"row groups that expand to at most {_MOST_EXPANSION:,} times the file"
+        raise InputError(expected, f"{largest >> 20:,} MiB")
+
+
 def _parquet() -> Any:
-    """The module, which has no types."""
+    """The module `pyarrow.parquet`, which has no types."""
     with needs_extra("report", "pyarrow"):
         return import_module("pyarrow.parquet")
 
 
 @contextmanager
 def _readable(path: Path) -> Generator[None, None, None]:
-    """Whatever Arrow raises of a damaged file as ours, with the file's name."""
+    """Turn Arrow's errors about damaged files into `InputError` with the path."""
     try:
         yield
     except InputError as error:

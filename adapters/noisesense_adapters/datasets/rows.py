@@ -1,8 +1,8 @@
-"""Rows of a dataset: which column holds what, and values as tables hold them."""
+"""Rows of a dataset, and the columns of the frameworks' tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -22,14 +22,14 @@ class Row(Struct, frozen=True):
     place: str
     """File and line or row number."""
     id: str
-    """Identifies the sample in results: the id in the file, or else a key of the content."""
+    """Identifies the sample in results: the id in the file, or a key of the content."""
     cluster: str | None = None
     sample: Sample | None = None
-    """None where there are only verdicts: the texts are unknown or do not make a sample."""
+    """None if there are only verdicts: the texts are unknown or incomplete."""
     verdicts: Verdicts | LightVerdicts | None = None
-    """With their chunks filled in; None if the dataset has none."""
+    """With their chunks; None if the dataset has none."""
     line: ResultLine = NO_LINE
-    """The whole line of a results file or of a recording."""
+    """The whole line of a results file or recording."""
 
 
 class BadRow(Struct, frozen=True):
@@ -37,23 +37,23 @@ class BadRow(Struct, frozen=True):
 
     place: str
     id: str
-    """The id in the file if it could be read, else the place."""
+    """The id in the file, or the place if the id could not be read."""
     error: InputError
 
 
 Read = Callable[[Mapping[str, Any], str], Row]
-"""From a row's data and its place to the row. Raises `InputError`."""
+"""Reads a row from its data and its place. Raises `InputError`."""
 
 
 _NEEDED = ("response", "reference", "retrieved_contexts")
 FIELDS = (*_NEEDED, "user_input", "verdicts", "id", "cluster")
-"""What a column can be mapped to."""
+"""The fields that columns can be mapped to."""
 
 _NAME_COLUMNS = ("id", "query_id", "name")
 
 
 class Schema(NamedTuple):
-    """How a framework names the columns."""
+    """A framework's names of the columns."""
 
     framework: str
     response: str
@@ -73,43 +73,41 @@ SCHEMAS = (
     Schema("Langfuse, LangSmith", "output", "expected_output", "context", "input"),
     Schema("pydantic-evals", "output", "expected_output", "documents", "inputs"),
 )
-"""The columns known by name. A table may take each field from another row."""
+"""The known columns. A table may have columns of several frameworks."""
 
 
 class ColumnReader(Struct, frozen=True):
     """Reads rows by their columns.
 
     Attributes:
-        columns: of each field; a field that may be absent is looked up by its own name.
-        separator: between chunks in a cell that holds no list.
+        columns: the column of each field; an optional field without one is read by its own name.
+        separator: between chunks in a cell that is not a list.
     """
 
     columns: Mapping[str, Column]
     separator: str = ""
 
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
-        """One row. Raises `InputError`."""
-        texts = {name: pick(row, self.columns[name], name) for name in _NEEDED}
+        """Read one row. Raises `InputError`."""
+        fields = {name: pick(row, self.columns[name], name) for name in _NEEDED}
         with located("retrieved_contexts"):
-            contexts = chunks_of(self._list_in(texts["retrieved_contexts"]))
-        user_input = self._optional(row, "user_input")
-        sample = Sample.model_validate(
-            {**texts, "retrieved_contexts": contexts, "user_input": user_input or ""}
-        )
+            fields["retrieved_contexts"] = chunks_of(self._listed(fields["retrieved_contexts"]))
+        fields["user_input"] = self._optional(row, "user_input") or ""
+        sample = Sample.model_validate(fields)
         return Row(
             place,
-            name_of(row, _NAME_COLUMNS) or sample.key,
-            name_of(row, ("cluster",)),
-            sample,
-            verdicts_of(self._optional(row, "verdicts"), sample),
+            id=name_of(row, _NAME_COLUMNS) or sample.key,
+            cluster=name_of(row, ("cluster",)),
+            sample=sample,
+            verdicts=verdicts_of(self._optional(row, "verdicts"), sample),
         )
 
     def _optional(self, row: Mapping[str, Any], field: str) -> Any:
         column = self.columns.get(field, field)
         return row.get(field) if column == field else pick(row, column, field)
 
-    def _list_in(self, cell: Any) -> Any:
-        """The contexts in a cell. A table has an empty one where nothing was retrieved."""
+    def _listed(self, cell: Any) -> Any:
+        """The contexts in a cell. An empty one means that nothing was retrieved."""
         if cell is None or (isinstance(cell, str) and not cell.strip()):
             return []
         if not isinstance(cell, str):
@@ -124,42 +122,55 @@ class ColumnReader(Struct, frozen=True):
 
 
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
-    """The first of the columns with a value, as text."""
-    values = (row.get(column) for column in columns)
-    return next((str(value) for value in values if value not in (None, "")), None)
+    """The first value in the columns, as text."""
+    for column in columns:
+        value = row.get(column)
+        if value not in (None, ""):
+            return str(value)
+    return None
 
 
 def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnReader:
-    """A reader for columns of these names.
+    """A reader for a table with these columns.
 
-    The columns of one framework, if all that are needed are there; else each field from whichever
-    known column there is.
+    It takes the columns of one framework if all necessary ones are present; if not, each field
+    from any known column.
 
     Raises:
-        InputError: a field has no known column and is not overridden, or it has several.
+        InputError: a field has no known column, or several, and is not overridden.
     """
-    present = list(dict.fromkeys(names))
-    columns = dict(overrides)
+    present = dict.fromkeys(names)
     fields = [name for name in (*_NEEDED, "user_input") if name not in overrides]
-
-    def missing(schema: Schema) -> list[str]:
-        return [name for name in fields if getattr(schema, name) not in present]
-
-    whole = min(SCHEMAS, key=lambda schema: len(missing(schema)))
-    fits = set(missing(whole)) <= {"user_input"}
+    closest = min(SCHEMAS, key=lambda schema: len(_missing(schema, fields, present)))
+    fits = set(_missing(closest, fields, present)) <= {"user_input"}
+    columns = dict(overrides)
     for name in fields:
-        known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
-        found = [column for column in known if column in present]
-        if fits and getattr(whole, name) in found:
-            found = [getattr(whole, name)]
-        if len(found) == 1:
-            columns[name] = found[0]
-        elif found or name != "user_input":
-            expected = f"one column with the {name}" if found else f"one of {named(known)}"
-            got = named(found) if found else f"only {named(present)}" if present else "no columns"
-            hint = f"name the column: --map {name}=COLUMN, in Python columns={{{name!r}: …}}"
-            raise InputError(expected, got, where=name, hint=hint)
-    # DeepEval writes this between the chunks in one cell.
-    return ColumnReader(
-        columns, "|" if columns["retrieved_contexts"] == "retrieval_context" else ""
-    )
+        column = _column(name, (closest,), present) if fits else None
+        column = column or _column(name, SCHEMAS, present)
+        if column is not None:
+            columns[name] = column
+    # DeepEval writes a bar between the chunks in a cell.
+    is_deepeval = columns["retrieved_contexts"] == "retrieval_context"
+    return ColumnReader(columns, "|" if is_deepeval else "")
+
+
+def _missing(schema: Schema, fields: list[str], present: Collection[str]) -> list[str]:
+    return [name for name in fields if getattr(schema, name) not in present]
+
+
+def _column(field: str, schemas: Iterable[Schema], present: Collection[str]) -> str | None:
+    """The column of the field, if the table has one. Raises `InputError`."""
+    known: dict[str, None] = dict.fromkeys(getattr(schema, field) for schema in schemas)
+    columns = [column for column in known if column in present]
+    if len(columns) == 1:
+        return columns[0]
+    if columns:
+        expected = f"one column with the {field}"
+        got = named(columns)
+    elif field == "user_input":
+        return None
+    else:
+        expected = f"one of {named(known)}"
+        got = f"only {named(present)}" if present else "no columns"
+    hint = f"name the column: --map {field}=COLUMN, in Python columns={{{field!r}: …}}"
+    raise InputError(expected, got, where=field, hint=hint)

@@ -221,9 +221,16 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
         raise
     except errors.NoiseSenseError as error:
         return replace(unscored(row, error.within(row.place)), usage=usage)
-    name: str | None = getattr(judge, "name", None)
-    rest = (judgement.unanswered, usage, name)
-    return Result(row.id, scored, None, row.sample, row.cluster, *rest)
+    return Result(
+        id=row.id,
+        score=scored,
+        sample=row.sample,
+        cluster=row.cluster,
+        unanswered=judgement.unanswered,
+        usage=usage,
+        judge=getattr(judge, "name", None),
+        judge_test=getattr(judge, "form_reason", None) or None,
+    )
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Any LangChain chat model as the judge's model: ``judge(ChatOpenAI(model="gpt-4o-mini"))``.
 
-Needs the extra ``langchain``, or nothing more than the package the model comes from.
+Needs the extra ``langchain``, or just the package of the model.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 __all__ = ["LangChainLLM", "judge"]
 
 with needs_extra("langchain", "langchain_core"):
-    pass  # refuses a version that does not work
+    pass  # raises an error for an unsupported version
 
 _STOPS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI, Anthropic, Ollama
 _NAMES = ("model_name", "model", "model_id")
 
 
 class LangChainLLM(Bridge):
-    """A `StructuredLLM` over a ``BaseChatModel`` (or what ``.bind()`` or ``.with_retry()`` made).
+    """A `StructuredLLM` over a ``BaseChatModel`` (also after ``.bind()`` or ``.with_retry()``).
 
-    Structured output is used where the model has it; else, or if its endpoint refuses it, the
-    form is spelled out in the prompt. Retries, timeouts and the length of a reply are the model's
-    own; the whole of a call ends with `LLMJudge`'s ``timeout``. The one call repeated here is that
-    of a prompt whose form was refused (400 or 422).
+    Structured output is used if the model supports it. If not, or if its endpoint refuses it (400
+    or 422; the call is repeated then), the JSON schema is written in the prompt. Retries, timeouts
+    and the length of replies are the model's settings; `LLMJudge`'s ``timeout`` limits the whole
+    call.
 
     Args:
         model: the chat model. A sync-only one is called in threads.
         config: passed on with every call: callbacks, tags, metadata.
 
     Raises:
-        InputError: no model of LangChain's, such as the name of one.
+        InputError: not a LangChain model, e.g. the name of one.
 
     Attributes:
-        name: class and name of the model, or the models (``.with_fallbacks()``), behind what
-            ``.bind()``, ``.with_retry()`` and the like have put around it.
-        identity: what its answers depend on besides, as it was when this was made: the options
-            of every model in it and what is bound to it; no key.
+        name: class and name of the model, or of the models (``.with_fallbacks()``), without
+            wrappers such as ``.bind()`` and ``.with_retry()``.
+        identity: all else that changes its answers, at the time of construction: the options of
+            every model and what is bound to it, without API keys.
     """
 
     def __init__(self, model: BaseChatModel, config: RunnableConfig | None = None) -> None:
@@ -63,7 +63,8 @@ class LangChainLLM(Bridge):
             got = type(model).__name__
             hint = "langchain.chat_models.init_chat_model(name) makes one of a name"
             raise InputError("a LangChain chat model", got, where="model", hint=hint)
-        self._model, self._config = model, config
+        self._model = model
+        self._config = config
         self.name = " or ".join(dict.fromkeys(_names(described(model)))) or type(model).__name__
         choices = (config or {}).get("configurable")
         self.identity = identity(model=model, configurable=choices)
@@ -71,9 +72,11 @@ class LangChainLLM(Bridge):
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge.ask`."""
         model: Any = self._model
-        if schema is not None and (model := _structured(model, schema)) is None:
-            self.takes_forms = False
-            return await self.ask(spelled_out(prompt, schema), None)
+        if schema is not None:
+            model = _structured(self._model, schema)
+            if model is None:
+                self.takes_forms = False
+                return await self.ask(spelled_out(prompt, schema), None)
         result: Any = await ask_either(
             partial(model.ainvoke, prompt, config=self._config),
             partial(model.invoke, prompt, config=self._config),
@@ -86,27 +89,29 @@ class LangChainLLM(Bridge):
 
 
 def _text_of(message: Any, extra: Mapping[str, Any]) -> str:
-    """Arguments of tool calls, one call after another, or else the text.
+    """The arguments of tool calls, or the text if there are none.
 
-    As the model wrote them, where LangChain keeps that: of a key given twice its own parser takes
-    the last.
+    As the model wrote them, if LangChain keeps that: its own parser takes the last of two values
+    for one key.
     """
     raw = [call.get("function", {}).get("arguments") for call in extra.get("tool_calls") or ()]
-    if raw and all(isinstance(each, str) for each in raw):
-        return "\n".join(raw)
-    fields = [getattr(message, name, None) for name in ("tool_calls", "invalid_tool_calls")]
-    calls: list[Any] = [call.get("args") for field in fields for call in as_list(field)]
+    calls = raw if all(isinstance(arguments, str) for arguments in raw) else []
+    if not calls:
+        for field in ("tool_calls", "invalid_tool_calls"):
+            calls += [call.get("args") for call in as_list(getattr(message, field, None))]
     if calls:
-        return "\n".join(
-            call if isinstance(call, str) else json.dumps(call, default=str) for call in calls
-        )
+        return "\n".join(map(_as_json, calls))
     content: Any = getattr(message, "content", message)
-    texts = [_text_in(block) for block in as_list(content) or [content]]
+    texts = map(_text_in, as_list(content) or [content])
     return "".join(text for text in texts if isinstance(text, str))
 
 
+def _as_json(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
+
+
 def _text_in(block: object) -> object:
-    """Thoughts, images and the like are no text."""
+    """The text of a content block; None of thoughts, images and the like."""
     if isinstance(block, dict):
         part = as_object(cast("object", block))
         return part.get("text") if part.get("type", "text") == "text" else None
@@ -114,11 +119,10 @@ def _text_in(block: object) -> object:
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
-    """The model with the form bound to it, or None if it knows no structured output.
+    """The model with the JSON schema bound to it; None if it has no structured output.
 
-    The form is given as a JSON Schema and the raw message is read here: LangChain's own parsers
-    complete a reply that was cut short, which would be a shorter list of claims or verdicts, and
-    take time quadratic in a long reply that is no JSON, in the event loop.
+    The raw message is parsed here. LangChain's parsers complete a truncated reply, which would be
+    a shorter list of claims or verdicts, and take quadratic time on a long reply without JSON.
     """
     name = schema.__name__
     form = {"title": name, "description": f"The {name}.", **json_form(schema)}
@@ -127,29 +131,30 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
         parameters = inspect.signature(bind).parameters
         strict = "strict" in parameters and parameters["method"].default == "json_schema"
         bound = bind(form, include_raw=True, **({"strict": True} if strict else {}))
-    except Exception:  # noqa: BLE001 - wrappers evaluate a user's annotations, and raise anything
+    except Exception:  # noqa: BLE001 - wrappers evaluate the user's annotations
         return None
-    # LangChain's idiom is RunnableParallel(raw=model) | parser; another one is run whole.
-    # Its own attribute: one with fallbacks would show that of its first model.
+    # LangChain builds RunnableParallel(raw=model) | parser; anything else is run as a whole.
+    # By vars, as a model with fallbacks has the attributes of its first one.
     return getattr(vars(bound).get("first"), "steps__", {}).get("raw", bound)
 
 
-def _names(described: object) -> list[str]:
-    """Class and name of each model in a description: of what was wrapped, and of fallbacks."""
-    if items := as_list(described):
-        return [name for item in items for name in _names(item)]
-    model = as_object(described)
-    settings = {**model, **as_object(model.get("_default_config"))}  # of init_chat_model
-    name = next((settings[each] for each in _NAMES if settings.get(each)), "")
-    if name and "class" in model:
-        return [f"{model['class'].rpartition('.')[2]} {name}"]
-    return [name for part in model.values() for name in _names(part)]
+def _names(description: object) -> list[str]:
+    """Class and name of each model in a description, through wrappers and fallbacks."""
+    parts = as_list(description)
+    if not parts:
+        model = as_object(description)
+        settings = {**model, **as_object(model.get("_default_config"))}  # of init_chat_model
+        name = next((settings[field] for field in _NAMES if settings.get(field)), "")
+        if name and "class" in model:
+            return [f"{model['class'].rpartition('.')[2]} {name}"]
+        parts = list(model.values())
+    return [name for part in parts for name in _names(part)]
 
 
 def judge(model: BaseChatModel, config: RunnableConfig | None = None, **options: Any) -> LLMJudge:
-    """``LLMJudge(LangChainLLM(model, config), **options)``: a judge from a LangChain chat model.
+    """A judge over a LangChain chat model: ``LLMJudge(LangChainLLM(model, config), **options)``.
 
-    Give one judge to all metrics over the same samples: they share what it says.
+    Give one judge to all metrics over the same samples, so that they share its verdicts.
     """
     from noisesense import LLMJudge
 

@@ -1,4 +1,4 @@
-"""A classifier on this machine as the judge: ``LocalJudge("lytang/MiniCheck-Flan-T5-Large")``.
+"""A local classifier as the judge: ``LocalJudge("lytang/MiniCheck-Flan-T5-Large")``.
 
 Models run through transformers (the extra ``local``).
 """

@@ -1,4 +1,4 @@
-"""`LocalJudge`: the judge over a classifier on this machine."""
+"""`LocalJudge`: the judge over a local classifier."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, digest, identity_of
+from noisesense.judging.claims import ClaimSource, is_terse
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
 from noisesense.judging.protocol import StructuredLLM, Usage
+from noisesense.judging.sentences import sentences
 from noisesense_adapters.local.model import NLIModel
-from noisesense_adapters.toolbox.sentences import sentences
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
@@ -27,41 +27,41 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=BaseModel)
 
 _VERSION = "local-1"
-"""Of how texts are taken apart and put to a classifier."""
+"""The version of the texts that a classifier gets."""
 
 _AT_ONCE = 16
-"""So many calls wait for the classifier at once; it answers one."""
+"""Calls that wait at once for the classifier, which takes one at a time."""
 
 
 class Classifier(Protocol):
-    """What says how likely a text entails a claim; `NLIModel` does.
+    """Estimates how likely a text entails a claim, e.g. `NLIModel`.
 
-    It may carry ``name`` and ``identity``, as a `noisesense.StructuredLLM` may.
+    It may have a ``name`` and an ``identity``, as a `noisesense.StructuredLLM` may.
     """
 
     def entails(self, premises: Sequence[str], claims: Sequence[str]) -> Sequence[float | None]:
-        """For each premise and the claim at its place a probability from 0 to 1.
+        """A probability from 0 to 1 for each pair of a premise and a claim.
 
-        NaN and None are no answer. It is called in a thread, by one at a time.
+        NaN and None mean no answer. Called in a thread, never twice at once.
         """
         ...
 
 
 class LocalJudge(PlannedJudge):
-    """Verdicts from a classifier on this machine; nothing is sent anywhere.
+    """A judge over a local classifier; no data leaves the machine.
 
-    The plan is `noisesense.LLMJudge`'s: response and reference are taken apart into claims, these
-    are checked against the reference, and the chunks only where some claim is not correct. A claim
-    is entailed if the classifier's probability is at least ``threshold``; without a finite
-    probability the verdict is undetermined. A call is one text with all its claims.
+    As `noisesense.LLMJudge`, it splits response and reference into claims, checks these against
+    the reference, and checks the chunks only if a claim is not correct. A claim is entailed if its
+    probability is at least ``threshold``; without a finite probability the verdict is
+    undetermined. A call is one text with all its claims.
 
     Args:
         classifier: a folder or a name for `NLIModel`, or any object with ``entails``.
-        threshold: from 0 to 1; `noisesense trust` finds one by labels.
-        claims: a model that finds the claims. None: each sentence is a claim.
+        threshold: from 0 to 1; `noisesense trust` finds one from labels.
+        claims: a model that finds the claims; by default, each sentence is a claim.
         plan: see `noisesense.LLMJudge`.
-        store: keeps every probability, so that another threshold asks nothing again.
-        max_concurrency: calls at once to the model that finds the claims.
+        store: keeps all probabilities, so that another threshold needs no new ones.
+        max_concurrency: the limit of concurrent calls to the model that finds the claims.
 
     Raises:
         InputError: an argument out of range, or as `NLIModel`.
@@ -86,18 +86,20 @@ class LocalJudge(PlannedJudge):
             expected = "a folder, a name, or an object with `entails(premises, claims)`"
             raise InputError(expected, type(classifier).__name__, where="classifier")
         self.threshold = threshold
-        llm, by = _Bridge(classifier), "sentences"
         self._finder: LLMJudge | None = None
+        finder = "sentences"
         if claims is not None:
             self._finder = LLMJudge(claims, store=store, max_concurrency=max_concurrency)
-            by = f"{self._finder.model}-{digest(identity_of(claims))[:8]}"
+            finder = f"{self._finder.model}-{digest(identity_of(claims))[:8]}"
+        llm = _Bridge(classifier)
         calls = Calls(llm, llm.name, _VERSION, store, _AT_ONCE)
-        super().__init__(calls, plan=plan, settings=f"threshold={threshold} claims={by}")
+        super().__init__(calls, plan=plan, settings=f"threshold={threshold} claims={finder}")
 
     async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        """Each sentence is a claim, or a model finds them; its calls are kept as its own."""
+        """Each sentence is a claim, or a model finds the claims."""
         if self._finder is None:
-            return sentences(text)
+            source = ClaimSource(text, question, counts_refusals=which == "reference")
+            return source.claims(sentences(text))
         own = SampleRun()
         try:
             return await self._finder.find(own, which, text, question)
@@ -105,30 +107,37 @@ class LocalJudge(PlannedJudge):
             run.usage += own.usage
             self._calls.add(own.usage)
 
-    async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
-        """What reaches the threshold is a yes; without a finite probability there is no answer."""
+    async def check(
+        self, run: SampleRun, text: str, claims: Sequence[str], question: str = ""
+    ) -> Sequence[Finding]:
+        """Entailed from the threshold up; undetermined without a finite probability.
+
+        A classifier gets one text, so the question is put before an answer that needs it.
+        """
         if not claims:
             return []
-        given: list[list[float | None]] = [[None] * len(claims)]
+        if is_terse(text):
+            text = f"{question} {text}".strip()
+        probabilities: list[float | None] = [None] * len(claims)
+
+        def read(reply: Probabilities) -> Probabilities | None:
+            probabilities[:] = reply.probabilities
+            # An incomplete reply counts, but is not stored: a later run asks again.
+            return None if None in probabilities else reply
+
         prompt = json.dumps([text, list(claims)], ensure_ascii=False)
-        await self._calls.ask(run, ModelCall([prompt], Probabilities, partial(_read, given)))
-        return [Finding(None if p is None else p >= self.threshold, p) for p in given[-1]]
+        await self._calls.ask(run, ModelCall([prompt], Probabilities, read))
+        return [Finding(None if p is None else p >= self.threshold, p) for p in probabilities]
 
 
 class Probabilities(BaseModel):
-    """One for each claim; None where there is no answer."""
+    """The reply of a classifier: one for each claim; None is no answer."""
 
     probabilities: list[float | None]
 
 
-def _read(given: list[list[float | None]], reply: Probabilities) -> Probabilities | None:
-    """Some without an answer: what there is counts, and a later run asks again."""
-    given.append(reply.probabilities)
-    return None if None in reply.probabilities else reply
-
-
 class _Bridge:
-    """The classifier as a model: one request at a time, in a thread."""
+    """A classifier as a `StructuredLLM`: one request at a time, in a thread."""
 
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
@@ -140,21 +149,21 @@ class _Bridge:
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         premise, claims = json.loads(prompt)
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._thread, self._asked, premise, claims)
-        return schema(probabilities=found), Usage(calls=1)
+        values = await loop.run_in_executor(self._thread, self._ask, premise, claims)
+        return schema(probabilities=values), Usage(calls=1)
 
-    def _asked(self, premise: str, claims: list[str]) -> list[float | None]:
+    def _ask(self, premise: str, claims: list[str]) -> list[float | None]:
         try:
-            found = list(self._classifier.entails([premise] * len(claims), claims))
+            values = list(self._classifier.entails([premise] * len(claims), claims))
         except JudgeError:
             raise
-        except Exception as error:  # noqa: BLE001 - it may quote the texts: only its kind is told
+        except Exception as error:  # noqa: BLE001 - its message may quote the texts
             problem = type(error).__name__
         else:
-            if len(found) == len(claims):
-                return [self._checked(each) for each in found]
-            given = f"{len(found)} probabilities for {len(claims)} pairs"
-            raise JudgeError(f"{self.name} gave {given}")
+            if len(values) == len(claims):
+                return [self._checked(value) for value in values]
+            problem = f"{len(values)} probabilities for {len(claims)} pairs"
+            raise JudgeError(f"{self.name} gave {problem}")
         raise JudgeError(f"the classifier {self.name} failed ({problem})")
 
     def _checked(self, value: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""Models that say how likely a text entails a claim, and the windows of a long text."""
+"""Models that estimate how likely a text entails a claim, and the windows of a long text."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from noisesense.errors import InputError, JudgeError, check_whole, describe
+from noisesense.judging.sentences import sentence_spans
 from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.sentences import sentence_spans
 
 _NO_LIMIT = 2048
-"""Tokens of one input where the model has no limit of its own, as T5: they bound the memory."""
+"""The limit of tokens for a model without one, such as T5, to bound the memory."""
 
 
 class Form(NamedTuple):
-    """How a family of models is asked.
+    """The input and output of a family of models.
 
     Attributes:
-        template: of one text with both in it, ``{eos}`` being the tokenizer's end mark; None: the
-            tokenizer's own pair of texts.
-        yes: the column that means "entailed"; None: the label says it.
-        words: the two tokens of a reply's first word, "no" and "yes"; None: a classifier.
-        window: so many tokens of a long text at once; None: as many as the model takes.
+        template: one text with ``{premise}``, ``{claim}`` and ``{eos}`` (the tokenizer's end
+            mark); None for the tokenizer's pair of texts.
+        yes: the column for "entailed"; None to find it by its label.
+        words: the tokens of "no" and "yes" as the first word of a reply; None for a classifier.
+        window: tokens of a long text in one input; None for as many as the model takes.
     """
 
     template: str | None = None
@@ -44,7 +44,7 @@ _MINICHECK = Form("{premise}{eos}{claim}", 1, window=400)
 
 
 def form_of(name: str, config: Mapping[str, Any]) -> Form:
-    """By the model's name and its config."""
+    """The form of a model, by its name and its config."""
     if "minicheck" in name.lower():
         return _MINICHECK_T5 if config.get("model_type") == "t5" else _MINICHECK
     return Form()
@@ -54,31 +54,32 @@ _YES = ("entail", "support", "consistent", "faithful", "grounded")
 
 
 def column_of(labels: Mapping[int, str]) -> int:
-    """The column of entailment. Raises `InputError`: it is never guessed."""
+    """The column of entailment. Raises `InputError` if the labels do not say it."""
     if len(labels) == 1:
         return 0
-    found = [column for column, label in labels.items() if label.lower().startswith(_YES)]
-    if len(found) == 1:
-        return found[0]
-    got, hint = describe(list(labels.values())), "name the labels in config.json (id2label)"
+    columns = [column for column, label in labels.items() if label.lower().startswith(_YES)]
+    if len(columns) == 1:
+        return columns[0]
+    got = describe(list(labels.values()))
+    hint = "name the labels in config.json (id2label)"
     raise InputError("one label for entailment", got, where="labels", hint=hint)
 
 
 class NLIModel:
-    """A model that says how likely a text entails a claim, on this machine.
+    """A local model that estimates how likely a text entails a claim.
 
-    Known by their names are MiniCheck's (``lytang/MiniCheck-Flan-T5-Large``, ``-RoBERTa-Large``,
-    ``-DeBERTa-v3-Large``). Any other is a sequence classifier over pairs (premise, hypothesis)
-    with a label for "entailment", or with a single column.
+    MiniCheck's models (``lytang/MiniCheck-Flan-T5-Large``, ``-RoBERTa-Large``,
+    ``-DeBERTa-v3-Large``) are known by their names. Any other is a sequence classifier over pairs
+    (premise, hypothesis) with a label for "entailment", or with a single column.
 
-    A text longer than the model takes is split into windows of whole sentences; the probability is
-    that of the likeliest window, as the models' authors have it. What only two windows together
-    would entail is missed. No code of a model's repository is run.
+    A text that is too long is split into windows of whole sentences; the probability is the
+    highest of all windows, as in the models' papers. A claim that follows only from two windows
+    together is missed. No code from a model's repository is run.
 
     Args:
         model: a folder, or a name on the Hugging Face Hub.
         device: e.g. ``"cuda:1"``; by default a GPU if there is one.
-        batch_size: inputs at once.
+        batch_size: the number of inputs at once.
 
     Raises:
         InputError: no such model, one without a trained head, or no label for entailment.
@@ -102,30 +103,24 @@ class NLIModel:
         self.identity = json.dumps(["NLIModel", revision, self._form, self._yes, self._limit])
 
     def entails(self, premises: Sequence[str], claims: Sequence[str]) -> list[float]:
-        """How likely each premise entails the claim at its place; NaN where the model says none.
+        """The probability that each premise entails its claim; NaN without an answer.
 
-        A claim that leaves no room for any text is not cut: it gets NaN.
+        A claim that leaves no room for a text gets NaN.
 
         Raises:
             JudgeError: the model failed.
         """
         inputs: list[Any] = []
-        places: list[range] = []
+        counts: list[int] = []
         for premise, claim in zip(premises, claims, strict=True):
             encoded = [self._encoded(window, claim) for window in self._windows(premise, claim)]
-            places.append(range(len(inputs), len(inputs) + len(encoded)))
+            counts.append(len(encoded))
             inputs += encoded
-        found = self._probabilities(inputs)
-        # One window without an answer could have been the likeliest.
-        return [
-            math.nan
-            if not of or any(math.isnan(found[i]) for i in of)
-            else max(found[i] for i in of)
-            for of in places
-        ]
+        probabilities = iter(self._probabilities(inputs))
+        return [_highest(list(islice(probabilities, count))) for count in counts]
 
     def _windows(self, premise: str, claim: str) -> list[str]:
-        # A few tokens more may come where texts meet.
+        # Where texts meet, there may be a few more tokens.
         marks = len(self._encoded("", "")["input_ids"]) + 4
         room = self._limit - marks - self._count(claim)
         return windows(premise, min(room, self._form.window or room), self._count)
@@ -141,24 +136,26 @@ class NLIModel:
         return self._tokenizer(text, verbose=False)
 
     def _probabilities(self, inputs: Sequence[Any]) -> list[float]:
-        """Inputs of one length need no padding, so they go together."""
+        # By length, as inputs of one length need no padding.
         order = sorted(range(len(inputs)), key=lambda i: -len(inputs[i]["input_ids"]))
-        found = [math.nan] * len(inputs)
+        probabilities = [math.nan] * len(inputs)
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            try:
-                rows = self._logits([inputs[i] for i in batch])
-            except (RuntimeError, IndexError) as error:
-                problem = type(error).__name__
-            else:
-                for i, logits in zip(batch, rows, strict=True):
-                    found[i] = self._probability(logits)
-                continue
-            hint = "a smaller batch_size, or another device"
-            raise JudgeError(f"the model {self.name} failed ({problem}). Hint: {hint}")
-        return found
+            rows = self._logits([inputs[i] for i in batch])
+            for i, logits in zip(batch, rows, strict=True):
+                probabilities[i] = self._probability(logits)
+        return probabilities
 
     def _logits(self, inputs: list[Any]) -> list[list[float]]:
+        try:
+            return self._run(inputs)
+        except (RuntimeError, IndexError) as error:
+            problem = type(error).__name__
+        # Not within the handler: the error may quote the texts.
+        hint = "a smaller batch_size, or another device"
+        raise JudgeError(f"the model {self.name} failed ({problem}). Hint: {hint}")
+
+    def _run(self, inputs: list[Any]) -> list[list[float]]:
         torch: Any = import_module("torch")
         device = self._model.device
         batch = self._tokenizer.pad(inputs, return_tensors="pt").to(device)
@@ -167,26 +164,34 @@ class NLIModel:
             shape = (len(inputs), 1)
             batch["decoder_input_ids"] = torch.full(shape, start, dtype=torch.long, device=device)
         with torch.inference_mode():
-            found = self._model(**batch).logits.float()
+            logits = self._model(**batch).logits.float()
         if self._form.words:
-            found = found[:, 0, list(self._form.words)]
-        return cast("list[list[float]]", found.cpu().tolist())
+            logits = logits[:, 0, list(self._form.words)]
+        return cast("list[list[float]]", logits.cpu().tolist())
 
     def _probability(self, logits: list[float]) -> float:
         if not all(map(math.isfinite, logits)):
             return math.nan
         column = 1 if self._form.words else self._yes or 0
-        if len(logits) == 1:
-            logits, column = [0.0, logits[0]], 1  # a sigmoid
-        most = max(logits)
-        weights = [math.exp(each - most) for each in logits]
+        if len(logits) == 1:  # a sigmoid is a softmax with 0
+            logits = [0.0, *logits]
+            column = 1
+        largest = max(logits)
+        weights = [math.exp(logit - largest) for logit in logits]
         return weights[column] / math.fsum(weights)
 
 
+def _highest(probabilities: list[float]) -> float:
+    # A window without an answer could have the highest one.
+    if not probabilities or any(map(math.isnan, probabilities)):
+        return math.nan
+    return max(probabilities)
+
+
 def _load(model: str, name: str, device: str | None) -> tuple[Form, Any, Any]:
-    """How it is asked, the model and its tokenizer. Raises as `NLIModel`."""
+    """The form, the model and its tokenizer. Raises as `NLIModel`."""
     with needs_extra("local", "torch", "transformers"):
-        torch: Any = import_module("torch")  # without it transformers has other classes
+        torch: Any = import_module("torch")  # first, as transformers needs it
         transformers: Any = import_module("transformers")
     try:
         form = form_of(name, transformers.PretrainedConfig.get_config_dict(model)[0])
@@ -198,37 +203,41 @@ def _load(model: str, name: str, device: str | None) -> tuple[Form, Any, Any]:
             hint = "a model that was trained to classify, not one to be fine-tuned"
             expected = "weights for every part of the model"
             raise InputError(expected, f"none for {missing[0]}", where=model, hint=hint)
-        if device is None:
-            has_mps = torch.backends.mps.is_available()
-            device = "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-        return form, loaded.eval().to(device), tokenizer
+        return form, loaded.eval().to(device or _best_device(torch)), tokenizer
     except (ImportError, InputError):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a file that is no model leads to
-        got = f"{type(error).__name__}: {[*str(error).strip().splitlines(), ''][0][:200]}"
+    except Exception as error:  # noqa: BLE001 - transformers may raise anything
+        first_line = str(error).strip().partition("\n")[0]
+        got = f"{type(error).__name__}: {first_line[:200]}"
     hint = "a folder with config.json, weights and tokenizer, or a name on the Hub"
     raise InputError("a model that transformers can load", got, where=model, hint=hint)
 
 
+def _best_device(torch: Any) -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
 def _limit(of_tokenizer: int, config: Mapping[str, Any]) -> int:
-    """How many tokens the model takes."""
+    """The number of tokens that the model takes."""
     positions = config.get("max_position_embeddings") or 0
     if config.get("model_type") in ("roberta", "xlm-roberta"):
         positions -= 2  # its positions begin at 2
-    # A tokenizer that knows no limit says an enormous one.
-    limits = [each for each in (positions, of_tokenizer) if 0 < each < 10**6]
+    # A tokenizer without a limit has an enormous one.
+    limits = [limit for limit in (positions, of_tokenizer) if 0 < limit < 10**6]
     return min(limits, default=_NO_LIMIT)
 
 
 Count = Callable[[str], int]
-"""Tokens of a text."""
+"""Counts the tokens of a text."""
 
 
 def windows(text: str, room: int, count: Count) -> list[str]:
-    """Parts of at most ``room`` tokens that hold all sentences in turn; none if nothing fits.
+    """Split a text into parts of at most ``room`` tokens; no parts if nothing fits.
 
-    A sentence that is too long by itself is split between words, or else between letters.
+    A sentence that is too long is split between words, or between letters.
     """
     if room < 1:
         return []
@@ -237,9 +246,10 @@ def windows(text: str, room: int, count: Count) -> list[str]:
     parts: list[tuple[int, int]] = []
     used = room
     spans = [*sentence_spans(text)] or [(0, len(text))]
-    for start, end in chain.from_iterable(_fitting(text, *span, room, count) for span in spans):
+    pieces = [piece for span in spans for piece in _fitting(text, *span, room, count)]
+    for start, end in pieces:
         tokens = count(text[start:end])
-        used += tokens + 1  # what stands between them
+        used += tokens + 1  # one for the space between them
         if used > room:
             parts.append((start, end))
             used = tokens
@@ -253,12 +263,13 @@ def _fitting(text: str, start: int, end: int, room: int, count: Count) -> list[t
         return [(start, end)]
     middle = (start + end) // 2
     space = text.rfind(" ", start + 1, middle + 1)
-    middle = space if space > (start + middle) // 2 else middle
+    if space > (start + middle) // 2:
+        middle = space
     return [*_fitting(text, start, middle, room, count), *_fitting(text, middle, end, room, count)]
 
 
 def _weights(folder: Path) -> str:
-    """Of the config and the weights: others are another model, to a store and in a comparison."""
+    """A digest of the config and the weights, which identify the model."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".json", ".safetensors", ".bin", ".model"):

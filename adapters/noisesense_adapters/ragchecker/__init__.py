@@ -1,4 +1,4 @@
-"""RAGChecker's checking outputs as verdicts. Reads its files; does not need RAGChecker.
+"""RAGChecker's checking outputs as verdicts. RAGChecker need not be installed.
 
 >>> from noisesense import score
 >>> from noisesense_adapters.ragchecker import read_checking_outputs
@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from noisesense import Cell, Sample, Verdicts
 from noisesense.errors import InputError, describe, located
+from noisesense.scoring.definitions import any_of
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score
 from noisesense_adapters.datasets.files import document_rows
@@ -34,14 +35,13 @@ _LABELS = {"Entailment": True, "Neutral": False, "Contradiction": False}
 
 @dataclass(frozen=True)
 class CheckedResult:
-    """One sample as RAGChecker checked it.
+    """One sample with RAGChecker's labels.
 
     Attributes:
-        query_id: as in the file, or the result's position where the file has none.
-        sample: its texts. None if they do not make a sample: RAGChecker takes an empty
-            response, an empty answer and no retrieved context, a `Sample` does not.
-        verdicts: only "Entailment" is a yes; a label that is not there is undetermined.
-        metrics: RAGChecker's own figures, as fractions; empty before it has computed them.
+        query_id: as in the file; the result's position if the file has none.
+        sample: its texts; None if the response, the answer or the retrieved context is empty.
+        verdicts: only "Entailment" is a yes; a missing label is undetermined.
+        metrics: RAGChecker's metrics as fractions; empty if it has not computed them.
     """
 
     query_id: str
@@ -51,12 +51,12 @@ class CheckedResult:
 
 
 def read_checking_outputs(path: str | os.PathLike[str]) -> list[CheckedResult]:
-    """The verdicts and figures of a file of checking outputs, in its order.
+    """Read a file of checking outputs.
 
-    Labels are compared as RAGChecker does: only "Entailment" is a yes. But a label that is
-    missing (null, a short or absent row, no table at all) is undetermined here, where
-    RAGChecker pads with "Neutral" and so gives a judge that failed a perfect 0.
-    ``score(…, empty="zero")`` gives its convention for a response without claims.
+    As in RAGChecker, only "Entailment" is a yes. But a missing label (null, a short or missing
+    row, no table at all) is undetermined here; RAGChecker fills in "Neutral", which gives a judge
+    that failed a perfect 0. ``score(…, empty="zero")`` follows its convention for a response
+    without claims.
 
     Raises:
         InputError: names the file, the result, the field, the row and the label.
@@ -69,7 +69,7 @@ def read_checking_outputs(path: str | os.PathLike[str]) -> list[CheckedResult]:
 
 
 def read_result(data: Any, *, number: int = 0) -> CheckedResult:
-    """One result as a dict, as it stands in a file of checking outputs.
+    """Read one result of a file of checking outputs.
 
     Raises:
         InputError: names the field, the row and the label.
@@ -89,10 +89,10 @@ def read_result(data: Any, *, number: int = 0) -> CheckedResult:
     query_id = result.get("query_id")
     metrics = as_object(result.get("metrics")).items()
     return CheckedResult(
-        query_id=str(number) if query_id is None else str(query_id),
+        query_id=str(number if query_id is None else query_id),
         sample=sample,
         verdicts=verdicts.beside(sample) if sample else verdicts,
-        metrics={name: each for name, each in metrics if isinstance(each, (int, float))},
+        metrics={name: value for name, value in metrics if isinstance(value, (int, float))},
     )
 
 
@@ -110,7 +110,8 @@ def _verdicts(result: dict[str, Any], chunks: list[Any]) -> Verdicts:
 
         return _padded(result.get(field), rows, field, "row", row)
 
-    response, reference = claims("response_claims"), claims("gt_answer_claims")
+    response = claims("response_claims")
+    reference = claims("gt_answer_claims")
     return Verdicts.from_matrices(
         column(result.get("answer2response"), len(response), "answer2response"),
         table("retrieved2response", len(response)),
@@ -124,7 +125,7 @@ def _verdicts(result: dict[str, Any], chunks: list[Any]) -> Verdicts:
 def _padded(
     value: object, count: int, where: str, what: str, read: Callable[[object, str], T]
 ) -> list[T]:
-    """So many items of a list as they are read; those that are missing are read as null."""
+    """Read that many items of a list; missing ones are read as null."""
     items = as_list(value)
     if value is not None and not isinstance(value, list):
         raise InputError("a list", describe(value), where=where)
@@ -137,7 +138,7 @@ def _padded(
 
 
 def _claim(value: object, where: str) -> str:
-    """A text; a triple of subject, predicate and object is read as one sentence."""
+    """A text, or a triple of subject, predicate and object."""
     parts = [value] if isinstance(value, str) else as_list(value)
     if not parts or not all(isinstance(part, str) for part in parts):
         raise InputError("a text or a list of texts", describe(value), where=where)
@@ -145,12 +146,9 @@ def _claim(value: object, where: str) -> str:
 
 
 def _cell(label: object, where: str) -> Cell:
-    """One label, or those of a text's segments, of which one Entailment is enough."""
-    segments = [_cell(each, where) for each in as_list(label)]
-    if True in segments:
-        return True
-    if segments:
-        return None if None in segments else False
+    """A label; of a list of labels, one for each segment of the text, one "Entailment" decides."""
+    if segments := as_list(label):
+        return any_of([_cell(segment, where) for segment in segments])
     if label in (None, "", []):
         return None
     if not isinstance(label, str) or label not in _LABELS:
@@ -161,17 +159,16 @@ def _cell(label: object, where: str) -> Cell:
 
 
 def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float | None]:
-    """The four aggregates that follow from these verdicts, as RAGChecker prints them.
+    """The four aggregates of RAGChecker that follow from these verdicts.
 
-    ``round(mean × 100, 1)`` over the samples, a sample without response claims counting as 0.
-    ``hallucination`` and ``precision`` are the shares of the partition; both noise sensitivities
-    are those of the default definition, under which the results must have been scored.
+    ``round(mean × 100, 1)`` over the samples; a sample without response claims counts as 0.
+    ``hallucination`` and ``precision`` are shares of the partition; the noise sensitivities are
+    those of the default definition. Failed samples are left out.
 
-    RAGChecker knows no undetermined verdicts and reads a missing one as a "no", which makes a
-    judge that fails look like a system without noise. Here an aggregate is None where open
-    verdicts leave it open in some sample: `noisesense.summarize` gives its bounds. Results scored
-    with ``undetermined="low"`` or ``"high"`` give the noise sensitivities of that choice. Failed
-    samples are left out.
+    RAGChecker reads a missing verdict as a "no", which makes a judge that fails look like a system
+    without noise. Here an aggregate is None if it is undetermined for a sample;
+    `noisesense.summarize` gives its bounds. Results scored with ``undetermined="low"`` or
+    ``"high"`` give the noise sensitivities of that choice.
 
     Args:
         results: scored with ``definition="ragas"``; read once, in constant memory.
@@ -181,18 +178,22 @@ def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float 
 
     Source: RAGChecker 0.1.9, ``RAGChecker.evaluate``.
     """
-    sums, count = [0.0] * len(_AGGREGATES), 0
+    sums = dict.fromkeys(_AGGREGATES, 0.0)
+    count = 0
     for score in map(score_in, results):
         if score is None:
             continue
         if score.definition != "ragas":
             raise InputError("results scored with definition='ragas'", repr(score.definition))
         count += 1
-        sums = [before + figure for before, figure in zip(sums, _figures(score), strict=True)]
+        for name, value in zip(_AGGREGATES, _values(score), strict=True):
+            sums[name] += math.nan if value is None else value
     if not count:
         raise InputError("at least one scored sample", "none", where="results")
-    means = (None if math.isnan(each) else round(each / count * 100, 1) for each in sums)
-    return dict(zip(_AGGREGATES, means, strict=True))
+    return {
+        name: None if math.isnan(total) else round(total / count * 100, 1)
+        for name, total in sums.items()
+    }
 
 
 _AGGREGATES = (
@@ -203,19 +204,18 @@ _AGGREGATES = (
 )
 
 
-def _figures(score: Score) -> list[float]:
-    """One sample's, in the order of the aggregates; NaN where open verdicts decide."""
+def _values(score: Score) -> tuple[float | None, ...]:
+    """The values of one sample, in the order of the aggregates; None is undetermined."""
     claims = score.verdicts.response_claims
     if not claims:
-        return [0.0] * 4
+        return (0.0,) * len(_AGGREGATES)
     precision = hallucination = None
     if all(claim.correct is not None for claim in claims):
         precision = score.partition.share("correct")
-    # A claim that some chunk is known to entail is none, whatever else is open.
+    # A claim that some chunk entails is no hallucination, whatever else is undetermined.
+    undetermined = zip(claims, score.outcomes, strict=True)
     if all(
-        each.category != "undetermined" or score.verdicts.response_claims[each.index].entailed_by
-        for each in score.claims
+        claim.entailed_by or outcome.category != "undetermined" for claim, outcome in undetermined
     ):
         hallucination = score.partition.share("hallucination")
-    figures = (precision, hallucination, score.relevant, score.irrelevant)
-    return [math.nan if figure is None else figure for figure in figures]
+    return (precision, hallucination, score.relevant, score.irrelevant)

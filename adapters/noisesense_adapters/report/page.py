@@ -20,7 +20,7 @@ from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import Samples
-from noisesense_adapters.toolbox.judges import untested
+from noisesense_adapters.toolbox.judges import judge_warnings
 from noisesense_adapters.toolbox.wording import (
     ablation_sentences,
     ablation_tables,
@@ -103,14 +103,14 @@ def write_report(
     if isinstance(results, (str, os.PathLike)):
         title = title or f"Noise sensitivity: {as_path(results).name}"
         results = read_results(results)
-    tally, samples, judges = Tally(), Samples(), dict[str, None]()
+    tally, samples, judges = Tally(), Samples(), dict[str, str]()
 
     def collecting() -> Iterator[Result]:
         for result in results:
             tally.add(result)
             samples.add(result)
             if result.judge is not None:
-                judges[result.judge] = None
+                judges[result.judge] = result.judge_test or ""
             yield result
 
     ranked = offenders(collecting())
@@ -132,7 +132,7 @@ def write_report(
         offenders=ranked[:_DOCUMENTS],
         culprit=culprit(ranked),
         judges=judges,
-        warnings=(*summary.warnings, *([] if trust else untested(judges))),
+        warnings=(*summary.warnings, *([] if trust else judge_warnings(judges))),
         data=Markup(_DATA),
     )
     before, after = encodable(page).split(_DATA)

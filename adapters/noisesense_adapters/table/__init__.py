@@ -1,4 +1,4 @@
-"""Scores of whole tables, each as exact as one by one.
+"""Scores of whole tables, the same as row by row.
 
 Needs the extra ``table``.
 """
@@ -31,23 +31,23 @@ with needs_extra("table", "pyarrow", "narwhals"):
 T = TypeVar("T")
 
 _LINES = ("value", "line", "text")
-"""What readers of text files call the one column that they give."""
+"""The names of the one column that Spark, Ray and others make of a text file."""
 
 _KINDS = tuple(f"{kind}_claims" for kind in Partition._fields)
-_COUNTS = (
-    *("claims", *_KINDS),
-    *(f"{mode}_{counted}" for mode in MODES for counted in ("noisy", "determined")),
-    *("needed_cells", "open_cells", "unanswered"),
-)
 
 
 def score_schema() -> Any:
-    """The Arrow schema of what `score_table` gives."""
-    text, whole, real = pa.string(), pa.int64(), pa.float64()
-    columns: dict[str, Any] = {"id": text, "cluster": text, "definition": text}
+    """The Arrow schema of the table that `score_table` returns."""
+    columns: dict[str, Any] = dict.fromkeys(("id", "cluster", "definition"), pa.string())
     for mode in MODES:
-        columns |= {mode: real, f"{mode}_low": real, f"{mode}_high": real, f"{mode}_status": text}
-    return pa.schema({**columns, **dict.fromkeys(_COUNTS, whole), "error": text})
+        columns |= dict.fromkeys((mode, f"{mode}_low", f"{mode}_high"), pa.float64())
+        columns[f"{mode}_status"] = pa.string()
+    columns |= dict.fromkeys(("claims", *_KINDS), pa.int64())
+    for mode in MODES:
+        columns |= dict.fromkeys((f"{mode}_noisy", f"{mode}_determined"), pa.int64())
+    columns |= dict.fromkeys(("needed_cells", "open_cells", "unanswered"), pa.int64())
+    columns["error"] = pa.string()
+    return pa.schema(columns)
 
 
 def score_table(
@@ -58,26 +58,25 @@ def score_table(
     undetermined: Undetermined = "none",
     lines: str | None = None,
 ) -> T:
-    """The scores of a whole table, each as `noisesense.score` gives it.
+    """Score each row of a table as `noisesense.score` does.
 
     Args:
-        data: an Arrow table or record batch; or a pandas or polars dataframe, or any other in
-            memory that narwhals knows. Its verdicts come in one of two forms: columns as a Parquet
-            file of results has them (``verdicts``, and if there are any ``sample``, ``id``,
-            ``cluster`` and ``unanswered``); or one column of text, each a line of a recording or
-            of results, as Spark and Ray read text files.
-        definition: of all rows, whatever their lines say; ``empty`` and ``undetermined`` likewise.
-        empty: see `noisesense.score`.
+        data: an Arrow table or record batch, a pandas or polars dataframe, or any other that
+            narwhals supports, in memory. It has either the columns of a Parquet file of results
+            (``verdicts``; ``sample``, ``id``, ``cluster`` and ``unanswered`` are optional), or one
+            column of text with lines of a recording or of results, as Spark and Ray read files.
+        definition: for all rows, whatever their lines say.
+        empty: likewise; see `noisesense.score`.
         undetermined: likewise.
-        lines: the column of text; by default ``value``, ``line`` or ``text``, where there is no
+        lines: the column of text; by default ``value``, ``line`` or ``text``, if there is no
             column ``verdicts``.
 
     Returns:
         A table of the same kind with a row for each row, by `score_schema`. ``relevant`` and
         ``irrelevant`` are the values, 0 to 1, lower is better; beside them ``_low`` and ``_high``
-        (the bounds), ``_status``, ``_noisy`` and ``_determined`` (claims). ``claims`` are those of
-        the response, followed by how many are of each kind, and by the verdicts that were needed
-        and are open. A row that cannot be scored has an ``error``, and no counts.
+        (the bounds), ``_status``, ``_noisy`` and ``_determined`` (claims). ``claims`` counts the
+        response claims, followed by their counts by kind and those of needed and open verdicts.
+        A row that cannot be scored has an ``error``, and no counts.
 
     Raises:
         InputError: no dataframe, no such columns, or an argument.
@@ -96,50 +95,53 @@ _PARTS = ("sample", "verdicts", "id", "cluster", "unanswered", "error")
 
 
 def _results(table: Any, chosen: Choices, lines: str | None) -> Iterator[Result]:
-    """Of rows in one of the two forms."""
-    names = table.column_names
-    if lines is None and "verdicts" not in names:
-        lines = next((name for name in _LINES if name in names), None)
-    if (lines or "verdicts") not in names:
-        got = f"only {', '.join(map(describe, names)) or 'none'}"
-        expected = f"a column {lines!r}" if lines else "a column 'verdicts', or one of lines"
-        raise InputError(expected, got, where="data")
-    columns = [lines] if lines else [name for name in _PARTS if name in names]
+    columns = _columns(table.column_names, lines)
     number = 0
     for batch in table.select(columns).to_batches(max_chunksize=_AT_ONCE):
         for row in batch.to_pylist():
             data: Any = without_nulls(row)
-            if lines:
-                data = (row[lines] or "").encode("utf-8", "surrogatepass")
+            if "verdicts" not in columns:
+                (line,) = row.values()
+                data = (line or "").encode("utf-8", "surrogatepass")
             yield result_of(light_row(f"row {number}", data), **chosen)
             number += 1
 
 
-def _scored(found: Result) -> dict[str, Any]:
-    """A row's scores."""
-    row: dict[str, Any] = {"id": found.id, "cluster": found.cluster, "error": found.error}
-    if (scored := found.score) is None:
+def _columns(names: list[str], lines: str | None) -> list[str]:
+    """The columns to read: of a results file, or the one of lines. Raises `InputError`."""
+    if lines is None and "verdicts" in names:
+        return [name for name in _PARTS if name in names]
+    for name in _LINES if lines is None else (lines,):
+        if name in names:
+            return [name]
+    got = f"only {', '.join(map(describe, names)) or 'none'}"
+    expected = f"a column {lines!r}" if lines else "a column 'verdicts', or one of lines"
+    raise InputError(expected, got, where="data")
+
+
+def _scored(result: Result) -> dict[str, Any]:
+    """The output row of a result."""
+    row: dict[str, Any] = {"id": result.id, "cluster": result.cluster, "error": result.error}
+    score = result.score
+    if score is None:
         return row
-    row["unanswered"] = found.unanswered
-    needed, missing = cells_of(scored)
-    row |= {"definition": scored.definition, "needed_cells": needed, "open_cells": missing}
-    row |= {"claims": scored.partition.total, **dict(zip(_KINDS, scored.partition, strict=True))}
+    row["unanswered"] = result.unanswered
+    row["definition"] = score.definition
+    row["needed_cells"], row["open_cells"] = cells_of(score)
+    row["claims"] = score.partition.total
+    row |= zip(_KINDS, score.partition, strict=True)
     for mode in MODES:
-        low, high = scored.bounds(mode) or (None, None)
-        counts = scored.counts(mode) or Counts(0, 0, 0)
-        row |= {
-            mode: scored.value(mode),
-            f"{mode}_low": low,
-            f"{mode}_high": high,
-            f"{mode}_status": scored.status(mode),
-            f"{mode}_noisy": counts.noisy,
-            f"{mode}_determined": counts.determined,
-        }
+        row[mode] = score.value(mode)
+        row[f"{mode}_status"] = score.status(mode)
+        row[f"{mode}_low"], row[f"{mode}_high"] = score.bounds(mode) or (None, None)
+        counts = score.counts(mode) or Counts(0, 0, 0)
+        row[f"{mode}_noisy"] = counts.noisy
+        row[f"{mode}_determined"] = counts.determined
     return row
 
 
 def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The data as an Arrow table, and what makes its own kind of one."""
+    """The data as an Arrow table, and the function that converts a table back."""
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data]), _as_batch
     if isinstance(data, pa.Table):
@@ -167,15 +169,15 @@ def tally_table(
     empty: Empty = "undefined",
     lines: str | None = None,
 ) -> Tally:
-    """What a summary keeps of a table; tallies of parts add up with ``+``, and pickle.
+    """The tally of a table. Tallies of parts can be pickled and added with ``+``.
 
-    ``tally_table(data).summary()`` is the summary of the rows one by one, to the last bit.
+    ``tally_table(data).summary()`` equals the summary of the rows one by one, to the last bit.
 
     Args:
-        data: as `score_table` takes it, or any part of it.
-        definition: likewise.
-        empty: likewise.
-        lines: likewise.
+        data: see `score_table`; a part of it, too.
+        definition: see `score_table`.
+        empty: see `score_table`.
+        lines: see `score_table`.
 
     Raises:
         InputError: as `score_table`.

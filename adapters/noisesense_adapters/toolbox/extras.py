@@ -1,4 +1,4 @@
-"""A framework that is missing, or too old or too new: an error that says what to install."""
+"""Errors that say what to install if a framework is missing, too old or too new."""
 
 from __future__ import annotations
 
@@ -14,29 +14,35 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 PARSING = Lock()
-"""Held while anything is parsed with `ast`: CPython 3.11 fails where two threads do."""
+"""Held while parsing with `ast`, which fails in CPython 3.11 if two threads do so at once."""
 
 
 @contextmanager
 def needs_extra(extra: str, *packages: str, where: str = "") -> Generator[None, None, None]:
-    """Wrap the imports of optional ``packages`` (default: the one named like the extra).
+    """Wrap the import of optional packages.
 
-    ``where`` is for an extra that cannot be installed beside every other: into what to install it.
+    An error of an installed framework, such as a missing module of another package, is passed on.
 
-    A module that a *present* framework fails to import is that framework's own trouble, and its
-    error is left as it is.
+    Args:
+        extra: of this package.
+        packages: the extra's packages; by default the one with its name.
+        where: where to install an extra that conflicts with others.
+
+    Raises:
+        MissingExtraError: a package is missing, or its version is not supported.
     """
-    _check_versions(extra, packages or (extra,))
+    packages = packages or (extra,)
+    _check_versions(extra, packages)
     try:
         yield
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        if missing not in (packages or (extra,)):
+        if missing not in packages:
             raise
         problem = f"the package {missing!r} is not installed"
         if error.name != missing:
             problem = f"the installed {missing!r} has no {error.name!r}, which {extra} needs"
-        hint = f"pip install 'noisesense[{extra}]'{where and f' {where}'}"
+        hint = f"pip install 'noisesense[{extra}]' {where}".rstrip()
         raise MissingExtraError(f"{problem}. Hint: {hint}") from error
 
 
@@ -44,18 +50,21 @@ def _check_versions(extra: str, packages: Sequence[str]) -> None:
     """Raise `MissingExtraError` for an installed version outside the range of the extra."""
     from importlib.metadata import PackageNotFoundError, version
 
-    with PARSING:  # as packaging does
+    with PARSING:  # packaging parses
         requirements = _requirements()
-    wanted = {name.replace("_", "-") for name in packages}
-    for each in requirements:
-        if each.name not in wanted or not (each.marker and each.marker.evaluate({"extra": extra})):
+    names = {name.replace("_", "-") for name in packages}
+    for requirement in requirements:
+        name = requirement.name
+        supported = requirement.specifier
+        marker = requirement.marker
+        if name not in names or marker is None or not marker.evaluate({"extra": extra}):
             continue
         with suppress(PackageNotFoundError):
-            installed = version(each.name)
-            if not each.specifier.contains(installed, prereleases=True):
+            installed = version(name)
+            if not supported.contains(installed, prereleases=True):
                 raise MissingExtraError(
-                    f"{each.name} {installed} is installed; NoiseSense supports {each.specifier}:"
-                    f" pip install '{each.name}{each.specifier}'"
+                    f"{name} {installed} is installed; NoiseSense supports {supported}:"
+                    f" pip install '{name}{supported}'"
                 )
 
 
@@ -64,8 +73,8 @@ def _requirements() -> Sequence[Requirement]:
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
-        from packaging.requirements import Requirement  # which nearly every framework brings
+        from packaging.requirements import Requirement  # installed with nearly every framework
 
-        return [Requirement(each) for each in requires("noisesense") or ()]
+        return [Requirement(text) for text in requires("noisesense") or ()]
     except (ModuleNotFoundError, PackageNotFoundError):  # or a checkout that is not installed
         return []

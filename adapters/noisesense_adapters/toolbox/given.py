@@ -1,8 +1,7 @@
-"""What a host's row gives: its texts, chunks, labels and verdicts as a `Sample`.
+"""From a host's row to a `Sample`: texts, chunks, labels and verdicts.
 
-Every adapter reads chunks here, so that the same thing is the same chunk everywhere. A place that
-holds no list of texts is an error that names it; only an empty list, or blank texts, mean that
-nothing was retrieved.
+All adapters read chunks here, so that they agree. A value that is not a list of texts is an error
+that names its place; only an empty list, or blank texts, mean that nothing was retrieved.
 """
 
 from __future__ import annotations
@@ -27,19 +26,20 @@ if TYPE_CHECKING:
 
 
 _TEXTS = ("page_content", "pageContent", "text", "content", "context")
-"""Where objects keep a chunk's text; the first that is not blank is taken, never metadata."""
+"""The fields of an object with a chunk's text, in order of preference."""
 _IDS = ("id", "doc_id", "source", "doc_uri", "chunk_id")
 _MARKED = re.compile(r"deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
 
-_LONGEST_LITERAL, _MOST_CHUNKS, _MOST_NAMES = 1_000_000, 10_000, 30
-# Python's parser takes some hundred times a text's size.
+_LONGEST_LITERAL = 1_000_000  # Python's parser takes some hundred times a text's size
+_MOST_CHUNKS = 10_000
+_MOST_NAMES = 30
 
 
 def parsed(text: str) -> Any:
-    """The value that a cell's text represents: JSON, or Python's notation (pandas' CSV files).
+    """Parse a cell with JSON or a Python literal, as in CSV files of pandas.
 
     Raises:
-        InputError: it is neither.
+        InputError: neither.
     """
     with contextlib.suppress(ValueError, RecursionError):
         return json.loads(text)
@@ -47,19 +47,17 @@ def parsed(text: str) -> Any:
         expected = f"JSON, in a cell of more than {_LONGEST_LITERAL:,} characters"
         raise InputError(expected, describe(text))
     try:
-        joins = _joins_texts(text)
-        with PARSING:
-            value = None if joins else ast.literal_eval(text)
+        if not _joins_texts(text):
+            with PARSING:
+                return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, tokenize.TokenError):
         raise InputError("JSON", describe(text)) from None
-    if joins:
-        hint = "numpy prints arrays without them; write lists, or JSON"
-        raise InputError("commas between the texts of a list", describe(text), hint=hint)
-    return value
+    hint = "numpy prints arrays without them; write lists, or JSON"
+    raise InputError("commas between the texts of a list", describe(text), hint=hint)
 
 
 def _joins_texts(text: str) -> bool:
-    """Are two texts side by side with nothing between them? Python would join them."""
+    """Are there two texts without a comma between them? Python would join them."""
     spaces = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     kinds = (token.type for token in tokens if token.type not in spaces)
@@ -67,7 +65,7 @@ def _joins_texts(text: str) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A host's objects as dicts and lists: pydantic models, dataclasses, and what they hold."""
+    """Pydantic models and dataclasses, at any depth, as dicts and lists."""
     if hasattr(value, "model_dump"):
         return plain(value.model_dump())
     if is_dataclass(value) and not isinstance(value, type):
@@ -81,24 +79,24 @@ def plain(value: Any) -> Any:
 
 
 def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
-    """Retrieved contexts as a sample takes them.
+    """The retrieved contexts of a `Sample`.
 
     A chunk is a text, or an object (a document of LangChain, Haystack or MLflow, a dict) with one
     in ``page_content`` (``pageContent``), ``text``, ``content`` or ``context``: the first that is
-    not blank. Its id and its label ``relevant`` are its own, else those in its ``metadata``; no
-    text is taken from there.
+    not blank. Its id and its label ``relevant`` are fields of the object or of its ``metadata``;
+    its text never comes from the metadata.
 
     Args:
-        value: a list, or the text of one: JSON, or Python's notation.
-        labels: ``true``, ``false`` or ``null`` (as the chunk itself says) for each chunk, or the
-            text of such a list.
+        value: a list, as an object, as JSON or as a Python literal.
+        labels: a list of ``true``, ``false`` or ``null`` (as in the chunk) for each chunk, as an
+            object or as text.
 
     Raises:
-        InputError: not a list of texts, or not as many labels.
+        InputError: not a list of texts, or another number of labels.
     """
     if isinstance(value, str):
         value = parsed(value)
-    elif hasattr(value, "tolist"):  # an array of numpy's
+    elif hasattr(value, "tolist"):  # a numpy array
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         raise InputError("a list of chunks", describe(value))
@@ -113,27 +111,41 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
 
 
 def _chunk(item: Any) -> Any:
-    """A chunk's text, id and label. Other fields of an object (a rank, say) are left out."""
+    """A chunk's text, id and label, without other fields of an object (e.g. a rank)."""
     if isinstance(item, str):
         marked = _MARKED.fullmatch(item)
         return marked.groupdict() if marked else item
     if not isinstance(item, dict):
         raise InputError("a text, or an object that holds one", describe(item))
     chunk = as_object(cast("object", item))
-    texts = [chunk[name] for name in _TEXTS if chunk.get(name) is not None]
-    if not texts:
-        known = ", ".join(map(repr, _TEXTS))
-        names = ", ".join(list(chunk)[:_MOST_NAMES]) or "an empty object"
-        raise InputError(f"a chunk's text as one of {known}", f"only {names}")
-    said = [text for text in texts if not isinstance(text, str) or text.strip()]
-    homes = [chunk, as_object(chunk.get("metadata"))]
-    ids = [home[name] for home in homes for name in _IDS if home.get(name) is not None]
-    labels = [home["relevant"] for home in homes if home.get("relevant") is not None]
+    metadata = as_object(chunk.get("metadata"))
+    chunk_id = _first(_IDS, chunk, metadata)
     return {
-        "text": (said or texts)[0],
-        "id": str(ids[0]) if ids else None,
-        "relevant": labels[0] if labels else None,
+        "text": _text_of(chunk),
+        "id": None if chunk_id is None else str(chunk_id),
+        "relevant": _first(("relevant",), chunk, metadata),
     }
+
+
+def _text_of(chunk: dict[str, Any]) -> Any:
+    texts = [chunk[name] for name in _TEXTS if chunk.get(name) is not None]
+    for text in texts:
+        if not isinstance(text, str) or text.strip():
+            return text
+    if texts:
+        return texts[0]
+    known = ", ".join(map(repr, _TEXTS))
+    names = ", ".join(list(chunk)[:_MOST_NAMES]) or "an empty object"
+    raise InputError(f"a chunk's text as one of {known}", f"only {names}")
+
+
+def _first(names: Iterable[str], *objects: dict[str, Any]) -> Any:
+    """The first field of these names that has a value, in the first object that has one."""
+    for candidate in objects:
+        for name in names:
+            if candidate.get(name) is not None:
+                return candidate[name]
+    return None
 
 
 def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
@@ -141,40 +153,47 @@ def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
     if not isinstance(given, (list, tuple)) or len(cast("list[Any]", given)) != len(chunks):
         expected = f"true, false or null for each of {len(chunks)} chunks"
         raise InputError(expected, describe(labels), where="chunk_labels")
-    objects = (as_object(chunk) or {"text": chunk} for chunk in chunks)
-    return [
-        chunk if label is None else {**chunk, "relevant": label}
-        for chunk, label in zip(objects, cast("list[Any]", given), strict=True)
-    ]
+    labeled: list[Any] = []
+    for chunk, label in zip(chunks, cast("list[Any]", given), strict=True):
+        if label is not None:
+            chunk = {**(as_object(chunk) or {"text": chunk}), "relevant": label}
+        labeled.append(chunk)
+    return labeled
 
 
 def without_nulls(value: Any) -> Any:
-    """Data in the published form, without the nulls with which a table fills absent fields."""
+    """The data without the nulls with which tables fill missing fields."""
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value).items()
-        # The one required field of verdicts that may be null.
-        return {k: without_nulls(v) for k, v in fields if v is not None or k == "correct"}
+        # Only ``correct`` is required and may be null.
+        return {
+            name: without_nulls(item)
+            for name, item in fields
+            if item is not None or name == "correct"
+        }
     if isinstance(value, list):
         return [without_nulls(item) for item in cast("list[object]", value)]
     return value
 
 
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
-    """Verdicts in the published form, beside the sample; a text is read as JSON.
+    """Read verdicts from data or JSON, with the sample's chunks.
 
     Raises:
-        InputError: they are malformed, or do not fit the sample. It names ``where``.
+        InputError: malformed, or they do not fit the sample. It names ``where``.
     """
     from noisesense import Verdicts
 
     with located(where):
-        read = Verdicts.model_validate_json if isinstance(data, str) else Verdicts.model_validate
-        verdicts = read(data)
+        if isinstance(data, str):
+            verdicts = Verdicts.model_validate_json(data)
+        else:
+            verdicts = Verdicts.model_validate(data)
         return verdicts if sample is None else verdicts.beside(sample)
 
 
 def verdicts_of(value: Any, sample: Sample) -> Verdicts | None:
-    """What a row holds as verdicts beside its sample, or None. Raises `InputError`."""
+    """The verdicts in a row, with its sample's chunks; None if empty. Raises `InputError`."""
     if value is None or value == "":
         return None
     with located("verdicts"):
@@ -183,149 +202,181 @@ def verdicts_of(value: Any, sample: Sample) -> Verdicts | None:
 
 
 Column = str | Callable[[Mapping[str, Any]], Any]
-"""A column's name, a dotted path into a column that holds an object, or a function of the row."""
+"""A column's name, a dotted path into a column of objects, or a function of the row."""
 
 
 def named(names: Iterable[str]) -> str:
-    """The names as an error lists them."""
+    """The names as a list in an error."""
     listed = list(names)
-    more = f" and {len(listed) - _MOST_NAMES:,} more" if len(listed) > _MOST_NAMES else ""
-    return ", ".join(map(describe, listed[:_MOST_NAMES])) + more
+    text = ", ".join(map(describe, listed[:_MOST_NAMES]))
+    more = len(listed) - _MOST_NAMES
+    return f"{text} and {more:,} more" if more > 0 else text
 
 
 def pick(row: Mapping[str, Any], column: Column, field: str) -> Any:
     """The value of a column in a row.
 
     Raises:
-        InputError: the row has no such column, the path leads nowhere, or the function fails. It
-            names the field that the column is for.
+        InputError: the row has no such column or path, or the function fails. It names the field
+            that the column is for.
     """
     with located(field):
-        return _picked(row, column)
-
-
-def _picked(row: Mapping[str, Any], column: Column) -> Any:
-    if callable(column):
+        if not callable(column):
+            return row[column] if column in row else _follow(row, column)
         try:
             return column(row)
-        except Exception as error:  # whatever it is, only this row is lost
+        except Exception as error:
             got = f"{type(error).__name__}: {error}"
             raise InputError("a row that the given function can read", got) from error
-    if column in row:
-        return row[column]
+
+
+def _follow(row: Mapping[str, Any], path: str) -> Any:
+    """The value at a dotted path, through objects, lists and JSON."""
     value: Any = row
-    parts = column.split(".")
+    parts = path.split(".")
     for depth, part in enumerate(parts):
         if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
             value = parsed(value)
-        if depth:  # a row may hold more than the texts, such as a whole trace
+        if depth:  # not the row itself: it may hold more than the texts, e.g. a whole trace
             value = plain(value)
         items: Mapping[str, Any] = {str(n): item for n, item in enumerate(as_list(value))}
         if isinstance(value, Mapping):
             items = cast("Mapping[str, Any]", value)
         if part not in items:
-            names = f"only {named(items)}" if items else "nothing"
-            got = names if isinstance(value, Mapping) else describe(cast("object", value))
-            home = f" in {'.'.join(parts[:depth])!r}" if depth else ""
-            raise InputError(f"a column {column!r}", got + home)
+            place = f" in {'.'.join(parts[:depth])!r}" if depth else ""
+            raise InputError(f"a column {path!r}", _contents(value) + place)
         value = items[part]
     return value
 
 
+def _contents(value: object) -> str:
+    if not isinstance(value, Mapping):
+        return describe(value)
+    names = cast("Mapping[str, Any]", value)
+    return f"only {named(names)}" if names else "nothing"
+
+
 Usual = Mapping[str, tuple[str, ...]]
-"""Of each text, the paths at which the host's users keep it, the commonest first."""
+"""For each field, the paths at which the host's users have it, the most common first."""
 
 
 def paths(homes: str, names: str) -> tuple[str, ...]:
-    """Each name in each home: ``paths("outputs inputs", "contexts documents")``."""
+    """The paths of each name in each object: ``paths("outputs inputs", "contexts documents")``."""
     return tuple(f"{home}.{name}" for home in homes.split() for name in names.split())
 
 
 _KINDS: dict[str, Any] = {
     "response": str,
     "reference": str,
-    "contexts": object,  # what is no list of texts is an error, never nothing
+    "contexts": object,  # a value that is not a list of texts is an error
     "user_input": str,
     "chunk_labels": (list, tuple, str),
     "verdicts": (Mapping, str),
 }
-_PLACED, _OPTIONAL = tuple(_KINDS)[:4], tuple(_KINDS)[3:]
+_ARGUMENTS = ("response", "reference", "contexts", "user_input")
+_OPTIONAL = ("user_input", "chunk_labels", "verdicts")
 
 
 class Places:
-    """Where a row holds the texts of its sample.
+    """The places of a sample's fields in the rows of a host.
 
     Args:
-        usual: by default: the first path that leads to a text counts, of contexts the first that
-            leads to anything.
-        chosen: what the user named instead: a name, a dotted path, or a function of the row. A
-            name stands for itself, or for a field of whatever usually holds such texts.
+        usual: the default paths. The first with a text counts; for contexts, the first with any
+            value.
+        chosen: the user's column instead: a name, a dotted path, or a function of the row. A name
+            is looked up in the row, and in the objects at the start of the default paths.
 
     Raises:
-        InputError: something else.
+        InputError: not a column.
         TypeError: an unknown argument.
     """
 
     def __init__(self, usual: Usual, **chosen: Column | None) -> None:
-        self._usual, self._chosen = usual, chosen
+        self._usual = usual
+        self._chosen = chosen
         for field, column in chosen.items():
-            if field not in _PLACED:
+            if field not in _ARGUMENTS:
                 raise TypeError(f"noise sensitivity has no argument {field!r}")
             if column is not None and not isinstance(column, str) and not callable(column):
                 expected = "a name, a dotted path or a function of the row"
                 raise InputError(expected, describe(column), where=field)
 
     def read(self, row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
-        """The sample, and the verdicts that the row brings, if any.
+        """The sample of a row, and the row's verdicts, if it has any.
 
         Raises:
-            InputError: a text is missing or malformed. It names the field and where it was
-                looked for.
+            InputError: a text is missing or malformed. It names the field and its paths.
         """
         from noisesense import Sample
 
-        values = {field: self._value(field, row) for field in _KINDS}
-        chunks, path = values["contexts"]
-        with located("contexts"), located(path) if path else contextlib.nullcontext():
-            chunks = chunks_of(chunks, labels=values["chunk_labels"][0])
-        data = {name: values[name][0] for name in ("response", "reference")}
-        data |= {"user_input": values["user_input"][0] or "", "retrieved_contexts": chunks}
-        sample = Sample.model_validate(data)
-        return sample, verdicts_of(values["verdicts"][0], sample)
+        values: dict[str, Any] = {}
+        places: dict[str, str] = {}
+        for field in _KINDS:
+            values[field], places[field] = self._find(field, row)
+        place = places["contexts"]
+        with located(f"contexts, {place}" if place else "contexts"):
+            contexts = chunks_of(values["contexts"], labels=values["chunk_labels"])
+        sample = Sample.model_validate(
+            {
+                "user_input": values["user_input"] or "",
+                "response": values["response"],
+                "reference": values["reference"],
+                "retrieved_contexts": contexts,
+            }
+        )
+        return sample, verdicts_of(values["verdicts"], sample)
 
-    def _value(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str]:
-        """What a field holds, and at which path; None if there is nothing."""
-        chosen, paths, kind = self._chosen.get(field), self._usual.get(field, ()), _KINDS[field]
+    def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str]:
+        """The value of a field, and its path; None and no path if the row has none."""
+        chosen = self._chosen.get(field)
         if callable(chosen):
             return plain(pick(row, chosen, field)), ""
-        if chosen is not None:
+        paths = self._usual.get(field, ())
+        if chosen is None:
+            found = _first_of(_KINDS[field], paths, row)
+        else:
             homes = dict.fromkeys(path.partition(".")[0] for path in paths)
-            paths, kind = (chosen, *(f"{home}.{chosen}" for home in homes)), object
-        for path in paths:
-            try:
-                value = plain(pick(row, path, field))
-            except InputError:
-                continue
-            if isinstance(value, InputError):
-                raise value
-            if value is not None and isinstance(value, kind):
-                return value, repr(path)
+            paths = (chosen,)
+            found = _first_of(object, (chosen, *(f"{home}.{chosen}" for home in homes)), row)
+        if found is not None:
+            return found
         if chosen is None and field in _OPTIONAL:
             return None, ""
-        expected = repr(chosen) if chosen else " or ".join(map(repr, paths))
         names = ", ".join(map(repr, _paths(row)))
-        hint = f"{field}= takes a name, a dotted path or a function of the row"
-        got = f"only {names}" if names else "an empty row"
-        raise InputError(f"the {field} at {expected}", got, where=field, hint=hint)
+        raise InputError(
+            f"the {field} at {' or '.join(map(repr, paths))}",
+            f"only {names}" if names else "an empty row",
+            where=field,
+            hint=f"{field}= takes a name, a dotted path or a function of the row",
+        )
+
+
+def _first_of(kind: Any, paths: Iterable[str], row: Mapping[str, Any]) -> tuple[Any, str] | None:
+    """The first value of that kind at one of the paths, and the path."""
+    for path in paths:
+        value = _value_at(path, row)
+        if isinstance(value, InputError):  # a host's reason why it has none
+            raise value
+        if value is not None and isinstance(value, kind):
+            return value, repr(path)
+    return None
+
+
+def _value_at(path: str, row: Mapping[str, Any]) -> Any:
+    """The value at a path; None if there is none."""
+    try:
+        return plain(row[path] if path in row else _follow(row, path))
+    except InputError:
+        return None
 
 
 def _paths(row: Mapping[str, Any]) -> list[str]:
-    """The names two levels deep, for messages."""
+    """The names in a row and in its objects, for an error."""
     names: list[str] = []
     for name, value in row.items():
-        inner = as_object(plain(value))
-        names += [f"{name}.{each}" for each in inner]
-        if value is not None and not inner:
+        fields = as_object(plain(value))
+        names += [f"{name}.{field}" for field in fields]
+        if value is not None and not fields:
             names.append(name)
     return names
 
@@ -337,13 +388,13 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         got = error.strerror or type(error).__name__
         raise InputError("a readable file", got, where=str(path)) from error
-    except (ValueError, RecursionError) as error:  # absurdly deep, or a number of 5,000 digits
+    except (ValueError, RecursionError) as error:  # also nested too deep, or a number too long
         hint = "save it as UTF-8; it may be cut off; JSON lines need the ending .jsonl"
         raise InputError("a JSON document", str(error), where=str(path), hint=hint) from None
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
+    """The value if it is a dict, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 

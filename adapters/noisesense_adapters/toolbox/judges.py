@@ -1,5 +1,4 @@
-"""Where a metric's verdicts come from: given as data, from a judge, or from a model; and what
-tells one model from another."""
+"""The judge of a metric: a given one, or one over a model; and the identity of a model."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from inspect import get_annotations, signature
 from typing import Any, cast
@@ -24,30 +24,52 @@ from noisesense_adapters.toolbox.given import as_object
 _DEPTH = 12
 _FRAMEWORK = re.compile(r"(langchain(_\w+)?|ragas|deepeval|llama_index|haystack)(\.|$)")
 
-# A number is no secret: max_tokens stays.
-_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|header|cookie|certificate")
+
+class _Names:
+    """Names of options: whole ones, and how others start, end, or what they contain."""
+
+    def __init__(self, whole: str = "", *, start: str = "", end: str = "", part: str = "") -> None:
+        self._whole = frozenset(whole.split())
+        self._start = tuple(start.split())
+        self._end = tuple(end.split())
+        self._parts = part.split()
+
+    def match(self, name: str) -> bool:
+        if name in self._whole or name.startswith(self._start) or name.endswith(self._end):
+            return True
+        return any(part in name for part in self._parts)
+
+
+_SECRET = _Names(part="key token secret passw credential auth header cookie certificate")
 _SECRET_TEXT = re.compile(r"(?i)\b(sk|pk|rk|gsk|xai|hf|ghp|api)[-_]\w{8}|\bbearer\s")
 
-# Options of how a request is made, cached, traced or billed, which do not change an answer.
-_NO_OPTION = re.compile(
-    r"name|cache|verbose|callbacks?|tags|metadata|profile|rate_limiter|run_config|run_name|run_id"
-    r"|model_data|stream\w*|disable_streaming|custom_\w+|config_factories|config_specs|is_async"
-    r"|max_attempt_number|wait_exponential_jitter|exceptions_to_handle|is_finished_parser"
-    r"|multiple_completion_supported|include_response_headers|max_concurrency|recursion_limit"
-    r"|callback_manager|lc_\w+|cost_per\w+|\w*(client|proxy|proxies|timeout|retr(y|ies)|http)\w*"
+# How a request is made, cached, traced or billed does not change an answer.
+_IRRELEVANT = _Names(
+    """
+    name cache verbose callback callbacks callback_manager tags metadata profile rate_limiter
+    run_config run_name run_id model_data disable_streaming config_factories config_specs is_async
+    max_attempt_number wait_exponential_jitter exceptions_to_handle is_finished_parser
+    multiple_completion_supported include_response_headers max_concurrency recursion_limit
+    """,
+    start="stream custom_ lc_ cost_per",
+    part="client proxy proxies timeout retry retries http",
 )
-# Options of a class of the user's own; its other attributes may be anything, such as counters.
-_OPTION = re.compile(
-    r"model|model_name|model_id|deployment\w*|provider|revision|region\w*|project|location|system\w*"
-    r"|\w*(base_url|api_base|endpoint|api_version)|host|temperature|top_\w|min_p|typical_p|seed"
-    r"|n|stop|max_\w*tokens|num_\w+|\w+_penalty|logit_bias|reasoning\w*|thinking\w*|verbosity"
-    r"|(model_|generation_)?(kw)?args|params|generation_config|extra_body|llm|identity"
+# Options of a class that is not a framework's. Its other attributes may be counters, say.
+_RELEVANT = _Names(
+    """
+    model model_name model_id provider revision project location host temperature top_k top_p
+    top_a min_p typical_p seed n stop max_tokens max_new_tokens max_output_tokens
+    max_completion_tokens logit_bias args kwargs model_args model_kwargs generation_args
+    generation_kwargs generation_config params extra_body llm identity
+    """,
+    start="deployment region system num_ reasoning thinking verbosity",
+    end="base_url api_base endpoint api_version _penalty",
 )
 _PRIVATE = ("_default_config", "_queued_declarative_operations")  # of LangChain's init_chat_model
 
 
 def identity(**parts: object) -> str:
-    """One line of JSON for everything that changes an answer, whatever its order."""
+    """One line of JSON with all that changes an answer; the same in any order."""
     return json.dumps(described(parts), sort_keys=True)
 
 
@@ -58,21 +80,19 @@ def endpoint(url: object) -> str:
 
 
 def check_address(address: str, where: str) -> None:
-    """Raise `InputError` for what is no ``http://host[:port]/…``; credentials are not shown."""
-    try:
+    """Raise `InputError` unless it is ``http[s]://host[:port]/…``. Credentials are not shown."""
+    with suppress(ValueError):  # invalid brackets, a port that is not a number
         parts = urlsplit(address)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return
-    except ValueError:  # brackets without an address in them, a port that is no number
-        pass
     expected = "an address that begins with http:// or https:// and a host"
     got = "another" if "@" in address else describe(address)
     raise InputError(expected, got, where=where, hint="such as http://localhost:8000/v1")
 
 
 def is_local(address: str) -> bool:
-    """Is the endpoint on this machine or its own network (Ollama, vLLM, a container)?"""
-    from ipaddress import ip_address  # only where something is asked
+    """Is the endpoint on this machine or in its network (Ollama, vLLM, a container)?"""
+    from ipaddress import ip_address  # not needed to start
 
     host = ""
     try:
@@ -83,73 +103,105 @@ def is_local(address: str) -> bool:
 
 
 def patience(address: str) -> float:
-    """Seconds that a request may wait: a local server may answer one call after the other."""
+    """Read timeout in seconds (60; 600 for local endpoints, which may queue requests)."""
     return 600.0 if is_local(address) else 60.0
 
 
 def described(value: object, depth: int = 0) -> Any:
-    """As JSON: options by name, models by class; secrets, clients and the like left out (None).
+    """JSON of a model or option, without secrets, clients and the like (None).
 
-    A LangChain wrapper (``.bind()``, ``.with_retry()``, ``.with_config()``) is what it wraps,
-    with what it binds.
+    A LangChain wrapper (``.bind()``, ``.with_retry()``, ``.with_config()``) is described as the
+    model in it, with the options that it adds.
     """
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
-        secret = _SECRET_TEXT.search(value)
-        return None if secret else endpoint(value) if re.match(r"\w+://", value) else value
+        return _text(value)
     if isinstance(value, (SecretStr, SecretBytes, bytes, bytearray)) or depth > _DEPTH:
         return None
     if isinstance(value, Enum):
         return described(value.value, depth + 1)
     if isinstance(value, Mapping):
         return _options(cast("Mapping[object, object]", value), depth)
-    if isinstance(value, (set, frozenset)):
-        value = sorted(cast("set[object]", value), key=repr)
-    if isinstance(value, Sequence):
-        return [described(item, depth + 1) for item in cast("Sequence[object]", value)]
+    if isinstance(value, (Sequence, set, frozenset)):
+        return _items(cast("Iterable[object]", value), depth)
     if isinstance(value, type) or callable(getattr(value, "__get__", None)):
         return _name_of(value)
     return _object(value, depth)
 
 
+def _text(value: str) -> str | None:
+    if _SECRET_TEXT.search(value):
+        return None
+    return endpoint(value) if re.match(r"\w+://", value) else value
+
+
+def _items(value: Iterable[object], depth: int) -> list[Any]:
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=repr)
+    return [described(item, depth + 1) for item in value]
+
+
 def _object(value: object, depth: int) -> Any:
-    # Not by getattr: LangChain's wrappers answer for what they wrap.
-    fields: dict[str, Any] = getattr(value, "__dict__", {})
     kind = type(value)
-    own = getattr(value, "identity", "") if "identity" in (*fields, *dir(kind)) else ""
-    if isinstance(own, str) and own:
+    # LangChain's wrappers pass getattr on to what they wrap.
+    fields: dict[str, Any] = getattr(value, "__dict__", {})
+    if own := _own_identity(value, fields):
         return [_name_of(kind), own]
     if "bound" in fields and "kwargs" in fields:
-        inside = described(fields["bound"], depth + 1)
-        # Only a config's choices change an answer; the rest is for tracing.
-        choices = as_object(fields.get("config")).get("configurable")
-        bound = _options({"kwargs": fields["kwargs"], "configurable": choices}, depth)
-        return {"of": inside, **bound} if bound else inside
+        return _wrapper(fields, depth)
     bases = [base for base in kind.__mro__ if _FRAMEWORK.match(base.__module__)]
     is_model = isinstance(value, BaseModel) or callable(getattr(value, "ainvoke", None))
     if not is_model and all(base.__module__.endswith(("client", "cache")) for base in bases):
         return None  # a client, a cache, a logger
+    options = _own_options(kind, bases, fields)
+    options["endpoints"] = _endpoints(options.values())
+    return {"class": _name_of(kind), **_options(options, depth)}
+
+
+def _endpoints(clients: Iterable[object]) -> list[str]:
+    urls = [str(getattr(client, "base_url", "")) for client in clients]
+    return sorted({endpoint(url) for url in urls if url.startswith("http")})
+
+
+def _own_identity(value: object, fields: dict[str, Any]) -> str | None:
+    """The attribute ``identity``, if it is a text."""
+    if "identity" not in fields and "identity" not in dir(type(value)):
+        return None
+    own = getattr(value, "identity", None)
+    return own if isinstance(own, str) else None
+
+
+def _wrapper(fields: dict[str, Any], depth: int) -> Any:
+    inside = described(fields["bound"], depth + 1)
+    # The rest of a config is for tracing.
+    configurable = as_object(fields.get("config")).get("configurable")
+    added = _options({"kwargs": fields["kwargs"], "configurable": configurable}, depth)
+    return {"of": inside, **added} if added else inside
+
+
+def _own_options(kind: type, bases: list[type], fields: dict[str, Any]) -> dict[str, Any]:
+    """All attributes of a framework's class; of another class, those known to be options."""
     declared = {name for base in bases for name in get_annotations(base)}
-    options = {
-        name: item
-        for name, item in fields.items()
-        if (name in _PRIVATE or not name.startswith("_"))
-        and (kind in bases or name in declared or _OPTION.fullmatch(name))
-    }
-    urls = (str(getattr(item, "base_url", "")) for item in options.values())
-    endpoints = sorted({endpoint(url) for url in urls if url.startswith("http")})
-    return {"class": _name_of(kind), **_options({**options, "endpoints": endpoints}, depth)}
+    options: dict[str, Any] = {}
+    for name, item in fields.items():
+        is_public = not name.startswith("_") or name in _PRIVATE
+        if is_public and (kind in bases or name in declared or _RELEVANT.match(name)):
+            options[name] = item
+    return options
 
 
 def _options(items: Mapping[Any, object], depth: int) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for name, item in zip(map(str, items), items.values(), strict=True):
-        secret = _SECRET_NAME.search(name.lower()) and not isinstance(item, (int, float))
-        if not secret and not _NO_OPTION.fullmatch(name):
-            option = described(item, depth + 1)
-            if option not in (None, {}, []):
-                options[name] = option
+    for key, item in items.items():
+        name = str(key)
+        # A number is no secret: max_tokens is not a token.
+        is_secret = _SECRET.match(name.lower()) and not isinstance(item, (int, float))
+        if is_secret or _IRRELEVANT.match(name):
+            continue
+        option = described(item, depth + 1)
+        if option not in (None, {}, []):
+            options[name] = option
     return options
 
 
@@ -161,15 +213,15 @@ def _name_of(value: object) -> str:
 def given_judge(
     judge: Any, *, judge_options: Mapping[str, Any] | None = None, **others: object
 ) -> Judge | None:
-    """The judge that a user gave: an object, or the path of a recording; None for none.
+    """The user's judge, if there is one: an object, or the path of a recording.
 
     Args:
-        judge: as given.
-        judge_options: of the `LLMJudge` to be made where there is no judge.
-        others: a metric's other arguments that only a model uses.
+        judge: the argument.
+        judge_options: options of the `LLMJudge` that is made if there is no judge.
+        others: other arguments that are only for a model.
 
     Raises:
-        InputError: something else, anything beside a judge, or an unknown option.
+        InputError: not a judge, another argument beside a judge, or an unknown option.
     """
     if judge_options and judge is None:
         _check_options(judge_options)
@@ -186,11 +238,11 @@ def given_judge(
 
 
 _OWN = ("llm", "store")
-"""What a metric gives the judge itself, from arguments of its own."""
+"""Arguments of `LLMJudge` that a metric has arguments of its own for."""
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
-    """Only names that `LLMJudge` takes, before anything is asked. Its values it checks itself."""
+    """Raise `InputError` for a name that `LLMJudge` does not take. It checks the values itself."""
     from difflib import get_close_matches
 
     from noisesense.judging.llm import LLMJudge
@@ -206,18 +258,21 @@ def _check_options(options: Mapping[str, Any]) -> None:
             raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
 
 
-def untested(judges: Iterable[str]) -> list[str]:
-    """What nobody tested of these judges, each an `noisesense.LLMJudge.name`, as warnings."""
-    names = list(judges)
-    if any("check=list" in name or "check=each" in name for name in names):
-        how = "--check auto first asks it a few statements of known answer"
-        return [f"Nobody tested this judge: {how}."]
-    if any("check=auto" in name for name in names):
-        return [
-            "The judge passed a test of 18 plain statements. How well it takes answers apart was "
-            "not tested: read the claims of some samples, or label them (noisesense trust)."
-        ]
-    return []
+def judge_warnings(judges: Mapping[str, str]) -> list[str]:
+    """What a reader of the figures should know of the models that judged.
+
+    Args:
+        judges: each `noisesense.LLMJudge.name`, with how the judge did when it was tested; empty
+            if nobody tested it.
+    """
+    notes: list[str] = []
+    for name, test in judges.items():
+        if test:
+            notes.append(f"The judge was tested: {test}.")
+        elif "check=" in name:
+            how = "--check auto first asks it about a few texts of known answer"
+            notes.append(f"Nobody tested this judge: {how}.")
+    return list(dict.fromkeys(notes))
 
 
 _judges: dict[Hashable, tuple[object, Judge]] = {}
@@ -233,23 +288,22 @@ def judge_over(
     store: Any = None,
     options: Mapping[str, Any] | None = None,
 ) -> Judge:
-    """The `LLMJudge` over a host's model: the same one for the same model and arguments.
+    """The `LLMJudge` over a host's model; the same one for the same model and arguments.
 
-    Metrics that were given the same model (the same object, or the same name) get the same
-    judge, so that `noisesense.judging.sharing.judge_once` can share what it says. The last 16
-    are kept.
+    Metrics with the same model (the same object, or the same name) get the same judge, so that
+    `noisesense.judging.sharing.judge_once` can share its verdicts. The last 16 are kept.
 
     Args:
-        model: the host's own object, or a name.
+        model: the host's object, or a name.
         bridge: makes the `StructuredLLM` over it, if there is no judge yet.
-        key: the host, and whatever else tells two bridges over one model apart.
+        key: the host, and all else that tells two bridges over one model apart.
         store: a `VerdictStore`, or the path of one.
         options: further arguments of `LLMJudge`.
 
     Raises:
         InputError: an option that `LLMJudge` does not take.
     """
-    # Loaded only where a model judges.
+    # Not needed for given verdicts.
     from noisesense.judging.llm import LLMJudge
     from noisesense.judging.store import VerdictStore
 
@@ -257,21 +311,24 @@ def judge_over(
     owner = model if isinstance(model, str) else id(model)
     known = (owner, key, store, tuple(sorted(arguments.items())))
     with _judges_lock:
-        entry = _judges.pop(known, None)
-        if entry is None:
-            is_path, path = isinstance(store, (str, os.PathLike)), cast("str", store)
-            opened = VerdictStore(path) if is_path else store
-            entry = model, LLMJudge(bridge(), store=opened, **arguments)
-        # The model is kept with its judge: its id stays its own as long as the key is there.
-        _judges[known] = entry
+        if known in _judges:
+            _, judge = _judges.pop(known)
+        else:
+            if isinstance(store, (str, os.PathLike)):
+                store = VerdictStore(cast("str", store))
+            judge = LLMJudge(bridge(), store=store, **arguments)
+        # The model is held, too, so that no other object gets its id.
+        _judges[known] = (model, judge)
         if len(_judges) > _JUDGES_KEPT:
-            del _judges[next(iter(_judges))]
-        return entry[1]
+            oldest = next(iter(_judges))
+            del _judges[oldest]
+        return judge
 
 
 def unasked(sample: Sample, definition: DefinitionName) -> Judgement | None:
-    """What needs no judge: nothing was retrieved, and the definition counts only what comes from a
-    chunk. No claims are asked for, and the score is undefined.
+    """An empty judgement if no judge is needed, since the score is undefined.
+
+    That is if nothing was retrieved, and the definition counts only claims from a chunk.
     """
     if sample.retrieved_contexts or chunk_modes(definition) != modes_of(definition):
         return None

@@ -1,4 +1,4 @@
-"""Blocking clients, and clients of another event loop, asked from an event loop."""
+"""Calls of blocking clients, and of clients of another event loop, from an event loop."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ T = TypeVar("T")
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """As `asyncio.to_thread`, but for any number at once, and no exit waits for a thread."""
-    done: Future[T] = Future()
-    # With the context, in which frameworks keep the callbacks of whoever calls us.
+    """Same as `asyncio.to_thread`, but without a limit of threads, and exit does not wait."""
+    future: Future[T] = Future()
+    # Frameworks keep the caller's callbacks in the context.
     work: Callable[[], T] = partial(contextvars.copy_context().run, call)
 
     def run() -> None:
-        if not done.set_running_or_notify_cancel():
+        if not future.set_running_or_notify_cancel():
             return
         try:
-            done.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-            done.set_exception(error)
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised where the future is awaited
+            future.set_exception(error)
 
     threading.Thread(target=run, name="noisesense-ask", daemon=True).start()
-    return await asyncio.wrap_future(done)
+    return await asyncio.wrap_future(future)
 
 
-# What asyncio says of another loop's connection. "no running event loop" is not one of them: as
-# ragas' `score()` calls `asyncio.run` while it handles that error, any failure has it as context.
+# asyncio's messages about another loop's connection. Not "no running event loop": ragas' `score()`
+# calls `asyncio.run` while it handles that error, so that any failure has it as its context.
 _OF_ANOTHER_LOOP = ("Event loop is closed", "different loop", "different event loop")
 
 _lock = threading.Lock()
@@ -41,11 +41,11 @@ _first: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
 
 async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]) -> T:
-    """``call`` in the first event loop that asks LangChain, ``blocking`` in a thread in any other.
+    """``call`` in the first event loop that calls LangChain; in others ``blocking`` in a thread.
 
-    LangChain shares the connections of its async clients between model objects and keeps them
-    for good, but they belong to the loop that opened them: in another loop a request goes out,
-    is paid for, and its reply is lost. Sync clients have no such bond.
+    LangChain's async clients share connections for the life of the process, but a connection
+    belongs to the loop that opened it: in another loop a request is sent and paid for, and its
+    reply is lost. Sync clients do not have this problem.
     """
     global _first
     loop = asyncio.get_running_loop()
@@ -60,13 +60,14 @@ async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]
     try:
         return await in_thread(blocking)
     except NotImplementedError:
-        return await call()  # a model that has nothing else
+        return await call()  # the model has no sync client
 
 
 def is_about_loops(error: BaseException | None) -> bool:
-    """Is it about a connection that the user's own code left behind in an earlier loop?"""
+    """Is it about a connection that the user's code opened in an earlier loop?"""
     while error is not None:
-        if isinstance(error, RuntimeError) and any(w in str(error) for w in _OF_ANOTHER_LOOP):
+        message = str(error) if isinstance(error, RuntimeError) else ""
+        if any(words in message for words in _OF_ANOTHER_LOOP):
             return True
         error = error.__cause__ or error.__context__
     return False

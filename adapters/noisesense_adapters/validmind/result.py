@@ -1,4 +1,4 @@
-"""Results in ValidMind's terms: tables, figures, signs of high risk and raw data."""
+"""Results for ValidMind: tables, figures, signs of high risk and raw data."""
 
 from __future__ import annotations
 
@@ -11,42 +11,45 @@ from noisesense import ModeSummary, Range, Result, Summary, Undetermined
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import extent
 
-# None of them has types. ValidMind brings the other two.
+# Modules without types. ValidMind installs the other two.
 vm: Any = import_module("validmind")
 pandas: Any = import_module("pandas")
 express: Any = import_module("plotly.express")
 
-# ValidMind names the signs of high risk and leaves the numbers open.
+# ValidMind describes the signs of high risk without numbers.
 HIGH = 0.5
-"""From this value on a sample's score is high: every second claim."""
+"""Scores from this value are high: every second claim."""
 MANY = 0.1
-"""From this share of samples on high scores are many."""
+"""High scores are many from this share of samples."""
 GAP = 0.1
-"""From this distance on the mean is far from the median."""
+"""The mean is far from the median from this distance."""
 SPREAD = 0.25
-"""From this standard deviation on the scores are inconsistent; the largest possible one is 0.5."""
+"""Scores are inconsistent from this standard deviation; the largest possible one is 0.5."""
 
 
-def _ends(mode: ModeSummary) -> tuple[list[float], list[float]]:
-    """The lowest value of every sample, and the highest."""
-    lows, highs = (
-        [each[end] for each, times in mode.ranges for _ in range(times)] for end in (0, 1)
-    )
-    return lows, highs
+def _lows(mode: ModeSummary) -> list[float]:
+    return [values.low for values, count in mode.ranges for _ in range(count)]
+
+
+def _highs(mode: ModeSummary) -> list[float]:
+    return [values.high for values, count in mode.ranges for _ in range(count)]
 
 
 def _stdev(mode: ModeSummary) -> Range | None:
-    """Sample standard deviation; from 0 to 1 where a sample is undetermined."""
-    values, _ = _ends(mode)
+    """Sample standard deviation; from 0 to 1 if a sample is undetermined."""
     if mode.undetermined:
         return Range(0.0, 1.0)
-    return Range(stdev(values), stdev(values)) if len(values) > 1 else None
+    values = _lows(mode)
+    if len(values) < 2:
+        return None
+    deviation = stdev(values)
+    return Range(deviation, deviation)
 
 
 def tables(
     summary: Summary, modes: Sequence[ModeSummary], undetermined: Undetermined
 ) -> dict[str, list[dict[str, Any]]]:
-    """A row for each mode in the first table, and for each of its signs in the second."""
+    """Two tables: one row per mode, and one row per mode and sign of high risk."""
     return {
         "Aggregate Scores": [_aggregates(summary, mode, undetermined) for mode in modes],
         "Signs of High Risk": [sign for mode in modes for sign in signs(mode)],
@@ -54,45 +57,52 @@ def tables(
 
 
 def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
-    """Is each of the three signs of one mode there, by which figure and threshold?
+    """A row for each of the three signs of high risk of a mode.
 
-    1. share of samples with ``value >= HIGH`` is at least `MANY`;
-    2. ``|mean − median|`` is at least `GAP`, as if the two could move apart freely;
-    3. the sample standard deviation is at least `SPREAD`.
+    1. The share of samples with ``value >= HIGH`` is at least `MANY`.
+    2. ``|mean − median|`` is at least `GAP`; its bounds take the two as independent.
+    3. The sample standard deviation is at least `SPREAD`.
 
-    Where open verdicts decide it, a sign is "undetermined"; where there is nothing to measure,
+    A sign that depends on undetermined verdicts is "undetermined"; with nothing to measure it is
     "undefined".
 
     Source: ValidMind, test NoiseSensitivity, "Signs of High Risk".
     """
     share = gap = None
     if mode.mean and mode.median:
-        share = Range(*(mean(value >= HIGH for value in ends) for ends in _ends(mode)))
+        share = Range(_share_of_high(_lows(mode)), _share_of_high(_highs(mode)))
         gap = mode.mean.minus(mode.median).absolute
-    for name, figure, threshold in (
-        (f"high scores (share of samples at {HIGH:g} up)", share, MANY),
-        ("mean far from median (distance)", gap, GAP),
-        ("high standard deviation", _stdev(mode), SPREAD),
-    ):
-        # Rounded: 3/10 - 2/10 is 1/10, and less as floats.
-        reached = {round(end, 9) >= threshold for end in figure or ()}
-        yield {
-            "Mode": mode.mode,
-            "Sign": name,
-            "Present": ("yes" if True in reached else "no")
-            if len(reached) == 1
-            else _missing(mode),
-            "Figure": _missing(mode) if figure is None else extent(figure, ".3g"),
-            "Threshold": threshold,
-        }
+    yield _sign(mode, f"high scores (share of samples at {HIGH:g} up)", share, MANY)
+    yield _sign(mode, "mean far from median (distance)", gap, GAP)
+    yield _sign(mode, "high standard deviation", _stdev(mode), SPREAD)
+
+
+def _share_of_high(values: list[float]) -> float:
+    return mean(value >= HIGH for value in values)
+
+
+def _sign(mode: ModeSummary, name: str, figure: Range | None, threshold: float) -> dict[str, Any]:
+    present = _missing(mode)
+    # Rounded, as 3/10 - 2/10 is 1/10, but less as floats.
+    if figure is not None and round(figure.low, 9) >= threshold:
+        present = "yes"
+    elif figure is not None and round(figure.high, 9) < threshold:
+        present = "no"
+    return {
+        "Mode": mode.mode,
+        "Sign": name,
+        "Present": present,
+        "Figure": _missing(mode) if figure is None else extent(figure, ".3g"),
+        "Threshold": threshold,
+    }
 
 
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
-    minimum = Range(*map(min, _ends(mode))) if mode.mean else None
+    minimum = Range(min(_lows(mode)), min(_highs(mode))) if mode.mean else None
     return {
         "Mode": mode.mode,
         "Definition": summary.definition,
-        # Names and order as in ValidMind's test. Count is of all samples there, too.
+        # Names and order as in ValidMind's test, where Count is of all samples, too.
         "Mean Score": _figure(mode.mean, mode, choice),
         "Median Score": _figure(mode.median, mode, choice),
         "Max Score": _figure(mode.maximum, mode, choice),
@@ -109,47 +119,44 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
 
 
 def _figure(figure: Range | None, mode: ModeSummary, choice: Undetermined = "none") -> float | str:
-    """One that is open is shown as the end that was chosen, or as undetermined."""
+    """The figure; if undetermined, the chosen end of its range."""
     if figure is None or (figure.value is None and choice == "none"):
         return _missing(mode)
     return figure.high if choice == "high" else figure.low
 
 
 def _missing(mode: ModeSummary) -> str:
-    """Why there is no figure: it depends on open verdicts, or there is nothing to measure."""
+    """Why there is no figure: it depends on undetermined verdicts, or nothing can be measured."""
     return "undetermined" if mode.undetermined else "undefined"
 
 
 def plots(
     results: Sequence[Result], modes: Sequence[ModeSummary], undetermined: Undetermined
 ) -> tuple[Any, Any]:
-    """Histogram and box plot, a trace for each mode; the titles count undetermined samples."""
-    points = [
-        (value, mode.mode)
-        for mode in modes
-        for result in results
-        if result.score is not None and (value := result.score.value(mode.mode)) is not None
-    ]
+    """Histogram and box plot with a trace for each mode."""
+    points: list[tuple[float, str]] = []
+    for mode in modes:
+        for result in results:
+            value = None if result.score is None else result.score.value(mode.mode)
+            if value is not None:
+                points.append((value, mode.mode))
     data = pandas.DataFrame(points, columns=["Score", "Mode"])
     axes = {"x": "Score", "color": "Mode", "range_x": [-0.05, 1.05]}
-    names = " and ".join(mode.mode for mode in modes)
-    left_open = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
-    place = {"none": "left out", "low": "as no noise", "high": "as noise"}[undetermined]
-    note = f", undetermined {place}: {', '.join(left_open)}" if left_open else ""
-    title, spread = "Noise Sensitivity", "Noise Sensitivity Distribution"
-    return (
-        express.histogram(
-            data, nbins=10, barmode="group", title=f"{title} ({names}){note}", **axes
-        ),
-        express.box(data, y="Mode", title=f"{spread} ({names}){note}", **axes),
-    )
+    note = f"({' and '.join(mode.mode for mode in modes)})"
+    if counts := [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]:
+        place = {"none": "left out", "low": "as no noise", "high": "as noise"}[undetermined]
+        note += f", undetermined {place}: {', '.join(counts)}"
+    title = f"Noise Sensitivity {note}"
+    histogram = express.histogram(data, nbins=10, barmode="group", title=title, **axes)
+    title = f"Noise Sensitivity Distribution {note}"
+    return histogram, express.box(data, y="Mode", title=title, **axes)
 
 
 def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
-    """Each sample with both modes' scores, bounds and reasons, and the whole summary.
+    """The scores, bounds and reasons of each sample in both modes, and the summary.
 
-    ``evaluation_results`` has the dataset's index. NaN means no score: ``…_status`` says whether
-    it is undetermined (then with bounds) or undefined. A sample that failed has an ``error``.
+    ``evaluation_results`` has the dataset's index. NaN is no score: ``…_status`` says whether it
+    is undetermined (with bounds) or undefined. A failed sample has an ``error``.
     """
     rows = [_raw(result) for result in results]
     table = pandas.DataFrame(rows, index=dataset._df.index)
@@ -166,11 +173,13 @@ def _raw(result: Result) -> dict[str, Any]:
     row: dict[str, Any] = {name: getattr(result.sample, name, None) for name in names}
     if result.sample is not None:
         row["retrieved_contexts"] = [chunk.text for chunk in result.sample.retrieved_contexts]
+    score = result.score
     for mode in MODES:
-        name, score = f"noise_sensitivity_{mode}", result.score
-        low, high = (score and score.bounds(mode)) or (None, None)
-        row[name] = score and score.value(mode)
-        row[f"{name}_status"] = score and score.status(mode)
-        row[f"{name}_low"], row[f"{name}_high"] = low, high
-        row[f"{name}_reason"] = score and score.reason(mode)
+        name = f"noise_sensitivity_{mode}"
+        low, high = (None if score is None else score.bounds(mode)) or (None, None)
+        row[name] = None if score is None else score.value(mode)
+        row[f"{name}_status"] = None if score is None else score.status(mode)
+        row[f"{name}_low"] = low
+        row[f"{name}_high"] = high
+        row[f"{name}_reason"] = None if score is None else score.reason(mode)
     return row | {"error": result.error}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from noisesense.errors import (
     InputError,
@@ -15,8 +15,9 @@ from noisesense.errors import (
     check_whole,
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
+from noisesense.judging.claims import ClaimSource, distinct
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
-from noisesense.judging.probe import Probe, probe
+from noisesense.judging.probe import Form, Probe, probe
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
     Answers,
@@ -63,9 +64,10 @@ class LLMJudge(PlannedJudge):
         check: ``"list"`` asks a text about all its claims in one call: the fewest calls, for
             strong models. ``"each"`` asks about one claim a call, for one word: for small and
             local models, which err less so; where the endpoint tells probabilities, that of
-            "yes" is kept. ``"auto"`` asks a few statements of known answer first, in at most 21
-            calls, takes the first of the two that the model can do, and raises
-            `UnfitJudgeError` if it can do neither; `form_reason` says what came of it.
+            "yes" is kept. ``"auto"`` first tests the model on texts of known claims and
+            statements of known answer, in some 30 calls, takes the first of the two that the
+            model can do, and raises `UnfitJudgeError` if it can do neither or finds no claims;
+            `form_reason` says what came of it.
         threshold: with single claims, and where the endpoint tells probabilities: a "yes" is what
             has at least this one, in place of the word that the model said. `noisesense trust`
             finds one by labels.
@@ -123,8 +125,6 @@ class LLMJudge(PlannedJudge):
         self._check, self._threshold, self._votes = check, threshold, votes
         self._attempts = range(1 + max_reasks)
         self._probe = Once[Probe]()
-        self.form_reason = ""
-        """A sentence about what ``check="auto"`` has found; empty if there is nothing to say."""
         name = model_name(llm, model, needed=store is not None)
         calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
         known = "" if threshold is None else f" threshold={threshold}"
@@ -134,24 +134,41 @@ class LLMJudge(PlannedJudge):
     async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
         """The claims in the text's order; none if the model says twice that there are none.
 
-        A score is a fraction of all claims: with some of them missing there is nothing to go on
-        with. So a list longer than the text can hold is none.
+        A score is a share of all claims, so a list has to be about the text and to cover it:
+        what cannot be believed is asked again, and a sentence that is left out is a claim.
         """
         await self._form(run)  # before anything is paid for
         parts = split_text(text, self._budget.text_chars)
         lists = await gather_all(self._find(run, which, part, question) for part in parts)
-        return [claim for claims in lists for claim in claims]
+        return distinct(claim for claims in lists for claim in claims)
 
     async def _find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        believed, attempt, most = not any(map(str.isalnum, text)), 0, len(self._attempts)
+        source = self._source(which, text, question)
+        claims = await self._listed(run, which, source)
+        left_out = source.untouched(claims) if claims else []
+        return distinct([*claims, *left_out])
+
+    def _source(self, which: str, text: str, question: str) -> ClaimSource:
+        instruction = self._prompts.decompose
+        return ClaimSource(text, question, instruction, counts_refusals=which == "reference")
+
+    def _decomposition(self, source: ClaimSource, attempt: int = 0) -> str:
+        return self._prompts.decomposition(source.text, source.question, attempt=attempt)
+
+    async def _listed(self, run: SampleRun, which: str, source: ClaimSource) -> list[str]:
+        """A list that can be believed; an empty one if two agree, or the text has no letters."""
+        believed = not any(map(str.isalnum, source.text))
+        attempt = 0
+        most = len(self._attempts)
         while attempt < most:
-            prompts = [self._prompts.decomposition(text, question, attempt=n) for n in range(most)]
-            call = ModelCall(prompts, Claims, partial(_claims, text))
+            prompts = [self._decomposition(source, n) for n in range(most)]
+            call = ModelCall(prompts, Claims, partial(_believed, run, source))
             claims, attempt = await self._calls.ask(run, call, attempt)
             if claims or (claims is not None and believed):
                 return claims
             if claims is not None:
-                believed, most = True, max(most, attempt + 1)
+                believed = True
+                most = max(most, attempt + 1)
         times = "once" if attempt == 1 else f"{attempt} times"
         problem = f" ({run.problem})" if run.problem else ""
         raise ReplyError(
@@ -160,20 +177,23 @@ class LLMJudge(PlannedJudge):
             usage=run.usage,
         )
 
-    async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
+    async def check(
+        self, run: SampleRun, text: str, claims: Sequence[str], question: str = ""
+    ) -> Sequence[Finding]:
         """A text in parts entails a claim if any part does. Votes decide by majority."""
         form = await self._form(run)
         parts = split_text(text, self._budget.text_chars, self._budget.overlap_chars)
-        by_part = await gather_all(self._part(run, form, part, claims) for part in parts)
+        premises = [Premise(part, question) for part in parts]
+        by_part = await gather_all(self._part(run, form, part, claims) for part in premises)
         return [any_of(findings) for findings in zip(*by_part, strict=True)]
 
     async def _part(
-        self, run: SampleRun, form: str, text: str, claims: Sequence[str]
+        self, run: SampleRun, form: str, premise: Premise, claims: Sequence[str]
     ) -> list[Finding]:
         ask, most = (self._list, self._budget.claims) if form == "list" else (self._each, 1)
         starts, votes = range(0, len(claims), most), self._votes
         found = await gather_all(
-            ask(run, text, claims[start : start + most], vote)
+            ask(run, premise, claims[start : start + most], vote)
             for start in starts
             for vote in range(votes)
         )
@@ -181,7 +201,7 @@ class LLMJudge(PlannedJudge):
         return [majority(each) for batch in batches for each in zip(*batch, strict=True)]
 
     async def _list(
-        self, run: SampleRun, text: str, claims: Sequence[str], vote: int
+        self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Finding]:
         """All in one call; asks again for what the replies left out."""
         cells: dict[int, bool] = {}
@@ -190,7 +210,8 @@ class LLMJudge(PlannedJudge):
             # Numbered from 1 in every call: with gaps, a model may count on its own.
             numbered = {n: claims[number] for n, number in enumerate(missing, start=1)}
             prompts = [
-                self._prompts.verification(text, numbered, attempt=n) for n in self._attempts
+                self._prompts.verification(premise.text, numbered, premise.question, attempt=n)
+                for n in self._attempts
             ]
             read = partial(_answers, numbered)
             call = ModelCall(prompts, answers_form(len(missing)), read, vote)
@@ -200,38 +221,54 @@ class LLMJudge(PlannedJudge):
         return [Finding(cells.get(number)) for number in range(len(claims))]
 
     async def _each(
-        self, run: SampleRun, text: str, claims: Sequence[str], vote: int
+        self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Finding]:
         """One claim, for one word."""
         (claim,) = claims
         form = not isinstance(self._calls.llm, WordLLM)
-        prompts = [self._prompts.single(text, claim, form=form, attempt=n) for n in self._attempts]
+        prompts = [
+            self._prompts.single(premise.text, claim, premise.question, form=form, attempt=n)
+            for n in self._attempts
+        ]
         call = ModelCall(prompts, ChosenAnswer, partial(_answer, self._threshold), vote)
         found, _ = await self._calls.ask(run, call)
         return [found or Finding(None)]
 
     async def _form(self, run: SampleRun) -> str:
-        """How claims are checked. Raises `UnfitJudgeError` if the model can do neither."""
+        """How claims are checked. Raises `UnfitJudgeError` if the model cannot judge."""
         if self._check != "auto":
             return self._check
 
-        async def asked(form: str, text: str, statements: Sequence[str]) -> list[Cell]:
-            return [each.cell for each in await self._part(run, form, text, statements)]
+        async def find(text: str, question: str) -> list[str]:
+            return await self._find(run, "text of known claims", text, question)
 
-        (form, reason), _ = await self._probe.get(partial(probe, asked))
+        async def ask(
+            form: Form, text: str, question: str, statements: Sequence[str]
+        ) -> list[Cell]:
+            found = await self._part(run, form, Premise(text, question), statements)
+            return [finding.cell for finding in found]
+
+        (form, reason), _ = await self._probe.get(partial(probe, find, ask))
         if form is None:
             raise UnfitJudgeError(f"{self.model} cannot judge: {reason}")
         self.form_reason = reason
         return form
 
 
-def _claims(text: str, reply: Claims) -> list[str] | None:
-    """None if all are blank, or run away: what a text says is bounded by its length."""
-    size = sum(map(len, reply.claims))
-    if len(reply.claims) > 10 + len(text) // 4 or size > 1_000 + 20 * len(text):
+class Premise(NamedTuple):
+    """A text that may entail claims; with a question, it is read as the answer to it."""
+
+    text: str
+    question: str = ""
+
+
+def _believed(run: SampleRun, source: ClaimSource, reply: Claims) -> list[str] | None:
+    """The reply's claims; None, and the reason in the run, if the list cannot be believed."""
+    problem = source.problem(reply.claims)
+    if problem:
+        run.problem = problem
         return None
-    claims = [claim for claim in reply.claims if claim.strip("….\"' \t\r\n")]
-    return claims if claims or not reply.claims else None
+    return source.claims(reply.claims)
 
 
 def _answer(threshold: float | None, reply: ChosenAnswer) -> Finding | None:

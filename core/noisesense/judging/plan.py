@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, describe
 from noisesense.judging.calls import Calls, SampleRun, digest, gather_all, identity_of
+from noisesense.judging.claims import by_words, claims_nothing
 from noisesense.judging.protocol import Entailment, Judgement, Usage
 from noisesense.verdicts.form import Cell
 from noisesense.verdicts.sample import Sample
@@ -49,6 +50,9 @@ class PlannedJudge:
         settings: what else a judgement depends on, for people to read.
     """
 
+    form_reason = ""
+    """How the judge did on texts of known answer; empty if it was not tested."""
+
     def __init__(self, calls: Calls, *, plan: Plan, settings: str) -> None:
         self.plan: Plan = plan
         self.model, self.version = calls.model, calls.version
@@ -56,11 +60,27 @@ class PlannedJudge:
         self._settings = f"plan={plan} {settings}"
 
     async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        """The claims of a text, in its order. Raises `ReplyError` if they cannot be found."""
+        """The claims of a text, in its order, no two of the same words.
+
+        Args:
+            run: of the sample.
+            which: "response" or "reference".
+            text: whose claims are wanted.
+            question: what the text answers.
+
+        Raises:
+            ReplyError: they cannot be found.
+        """
         raise NotImplementedError
 
-    async def check(self, run: SampleRun, text: str, claims: Sequence[str]) -> Sequence[Finding]:
-        """Does the text entail them? Raises `JudgeError` if it cannot be asked."""
+    async def check(
+        self, run: SampleRun, text: str, claims: Sequence[str], question: str = ""
+    ) -> Sequence[Finding]:
+        """Does the text entail them, read as the answer to the question if there is one?
+
+        Raises:
+            JudgeError: the model cannot be asked.
+        """
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -98,12 +118,25 @@ class PlannedJudge:
             JudgeError: the model could not be asked. Calls that were finished stay in the store.
             StoreError: the store cannot be read or written.
         """
-        run = SampleRun()
-        verdicts, unanswered = await self._judged(run, sample)
-        return Judgement(verdicts, run.usage, unanswered)
+        work = _SampleWork(sample, full=self.plan == "full")
+        if work.full:
+            await gather_all([self._find_response(work), self._find_reference(work)])
+            # Every cell is wanted, so the chunks need not wait to hear what is correct.
+            await gather_all([self._check_reference(work), self._check_chunks(work)])
+        else:
+            await gather_all([self._correctness(work), self._find_reference(work)])
+            await self._check_chunks(work)
+        return Judgement(work.verdicts(), work.run.usage, work.unanswered)
 
-    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
+    async def entailment(
+        self, texts: Sequence[str], claims: Sequence[str], *, question: str = ""
+    ) -> Entailment:
         """Which texts entail which claims, as they are given. A blank text entails none.
+
+        Args:
+            texts: each is read alone.
+            claims: as they are given.
+            question: if there is one, each text is read as the answer to it.
 
         Raises:
             JudgeError: the model could not be asked. Calls that were finished stay in the store.
@@ -111,76 +144,132 @@ class PlannedJudge:
         """
         run = SampleRun()
         different = list(dict.fromkeys(claims))
-        found = await self._checked(run, dict.fromkeys(texts, different))
-        table = [[_finding(found, text, claim) for text in texts] for claim in claims]
-        cells = [[each.cell for each in row] for row in table]
+        table = await self._checked(run, dict.fromkeys(texts, different), question)
+        rows = [[_finding(table, text, claim) for text in texts] for claim in claims]
+        cells = [[finding.cell for finding in row] for row in rows]
         unanswered = sum(row.count(None) for row in cells)
-        likely = [[each.probability for each in row] for row in table]
-        return Entailment(cells, run.usage, unanswered, likely)
+        probabilities = [[finding.probability for finding in row] for row in rows]
+        return Entailment(cells, run.usage, unanswered, probabilities)
 
-    async def _judged(self, run: SampleRun, sample: Sample) -> tuple[Verdicts, int]:
-        """The plan, step by step; and how many cells were asked and stayed open."""
-        full, contexts = self.plan == "full", sample.retrieved_contexts
-        texts = [chunk.text for chunk in contexts]
-        unlabeled = {chunk.text for chunk in contexts if full or chunk.relevant is None}
+    async def _correctness(self, work: _SampleWork) -> None:
+        await self._find_response(work)
+        await self._check_reference(work)
 
-        async def correctness(claims: list[str]) -> list[Cell]:
-            asked = await self._checked(run, {sample.reference: list(dict.fromkeys(claims))})
-            return [_finding(asked, sample.reference, claim).cell for claim in claims]
+    async def _find_response(self, work: _SampleWork) -> None:
+        sample = work.sample
+        work.claims = await self.find(work.run, "response", sample.response, sample.user_input)
 
-        async def of_response() -> tuple[list[str], list[Cell]]:
-            claims = await self.find(run, "response", sample.response, sample.user_input)
-            return claims, [] if full else await correctness(claims)
+    async def _find_reference(self, work: _SampleWork) -> None:
+        """None if they cannot be had. Labels win: with all of them nobody asks for the claims."""
+        sample = work.sample
+        if not work.unlabeled and not work.full:
+            return
+        if claims_nothing(sample.reference):
+            # No chunk says so, which makes each irrelevant, as it is where there is no answer.
+            work.reference = [f"{sample.user_input} {sample.reference}".strip()]
+            return
+        try:
+            work.reference = await self.find(
+                work.run, "reference", sample.reference, sample.user_input
+            )
+        except ReplyError:
+            work.reference = None
 
-        async def of_reference() -> list[str] | None:
-            """None if it cannot be had. Labels win: with all of them nobody asks for it."""
-            if not unlabeled and not full:
-                return []
-            try:
-                return await self.find(run, "reference", sample.reference, "")
-            except ReplyError:
-                return None
+    async def _check_reference(self, work: _SampleWork) -> None:
+        """Which of the response's claims are correct. The same words as the reference's are."""
+        sample = work.sample
+        if by_words(sample.response) == by_words(sample.reference):
+            work.correct = [True] * len(work.claims)
+            return
+        asked = {sample.reference: work.claims}
+        table = await self._checked(work.run, asked, sample.user_input)
+        work.correct = [_finding(table, sample.reference, c).cell for c in work.claims]
 
-        both: list[Any] = await gather_all([of_response(), of_reference()])
-        (claims, correct), found = both
-        reference: list[str] = found or []
-        # A claim whose correctness stayed undetermined may be incorrect, and is asked about.
-        doubtful = [c for i, c in enumerate(claims) if full or correct[i] is not True]
-        asked = {
-            text: list(dict.fromkeys([*doubtful, *(reference if text in unlabeled else ())]))
-            for text in (texts if doubtful or full else ())
-        }
-        # Where every cell is wanted, the chunks need not wait to hear what is correct.
-        last: list[Any] = await gather_all(
-            [self._checked(run, asked), *([correctness(claims)] if full else [])]
-        )
-        table: dict[str, dict[str, Finding]] = last[0]
-        correct = last[-1] if full else correct
+    async def _check_chunks(self, work: _SampleWork) -> None:
+        """Each chunk about the claims that are not correct and, unlabeled, the reference's.
 
-        def cells(of: list[str]) -> list[list[Cell]]:
-            return [[_finding(table, text, claim).cell for text in texts] for claim in of]
-
-        verdicts = Verdicts.from_matrices(
-            correct,
-            cells(claims),
-            cells(reference),
-            [chunk.relevant for chunk in contexts],
-            response_claims=claims,
-            reference_claims=reference,
-        ).beside(sample)
-        said = [each.cell for text in texts for each in table.get(text, {}).values()]
-        return verdicts, correct.count(None) + said.count(None) + (found is None)
+        A claim whose correctness stayed undetermined may be incorrect, and is asked about.
+        """
+        claims = work.claims
+        if not work.full:
+            correct = zip(claims, work.correct, strict=True)
+            claims = [claim for claim, cell in correct if cell is not True]
+            if not claims:
+                return
+        asked: dict[str, list[str]] = {}
+        for text in work.texts:
+            wanted = [*claims, *(work.reference or ())] if text in work.unlabeled else claims
+            asked[text] = list(dict.fromkeys(wanted))
+        work.table = await self._checked(work.run, asked)
 
     async def _checked(
-        self, run: SampleRun, asked: Mapping[str, list[str]]
-    ) -> dict[str, dict[str, Finding]]:
+        self, run: SampleRun, asked: Mapping[str, list[str]], question: str = ""
+    ) -> FindingTable:
         """By text and claim. A blank text is not asked about, nor an equal one twice."""
         asked = {text: claims for text, claims in asked.items() if claims and text.strip()}
-        found = await gather_all(self.check(run, text, claims) for text, claims in asked.items())
-        return {
-            text: dict(zip(claims, findings, strict=True))
-            for (text, claims), findings in zip(asked.items(), found, strict=True)
-        }
+        found = await gather_all(
+            self.check(run, text, claims, question) for text, claims in asked.items()
+        )
+        table: FindingTable = {}
+        for (text, claims), findings in zip(asked.items(), found, strict=True):
+            table[text] = dict(zip(claims, findings, strict=True))
+        return table
+
+
+FindingTable = dict[str, dict[str, Finding]]
+"""What was found, by text and claim."""
+
+
+class _SampleWork:
+    """One sample on its way through the plan, and what was found out about it so far.
+
+    Attributes:
+        sample: the sample.
+        full: is every cell wanted?
+        run: what it has cost.
+        texts: of its chunks.
+        unlabeled: the texts of the chunks that are asked about the reference's claims.
+        claims: of the response.
+        correct: of each of them, whether the reference entails it.
+        reference: the reference's claims; None if they could not be had.
+        table: what the chunks entail.
+    """
+
+    def __init__(self, sample: Sample, *, full: bool) -> None:
+        chunks = sample.retrieved_contexts
+        self.sample = sample
+        self.full = full
+        self.run = SampleRun()
+        self.texts = [chunk.text for chunk in chunks]
+        self.unlabeled = {chunk.text for chunk in chunks if full or chunk.relevant is None}
+        self.claims: list[str] = []
+        self.correct: list[Cell] = []
+        self.reference: list[str] | None = []
+        self.table: FindingTable = {}
+
+    @property
+    def unanswered(self) -> int:
+        """Cells that were asked and stayed open; a reference without claims counts as one."""
+        open_cells = self.correct.count(None)
+        for text in self.texts:
+            findings = self.table.get(text, {}).values()
+            open_cells += sum(finding.cell is None for finding in findings)
+        return open_cells + (self.reference is None)
+
+    def verdicts(self) -> Verdicts:
+        """All that was found, beside the sample. What was not asked is undetermined."""
+        reference = self.reference or []
+        return Verdicts.from_matrices(
+            self.correct,
+            [self._cells(claim) for claim in self.claims],
+            [self._cells(claim) for claim in reference],
+            [chunk.relevant for chunk in self.sample.retrieved_contexts],
+            response_claims=self.claims,
+            reference_claims=reference,
+        ).beside(self.sample)
+
+    def _cells(self, claim: str) -> list[Cell]:
+        return [_finding(self.table, text, claim).cell for text in self.texts]
 
 
 def _finding(table: Mapping[str, Mapping[str, Finding]], text: str, claim: str) -> Finding:

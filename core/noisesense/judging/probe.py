@@ -1,56 +1,147 @@
-"""Can a model judge, and how is it to be asked? A few statements of known answer tell."""
+"""Can a model judge, and how is it to be asked? Texts with known answers tell."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from pydantic import BaseModel
+
+from noisesense.errors import ReplyError
+from noisesense.judging.claims import by_words
 from noisesense.verdicts.form import Cell
 
 Form = Literal["list", "each"]
-Probe = tuple[Form | None, str]
-Ask = Callable[[Form, str, Sequence[str]], Awaitable[Sequence[Cell]]]
-
-# Plain and short, in lists as long as real ones, in an order that tells nothing. 7 are true and 11
-# are not: no constant answer passes.
-_TEXTS: tuple[tuple[str, dict[str, bool]], ...] = tuple(
-    json.loads(Path(__file__).with_suffix(".json").read_text("utf-8")).items()
-)
-_COUNT = sum(len(truth) for _, truth in _TEXTS)
-
-# Each form, and how many answers may be wrong. Real lists are longer still, and every claim more
-# costs a small model accuracy: one mistake at most. One by one three may be wrong; who guesses
-# passes in 4 of 1,000 tries.
-_FORMS: tuple[tuple[Form, str, int], ...] = (("list", "in a list", 1), ("each", "one by one", 3))
 
 
-async def probe(ask: Ask) -> Probe:
-    """Ask in both forms, the cheaper one first.
+class Probe(NamedTuple):
+    """What a test of a model has shown.
 
-    Args:
-        ask: in a form, which of the statements the text entails.
-
-    Returns:
-        The first form in which few enough of the answers were wrong or missing, or None; and a
-        sentence about it.
+    Attributes:
+        form: how to ask it; None if it can judge in neither form, or cannot find claims.
+        reason: a sentence about it.
     """
+
+    form: Form | None
+    reason: str
+
+
+Find = Callable[[str, str], Awaitable[list[str]]]
+"""The claims of a text that answers a question. Raises `ReplyError` if there is no usable list."""
+Ask = Callable[[Form, str, str, Sequence[str]], Awaitable[Sequence[Cell]]]
+"""In a form: which statements a text entails, read as the answer to a question if there is one."""
+
+
+class _Statements(BaseModel):
+    """A text with statements that it entails or not, in an order that tells nothing."""
+
+    part: str
+    text: str
+    question: str = ""
+    truth: dict[str, bool]
+
+
+class _Claims(BaseModel):
+    """A text with the words of each of its claims."""
+
+    text: str
+    question: str
+    claims: list[str]
+
+
+class _KnownTexts(BaseModel):
+    statements: list[_Statements]
+    claims: list[_Claims]
+
+    def count(self, part: str) -> int:
+        return sum(len(known.truth) for known in self.statements if known.part == part)
+
+
+@lru_cache(maxsize=1)
+def known_texts() -> _KnownTexts:
+    """Plain and short texts, in lists as long as real ones. No constant answer passes."""
+    return _KnownTexts.model_validate_json(Path(__file__).with_suffix(".json").read_text("utf-8"))
+
+
+_HOW: dict[Form, str] = {"list": "in a list", "each": "one by one"}
+_PLAIN = "plain statements"
+# Real lists are longer still, and every claim more costs a small model accuracy: one mistake at
+# most. One by one three may be wrong; who guesses passes in 4 of 1,000 tries.
+_MOST_WRONG: dict[Form, int] = {"list": 1, "each": 3}
+_MOST_WRONG_ELSEWHERE = 1
+_MOST_CLAIMS_WRONG = 2
+
+
+async def probe(find: Find, ask: Ask) -> Probe:
+    """Ask about claims, then about statements in both forms, the cheaper one first.
+
+    A model passes with at most 2 of the known claims missing or invented, with 1 of the plain
+    statements wrong in a list, or 3 one by one, and with 1 wrong among the negations and among
+    the statements on a short reference. An answer that is missing is wrong.
+    """
+    wrong = await _wrong_claims(find)
+    count = sum(len(known.claims) for known in known_texts().claims)
+    if len(wrong) > _MOST_CLAIMS_WRONG:
+        lists = f"it took texts of {count} known claims apart with {len(wrong)} mistakes"
+        return Probe(None, f"{lists} (such as {wrong[0]}). {_HINT}")
+    found = f"took texts of {count} known claims apart with {len(wrong) or 'no'} mistakes"
     failures: list[str] = []
-    for form, how, most in _FORMS:
-        wrong: list[str] = []
-        for text, truth in _TEXTS:
-            said = await ask(form, text, list(truth))
-            answers = zip(truth, said, strict=True)
-            wrong += [claim for claim, answer in answers if answer is not truth[claim]]
-        if len(wrong) <= most:
-            passed = f'check="{form}": the model answered known statements well {how}'
-            return form, "; ".join([passed, *failures])
-        failures.append(
-            f"{how} it answered {len(wrong)} of {_COUNT} statements wrongly or not at all"
-            f' (such as "{wrong[0]}")'
-        )
-    return None, (
-        f"{'; '.join(failures)}. Hint: use a larger model, or a temperature of 0; "
-        'check="list" or check="each" (--check) overrules this'
-    )
+    for form, how in _HOW.items():
+        failure = await _failure(ask, form)
+        if not failure:
+            passed = f'check="{form}": the model {found} and answered known statements well {how}'
+            return Probe(form, "; ".join([passed, *failures]))
+        failures.append(f"{how} it answered {failure}")
+    return Probe(None, f"{'; '.join(failures)}. {_HINT}")
+
+
+_HINT = (
+    "Hint: use a larger model, or a temperature of 0; "
+    'check="list" or check="each" (--check) overrules this'
+)
+
+
+async def _wrong_claims(find: Find) -> list[str]:
+    """Each claim that it misses or invents, and each text that it cannot take apart."""
+    wrong: list[str] = []
+    for known in known_texts().claims:
+        try:
+            found = await find(known.text, known.question)
+        except ReplyError:
+            wrong += [f'"{known.text}"'] * len(known.claims)
+            continue
+        missing = [words for words in known.claims if not _holding(found, words)]
+        wrong += [f'no claim with "{words}" of "{known.text}"' for words in missing]
+        for claim in found:
+            if not any(_holding([claim], words) for words in known.claims):
+                wrong.append(f'"{claim}" of "{known.text}"')
+    return wrong
+
+
+def _holding(claims: Sequence[str], words: str) -> bool:
+    """Does one of the claims have all of the words?"""
+    wanted = words.split()
+    return any(all(word in by_words(claim) for word in wanted) for claim in claims)
+
+
+async def _failure(ask: Ask, form: Form) -> str:
+    """What it gets wrong in this form, part by part; empty if it is good enough."""
+    wrong: Counter[str] = Counter()
+    example: dict[str, str] = {}
+    for known in known_texts().statements:
+        statements = list(known.truth)
+        cells = await ask(form, known.text, known.question, statements)
+        for statement, cell in zip(statements, cells, strict=True):
+            if cell is not known.truth[statement]:
+                wrong[known.part] += 1
+                example.setdefault(known.part, statement)
+    failed: list[str] = []
+    for part, number in wrong.items():
+        most = _MOST_WRONG[form] if part == _PLAIN else _MOST_WRONG_ELSEWHERE
+        if number > most:
+            count = f"{number} of {known_texts().count(part)}"
+            failed.append(f'{count} {part} wrongly or not at all (such as "{example[part]}")')
+    return " and ".join(failed)

@@ -1,4 +1,4 @@
-"""Metrics over one sample judge it once in a run: across tasks, threads and event loops."""
+"""Metrics over one sample share one judging in a run: across tasks, threads and event loops."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ T = TypeVar("T")
 _SAMPLES_KEPT = 10_000
 
 
-class Once(Generic[T]):
-    """Work that is done once, whoever asks for it: across tasks, threads and event loops.
+class SingleFlight(Generic[T]):
+    """Work that is done once for all callers: across tasks, threads and event loops.
 
-    An error reaches all who wait. If whoever does it fails or is cancelled, the next who asks, or
-    waits, does it.
+    An error reaches all who wait. If the work fails or is cancelled, the next caller, or one who
+    waits, does it again.
     """
 
     def __init__(self) -> None:
@@ -33,94 +33,115 @@ class Once(Generic[T]):
         self._future: Future[T] | None = None
 
     async def get(self, work: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
-        """The result, and whether it was the caller who did the work."""
+        """The result, and whether this caller did the work."""
         while True:
             with self._lock:
                 theirs = self._future
                 if theirs is None:
                     # Futures of `concurrent.futures` belong to no event loop.
                     own = self._future = Future[T]()
-                    # From here on a waiter's cancellation cannot cancel it for the others.
+                    # A running future is not cancelled when one who waits for it is.
                     own.set_running_or_notify_cancel()
                     break
-            with suppress(_GoneError):
+            with suppress(_CancelledError):
                 return await asyncio.wrap_future(theirs), False
         try:
             result = await work()
         except BaseException as error:
             self._future = None
-            own.set_exception(error if isinstance(error, Exception) else _GoneError())
+            own.set_exception(error if isinstance(error, Exception) else _CancelledError())
             raise
         own.set_result(result)
         return result, True
 
 
-class _GoneError(Exception):
-    """Whoever did the work was cancelled."""
+Once = SingleFlight
 
 
-class _Judging(Once[Judgement]):
-    """One judging of a sample, and the metrics that have taken it."""
+class _CancelledError(Exception):
+    """The task that did the work was cancelled."""
+
+
+class _Judging(SingleFlight[Judgement]):
+    """One judging of a sample, and the metrics that have used it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.takers: set[Hashable] = set()
+        self.users: set[Hashable] = set()
 
 
 class _Run:
-    """What is judged in one run, of the 10,000 samples that came last.
+    """The judgings of one run, of the last 10,000 samples.
 
-    Judges are told apart by identity: they need not be hashable (a plain dataclass is not).
+    Judges are told apart by identity, as they need not be hashable (a plain dataclass is not).
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.judges: dict[int, Judge] = {}  # kept, so that an id stays its judge's own
+        self.judges: dict[int, Judge] = {}  # held, so that no other object gets their ids
         self.judgings: dict[Hashable, list[_Judging]] = {}
+
+    def of(self, judge: Judge, sample: Sample) -> list[_Judging]:
+        """The judgings of the sample by that judge. Hold the lock meanwhile."""
+        judgings = self.judgings.setdefault((id(judge), sharing_key(sample)), [])
+        if len(self.judgings) > _SAMPLES_KEPT:
+            oldest = next(iter(self.judgings))
+            del self.judgings[oldest]
+        return judgings
+
+
+def _unused(judgings: list[_Judging], metric: Hashable) -> _Judging:
+    """The first judging that the metric has not used; a new one if there is none."""
+    for judging in judgings:
+        if metric not in judging.users:
+            return judging
+    judging = _Judging()
+    judgings.append(judging)
+    return judging
 
 
 _runs: dict[int, tuple[_Run, object]] = {}
-"""By the id of the host's object. One that takes no weak reference is kept, and so is its id."""
+"""By the id of the host's object. An object without weak references is held, to keep its id."""
 
 
 def _run_of(owner: object) -> _Run:
-    """What is judged in the run that ends with the host's object."""
+    """The run that ends with the host's object."""
     if id(owner) not in _runs:
-        kept = None
+        held = None
         try:
             weakref.finalize(owner, _runs.pop, id(owner), None).atexit = False
         except TypeError:
-            kept = owner
-        _runs.setdefault(id(owner), (_Run(), kept))
+            held = owner
+        _runs.setdefault(id(owner), (_Run(), held))
     return _runs[id(owner)][0]
 
 
 def sharing_key(sample: Sample) -> tuple[str, tuple[bool | None, ...]]:
-    """What samples that share a judging have in common: their content and labels."""
+    """Samples with the same key share a judging: the same content and labels."""
     return sample.key, tuple(chunk.relevant for chunk in sample.retrieved_contexts)
 
 
 async def judge_once(
     judge: Judge, sample: Sample, *, metric: Hashable, run: object | None = None
 ) -> Judgement:
-    """The judge's verdicts on the sample: metrics over one sample share them within one run.
+    """The judge's verdicts on the sample, shared by the metrics of one run.
 
-    A metric takes the first judging of the sample in this run that it has not taken yet, and
-    asks the judge where there is none: two modes agree for the price of one, and measuring again
-    asks again. Whoever asks while the sample is being judged waits for the same answer; an error
-    reaches all who wait and is not remembered. A finished judgement with unanswered cells is not
-    kept for anyone. What is kept, of 10,000 samples at most, goes when the run goes.
+    A metric gets the first judging of the sample in this run that it has not used yet; if there
+    is none, the judge is asked. So two modes agree for the price of one, and measuring again asks
+    again. Callers during a judging wait for its result; an error reaches all of them and is not
+    kept. Nor is a judgement with unanswered cells. The judgings of a run, of 10,000 samples at
+    most, are dropped with the run.
 
     Args:
         judge: told apart from others by identity.
-        sample: samples of the same content and labels are one.
-        metric: the asking metric's configuration: everything in which metrics over the same
-            verdicts differ (host, class, mode, definition, …), and not the metric object.
-        run: an object that lives as long as the host's run; it is held weakly. What was judged
-            in one run is never given to another. None is the run that ends with the judge.
+        sample: samples of the same content and labels are the same.
+        metric: the metric's configuration, not the metric object: everything in which metrics
+            over the same verdicts differ (host, class, mode, definition, …).
+        run: an object that lives as long as the host's run; it is held weakly. Nothing is shared
+            between runs. By default, the run ends with the judge.
 
     Returns:
-        The judgement; ``shared=True`` and no usage where another metric has paid for it.
+        The judgement; with ``shared=True`` and no usage if another metric has paid for it.
 
     Raises:
         NoiseSenseError: as the judge raises.
@@ -129,30 +150,24 @@ async def judge_once(
     with shared.lock:
         if run is not None:
             shared.judges[id(judge)] = judge
-        judgings = shared.judgings.setdefault((id(judge), sharing_key(sample)), [])
-        if len(shared.judgings) > _SAMPLES_KEPT:
-            del shared.judgings[next(iter(shared.judgings))]
-        judging = next((each for each in judgings if metric not in each.takers), None)
-        if judging is None:
-            judging = _Judging()
-            judgings.append(judging)
-        judging.takers.add(metric)
-
+        judgings = shared.of(judge, sample)
+        judging = _unused(judgings, metric)
+        judging.users.add(metric)
     try:
         judgement, leads = await judging.get(partial(ask_judge, judge, sample))
     except BaseException:
-        judging.takers.discard(metric)
+        judging.users.discard(metric)
         raise
     if not leads:
         return replace(judgement, usage=Usage(), shared=True, paid=judgement.usage)
-    if judgement.unanswered:  # for those who waited, and nobody later
+    if judgement.unanswered:
         with shared.lock:
             judgings.remove(judging)
     return judgement
 
 
 async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
-    """The judge's verdicts on the sample, beside it; shared with nobody.
+    """The judge's verdicts on the sample, with its chunks; not shared.
 
     Raises:
         NoiseSenseError: as the judge raises; `JudgeError` in place of anything else.
@@ -165,7 +180,7 @@ async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
         return Judgement((await judge.judge(sample)).beside(sample))
     except NoiseSenseError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, hosts keep its words and traceback
+    except Exception as error:  # noqa: BLE001 - hosts log the message and traceback of any error
         name = type(judge).__name__
         failure = JudgeError(
             f"{name} failed with {type(error).__name__}; its message may hold a key or a prompt "

@@ -1,4 +1,4 @@
-"""`VerdictStore`: judged calls in a SQLite file, so that none is paid for twice."""
+"""`VerdictStore`: the judge's calls in a SQLite file, so that none is paid for twice."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from noisesense.judging.protocol import NO_USAGE, Usage
 T = TypeVar("T")
 
 _BUSY_SECONDS = 30.0
-_LEASE_SECONDS, _RENEW_SECONDS = 20.0, 5.0
+_LEASE_SECONDS = 20.0
+_RENEW_SECONDS = 5.0
 REQUEST = "request "
-"""Before the key of a call: the row of a request for it that is out in a batch file."""
+"""A prefix of keys: the row is a request that is exported to a batch file."""
 UNUSABLE = "null"
-"""The reply of a request in a batch file, where nothing in its answer can be used."""
+"""The reply of a batch request whose answer is unusable."""
 
-# Without a reply the call is being made; ``beat`` counts while its owner lives. This text is known
-# as the file's format.
+# Without a reply the call is in progress; ``beat`` increases while its owner lives. A file has the
+# right format if it has this very statement.
 _TABLE = (
     "CREATE TABLE calls (key TEXT PRIMARY KEY, reply TEXT, owner TEXT NOT NULL,"
     " beat INTEGER NOT NULL, made REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,"
@@ -44,11 +45,15 @@ _RELEASE = "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL"
 
 
 class StoredCalls(NamedTuple):
-    """What a store has of one model, asked with one version of the prompts.
+    """The calls in a store of one model and one version of the prompts.
 
     Attributes:
-        calls: how many; ``usage`` is what they cost, and what replaying them saves.
-        oldest: when they were made, in seconds since 1970; ``newest`` likewise.
+        model: the model's name.
+        version: of the prompts.
+        calls: how many there are.
+        usage: what they cost, and what replaying them saves.
+        oldest: the time of the first call, in seconds since 1970.
+        newest: the time of the last call.
     """
 
     model: str
@@ -60,32 +65,35 @@ class StoredCalls(NamedTuple):
 
 
 class VerdictStore:
-    """A SQLite file of judged calls, found by prompt version, model and input.
+    """A SQLite file of the judge's calls, found by prompt version, model and input.
 
-    A run that was killed resumes from it, and processes share it: finished calls are never
-    repeated, and a call that one task or process is making the others wait for. Whoever makes a
-    call shows a sign of life every 5 seconds; after 20 without one the call is free. Only useful
-    replies are kept, each with a checksum: a damaged one is asked again. It holds no prompts and
-    no keys. After a fork, open it anew.
+    A killed run resumes from it. Processes share it: finished calls are not repeated, and while
+    one task or process makes a call, the others wait for it. Its owner renews the claim on the
+    call every 5 seconds; after 20 seconds without renewal, others may make the call. Only usable
+    replies are kept, each with a checksum; a call whose reply is damaged is made again. The file
+    holds no prompts and no API keys. Open the store again after a fork.
 
     Args:
-        path: made if it is not there. It must lie on a local disk, and be writable.
-        must_exist: raise instead of making it.
+        path: a writable file on a local disk; created if it does not exist.
+        must_exist: raise an error instead of creating it.
 
     Raises:
-        StoreError: damaged, another program's file, another format, no access.
+        StoreError: damaged, not a verdict store, another format, or no access.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
         self.path = as_path(path, StoreError)
         if must_exist and not self.path.is_file():
             raise StoreError("a verdict store", "no such file", where=str(self.path))
-        self._lock, self._pid = threading.RLock(), os.getpid()
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
         self._connections: list[sqlite3.Connection] = []  # one, while it is open
         weakref.finalize(self, _close, self._connections, self._pid)
-        self._owner, self._claims = uuid.uuid4().hex, set[str]()
-        self._life = threading.Thread(target=self._live, args=(weakref.ref(self),), daemon=True)
-        self._signs: dict[str, tuple[object, float]] = {}
+        self._owner = uuid.uuid4().hex
+        self._claims: set[str] = set()
+        weak = weakref.ref(self)
+        self._renewal = threading.Thread(target=self._keep_renewing, args=(weak,), daemon=True)
+        self._beats: dict[str, _Beat] = {}
         self.transact(lambda connection: None, write=False)
 
     def __repr__(self) -> str:
@@ -101,53 +109,56 @@ class VerdictStore:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; the next use opens another."""
+        """Close the connection; the next use opens a new one."""
         with self._lock:
             self._claims.clear()
             _close(self._connections, self._pid)
 
-    # Calls: never a wait for another program's lock that would hold up the event loop
-
     async def get(self, key: str) -> str | None:
-        """The reply of that call, as JSON; None if there is no sound one."""
+        """The reply to that call, as JSON; None if there is none, or a damaged one."""
         return await self._soon(partial(reply_of, key=key), write=False)
 
     async def claim(self, key: str, *, over: str | None = None) -> bool:
-        """May the caller make this call? If not, `get` has it or somebody is making it.
+        """May the caller make this call? If not, there is a reply, or another caller makes it.
 
         Args:
-            over: a kept reply that is of no use, and may be made again.
+            key: of the call.
+            over: a stored reply that is unusable: the call may be made again.
         """
 
-        def claimed(connection: sqlite3.Connection) -> bool:
-            row = _row_of(connection, key)
-            if reply_of(connection, key) not in (None, over) or self._is_being_made(row):
+        def claim(connection: sqlite3.Connection) -> bool:
+            if reply_of(connection, key) not in (None, over):
+                return False
+            if self._is_in_progress(_row_of(connection, key)):
                 return False
             _put(connection, key, None, self._owner)
             self._claims.add(key)
-            with suppress(RuntimeError):  # it is running already, or the process is ending
-                self._life.start()
+            with suppress(RuntimeError):  # the thread runs already, or the process is ending
+                self._renewal.start()
             return True
 
-        return await self._soon(claimed)
+        return await self._soon(claim)
 
     async def put(self, key: str, reply: str, model: str, version: str, usage: Usage) -> None:
-        """Keep a finished call. Its claim ends."""
-        row = key, reply, "", model, version, usage
-        await self._soon(lambda connection: _put(connection, *row))
+        """Store a finished call and end the claim on it."""
+
+        def put(connection: sqlite3.Connection) -> None:
+            _put(connection, key, reply, "", model, version, usage)
+
+        await self._soon(put)
         self._claims.discard(key)
 
     async def release(self, key: str) -> None:
-        """A claim ends without a reply. If that cannot be written, it runs out."""
+        """End a claim without a reply. A claim that cannot be released expires."""
         if key in self._claims:
             self._claims.discard(key)
             with suppress(StoreError):
                 await self._soon(lambda file: file.execute(_RELEASE, (key, self._owner)))
 
     def _renew(self) -> bool:
-        """A sign of life for each claim. False if it has to be tried again."""
-        # In one go: between the two the store may be closed, and must not be opened again.
-        with self._lock, suppress(StoreError):  # whoever uses the store next is told
+        """Renew all claims. False if it has to be tried again."""
+        # One lock for both steps: a store that is closed between them must not be opened again.
+        with self._lock, suppress(StoreError):  # the next use of the store raises it
             claims = [(key, self._owner) for key in tuple(self._claims)]
             if claims:
                 self._now(lambda file: file.executemany(_RENEW, claims), write=True)
@@ -155,51 +166,57 @@ class VerdictStore:
         return False
 
     @staticmethod
-    def _live(this: weakref.ref[VerdictStore]) -> None:
-        """Signs of life from time to time, as long as there is the store."""
+    def _keep_renewing(this: weakref.ref[VerdictStore]) -> None:
+        """Renew the claims until the store is gone."""
         while (store := this()) is not None:
             pause = _RENEW_SECONDS if store._renew() else 0.05
             del store
             time.sleep(pause)
 
-    def _is_being_made(self, row: Any) -> bool:
-        """As long as there is a sign of life from time to time: no two clocks are compared."""
+    def _is_in_progress(self, row: Any) -> bool:
+        """Has the claim been renewed lately? By this process's clock alone."""
         if row is None or row["reply"] is not None:
             return False
-        sign, now = (row["owner"], row["beat"]), time.monotonic()
-        seen, since = self._signs.get(row["key"], (None, now))
-        if sign != seen:
-            self._signs[row["key"]] = sign, now
-        return sign != seen or now - since < _LEASE_SECONDS
+        now = time.monotonic()
+        last = self._beats.get(row["key"])
+        if last is None or (last.owner, last.beat) != (row["owner"], row["beat"]):
+            self._beats[row["key"]] = _Beat(row["owner"], row["beat"], now)
+            return True
+        return now - last.seen < _LEASE_SECONDS
 
     def stats(self) -> list[StoredCalls]:
-        """What is in it, by model and version of the prompts."""
+        """What is in the store, by model and version of the prompts."""
 
-        def counted(connection: sqlite3.Connection) -> dict[tuple[str, str], StoredCalls]:
-            found: dict[tuple[str, str], StoredCalls] = {}
-            for row in _useful(connection):
-                of, made = (row["model"], row["version"]), row["made"]
-                known = found.get(of) or StoredCalls(*of, 0, Usage(), made, made)
-                usage = known.usage + Usage(**json.loads(row["usage"]))
-                times = min(known.oldest, made), max(known.newest, made)
-                found[of] = StoredCalls(*of, known.calls + 1, usage, *times)
-            return found
+        def count(connection: sqlite3.Connection) -> dict[tuple[str, str], StoredCalls]:
+            groups: dict[tuple[str, str], StoredCalls] = {}
+            for row in _usable(connection):
+                group = (row["model"], row["version"])
+                made = row["made"]
+                calls = groups.get(group) or StoredCalls(*group, 0, Usage(), made, made)
+                groups[group] = calls._replace(
+                    calls=calls.calls + 1,
+                    usage=calls.usage + Usage(**json.loads(row["usage"])),
+                    oldest=min(calls.oldest, made),
+                    newest=max(calls.newest, made),
+                )
+            return groups
 
-        return [calls for _, calls in sorted(self.transact(counted, write=False).items())]
+        groups = self.transact(count, write=False)
+        return [groups[group] for group in sorted(groups)]
 
     def merge(self, other: VerdictStore) -> int:
-        """Take over another store's calls where this one has none; how many are new."""
-        rows = other.transact(lambda connection: list(_useful(connection)), write=False)
+        """Copy the calls of another store that this one lacks; return how many."""
+        rows = other.transact(lambda connection: list(_usable(connection)), write=False)
 
-        def taken(connection: sqlite3.Connection) -> int:
+        def copy(connection: sqlite3.Connection) -> int:
             new = [row for row in rows if reply_of(connection, row["key"]) in (None, UNUSABLE)]
             connection.executemany(_PUT, new)
             return len(new)
 
-        return self.transact(taken)
+        return self.transact(copy)
 
     def transact(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
-        """Do the work on the table ``calls`` in a transaction; while it is locked, wait."""
+        """Run the function in a transaction; wait while the file is locked."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while time.monotonic() < deadline:
             with suppress(_BusyError):
@@ -208,7 +225,7 @@ class VerdictStore:
         return self._now(work, write)
 
     async def _soon(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
-        """As `transact`; the event loop goes on."""
+        """Same as `transact`, without blocking the event loop."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while time.monotonic() < deadline:
             with suppress(_BusyError):
@@ -217,7 +234,7 @@ class VerdictStore:
         return self._now(work, write)
 
     def _now(self, work: Callable[[sqlite3.Connection], T], write: bool) -> T:
-        """All or nothing. SQLite's errors come as ours."""
+        """Run the function in a transaction. Raises `StoreError` for SQLite's errors."""
         if os.getpid() != self._pid:  # neither a connection nor a lock may cross a fork
             hint = "open the store in each process; they share its file"
             raise StoreError("the process that opened the store", "a fork of it", hint=hint)
@@ -240,10 +257,18 @@ class VerdictStore:
 
 
 class _BusyError(StoreError):
-    """Another program is writing to it."""
+    """Another program is writing to the file."""
 
 
-# SQLite's own; and what Python says of names that are no UTF-8 and sizes that cannot be.
+class _Beat(NamedTuple):
+    """The last renewal of a claim, and when this process has seen it."""
+
+    owner: str
+    beat: int
+    seen: float
+
+
+# The others are for names that are not UTF-8, and for impossible sizes in a damaged file.
 _FAILURES = (sqlite3.Error, UnicodeError, OverflowError, MemoryError, OSError)
 _HINTS = {
     "locked": "another program has been writing to it for 30 seconds",
@@ -259,15 +284,15 @@ def _opened(path: os.PathLike[str]) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         connection.row_factory = sqlite3.Row
-        # A damaged text is read, and found out by its row's checksum.
+        # A damaged text is read all the same; the checksum of the row detects it.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-        # With FULL a new file shrinks when it is pruned.
+        # With auto_vacuum a file shrinks when it is pruned.
         for pragma in ("synchronous = NORMAL", "auto_vacuum = FULL", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             _check_format(connection, path)
-        # Only now: it is written into the file, which may have been another program's.
+        # After the check, as this writes to the file, which could be another program's.
         connection.execute("PRAGMA journal_mode = WAL")
     except BaseException:
         connection.close()
@@ -276,11 +301,13 @@ def _opened(path: os.PathLike[str]) -> sqlite3.Connection:
 
 
 def _check_format(connection: sqlite3.Connection, path: os.PathLike[str]) -> None:
-    """Our table alone; it is made in a new file."""
-    # Triggers and views would run with every question, for as long as they like.
-    question = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
-    tables = [sql for (sql,) in connection.execute(question)]
-    # Damage may hide the table; a file of several pages is not a new one.
+    """Create the table in a new file; accept a file with just this table.
+
+    Not one with triggers and views, which run with every query.
+    """
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+    tables = [sql for (sql,) in connection.execute(query)]
+    # A file of several pages is not new: damage hides its table.
     if not tables and connection.execute("PRAGMA page_count").fetchone()[0] <= 1:
         connection.execute(_TABLE)
     elif tables != [_TABLE]:
@@ -290,7 +317,7 @@ def _check_format(connection: sqlite3.Connection, path: os.PathLike[str]) -> Non
 
 
 def _close(connections: list[sqlite3.Connection], pid: int) -> None:
-    while connections and os.getpid() == pid:  # a fork leaves its parent's alone
+    while connections and os.getpid() == pid:  # after a fork they are the parent's
         connections.pop().close()
 
 
@@ -299,13 +326,16 @@ def _row_of(connection: sqlite3.Connection, key: str) -> Any:
 
 
 def reply_of(connection: sqlite3.Connection, key: str) -> str | None:
-    """The reply, if there is one and all that was put with it is as it was."""
+    """The reply, if there is one and its row is undamaged."""
     row = _row_of(connection, key)
-    # Through a damaged index another call may be found, itself quite sound.
-    return row["reply"] if row is not None and row["key"] == key and is_sound(row) else None
+    # A damaged index may lead to another row, itself undamaged.
+    if row is None or row["key"] != key or not is_sound(row):
+        return None
+    reply: str | None = row["reply"]
+    return reply
 
 
-def _useful(connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
+def _usable(connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
     rows = filter(is_sound, connection.execute(f"SELECT * {KEPT}"))
     return (row for row in rows if row["reply"] != UNUSABLE)
 
@@ -319,16 +349,25 @@ def _put(
     version: str = "",
     usage: Usage = NO_USAGE,
 ) -> None:
-    texts = encodable(model), encodable(version), json.dumps(asdict(usage))
-    row = (key, reply and encodable(reply), owner, 0, time.time(), *texts)
+    row = (
+        key,
+        None if reply is None else encodable(reply),
+        owner,
+        0,
+        time.time(),
+        encodable(model),
+        encodable(version),
+        json.dumps(asdict(usage)),
+    )
     connection.execute(_PUT, (*row, _checksum(row)))
 
 
 def is_sound(row: sqlite3.Row) -> bool:
+    """Is the row undamaged?"""
     return bool(row["checksum"] == _checksum(row))
 
 
 def _checksum(row: sqlite3.Row | tuple[Any, ...]) -> str:
-    """Of all but the claim."""
+    """Of all columns but those of the claim."""
     content = json.dumps([*row[:2], *row[4:8]], default=repr)
     return hashlib.sha256(content.encode()).hexdigest()[:32]

@@ -1,21 +1,20 @@
 """The four published definitions: which incorrect claims each mode counts, in three-valued logic.
 
 For a response claim *i* and chunk *j*: ``noise_rel(i) = ∃j relevant(j) ∧ entails(j,i)`` and
-``noise_irr(i) = ∃j ¬relevant(j) ∧ entails(j,i)``. Undetermined is None (Kleene).
+``noise_irr(i) = ∃j ¬relevant(j) ∧ entails(j,i)``. Undetermined is None (Kleene's logic).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import product
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from noisesense.errors import check_choice
 
 if TYPE_CHECKING:
-    from noisesense.verdicts.form import ResponseClaimForm, VerdictsForm
+    from noisesense.verdicts.form import ClaimForm, VerdictsForm
 
 Truth = bool | None
 
@@ -32,11 +31,26 @@ def all_of(left: Truth, right: Truth) -> Truth:
     return None if left is None or right is None else True
 
 
+def any_of(values: Iterable[Truth]) -> Truth:
+    """∃ value: true wins over undetermined; false without values."""
+    result: Truth = False
+    for value in values:
+        if value:
+            return True
+        if value is None:
+            result = None
+    return result
+
+
 Mode = Literal["relevant", "irrelevant"]
 DefinitionName = Literal["ragas", "paper", "promptfoo", "validmind"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 _NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
+
+
+Evidence = tuple[tuple[Truth, Truth], ...]
+"""Of each chunk that entails a claim or may, in rank order: is it relevant? does it entail?"""
 
 
 class Facts(NamedTuple):
@@ -50,10 +64,45 @@ class Facts(NamedTuple):
     source_irrelevant: Truth
     """Is the first chunk that entails the claim irrelevant? False if no chunk entails it."""
 
+    @staticmethod
+    def of(correct: Truth, evidence: Evidence) -> Facts:
+        """As the formulas in this module's docstring."""
+        return Facts(
+            incorrect=negate(correct),
+            entailed=any_of(entails for _, entails in evidence),
+            noise_rel=any_of(all_of(relevant, entails) for relevant, entails in evidence),
+            noise_irr=any_of(all_of(negate(relevant), entails) for relevant, entails in evidence),
+            source_irrelevant=_source_irrelevant(evidence),
+        )
+
+    @property
+    def category(self) -> Category:
+        """The part of the partition the claim is in; undetermined if several are possible."""
+        if self.incorrect is False:
+            return "correct"
+        if self.incorrect is None or self.noise_rel is None:
+            return "undetermined"
+        if self.noise_rel:
+            return "relevant"
+        if self.noise_irr is None:
+            return "undetermined"
+        return "irrelevant" if self.noise_irr else "hallucination"
+
+
+def _source_irrelevant(evidence: Evidence) -> Truth:
+    """¬relevant(j) of the first chunk *j* that entails the claim."""
+    result: Truth = False
+    # Backwards, since a chunk's answer is that of the chunks after it if it does not entail.
+    for relevant, entails in reversed(evidence):
+        irrelevant = negate(relevant)
+        if entails:
+            result = irrelevant
+        elif result is not irrelevant:
+            result = None
+    return result
+
 
 Rule = Callable[[Facts], Truth]
-Known = tuple[Truth, Truth, Truth, Truth, Truth]
-"""The fields of `Facts`, which would double the time to make."""
 
 Category = Literal["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
 
@@ -68,11 +117,6 @@ class Outcome(NamedTuple):
     """Does the irrelevant mode? None, too, if the definition has no such mode."""
     from_a_chunk: Truth
     """Is it incorrect and entailed by a chunk, relevant or not?"""
-
-
-TRUTHS: tuple[Truth, ...] = (True, False, None)
-OUTCOMES = tuple(map(Outcome._make, product(get_args(Category), *[TRUTHS] * 3)))
-"""Scores keep an outcome as its number here: one byte a claim."""
 
 
 @dataclass(frozen=True)
@@ -142,22 +186,10 @@ def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
 
 
 @cache
-def outcome_numbers(name: DefinitionName) -> dict[Known, int]:
-    """The number in `OUTCOMES` of what becomes of a claim, by all possible facts."""
-    definition, numbers = DEFINITIONS[name], dict[Known, int]()
-    rules = definition.relevant, definition.irrelevant
-    for facts in map(Facts._make, product(TRUTHS, repeat=len(Facts._fields))):
-        counts = [all_of(facts.incorrect, rule(facts)) if rule else None for rule in rules]
-        counts.append(all_of(facts.incorrect, facts.entailed))
-        numbers[facts] = OUTCOMES.index(Outcome(_category(facts), *counts))
-    return numbers
-
-
-@cache
 def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
-    """The modes that count only what comes from a chunk: no wrong claim that no chunk entails."""
-    made_up = OUTCOMES[outcome_numbers(name)[Facts(True, *[False] * 4)]]
-    return tuple(mode for mode in MODES if getattr(made_up, mode) is False)
+    """The modes that count only claims from a chunk: not one that no chunk entails."""
+    hallucination = outcome(False, (), name)
+    return tuple(mode for mode in MODES if getattr(hallucination, mode) is False)
 
 
 def check_mode(mode: str) -> Mode:
@@ -165,61 +197,58 @@ def check_mode(mode: str) -> Mode:
     return check_choice(mode, MODES, "mode")
 
 
-CORRECT: Known = (False, None, None, None, None)
-"""A correct claim cannot count, however its cells fall."""
+def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
+    """Of each chunk: ``relevant(j) = label(j)`` if it has one, else ``∃g entails(j, g)``.
 
-
-Relevance = tuple[set[int], set[int]]
-"""The positions of the relevant chunks, and of those that are relevant or undetermined."""
-
-
-def relevance(verdicts: VerdictsForm) -> Relevance:
-    """Which chunks are relevant: by label, else iff they entail a reference claim."""
-    yes: set[int] = set()
-    unknown: set[int] = set()
+    Without a label and without reference claims, relevance is undetermined.
+    """
+    default = False if verdicts.reference_claims else None
+    relevant: list[Truth] = [default] * verdicts.chunk_count
     for claim in verdicts.reference_claims:
-        if sure := claim.entailed_by:
-            yes.update(sure)
-        if maybe := claim.undetermined:
-            unknown.update(maybe)
-    if not verdicts.reference_claims:
-        unknown.update(range(verdicts.chunk_count))
-    labels = [chunk.relevant for chunk in verdicts.chunks or ()]
-    if labels.count(None) < len(labels):
-        unlabeled = {j for j, label in enumerate(labels) if label is None}
-        yes = yes & unlabeled | {j for j, label in enumerate(labels) if label}
-        unknown &= unlabeled
-    return yes, yes | unknown if unknown else yes
+        for j in claim.undetermined:
+            relevant[j] = None
+    for claim in verdicts.reference_claims:
+        for j in claim.entailed_by:
+            relevant[j] = True
+    for j, chunk in enumerate(verdicts.chunks or ()):
+        if chunk.relevant is not None:
+            relevant[j] = chunk.relevant
+    return tuple(relevant)
 
 
-def claim_facts(claim: ResponseClaimForm, relevant: Relevance) -> Known:
-    """What is known of a claim that is not correct. Of one that is, `CORRECT` is enough."""
-    incorrect = None if claim.correct is None else True
-    sure, maybe = claim.entailed_by, claim.undetermined
-    possible = sure + maybe if maybe else sure
-    entailed = True if sure else None if maybe else False
-    yes, perhaps = relevant
-    noise_rel = not yes.isdisjoint(sure) or (False if perhaps.isdisjoint(possible) else None)
-    if yes.issuperset(possible):
-        return incorrect, entailed, noise_rel, False, False
-    # Every chunk that may be the first to entail the claim has its say on the source. Without a
-    # certain source there may be none, and a claim without one does not count.
-    first = sure[:1]
-    if maybe:
-        first += tuple(j for j in maybe if not sure or j < sure[0])
-    is_irrelevant = bool(sure) and perhaps.isdisjoint(first)
-    source_irrelevant = is_irrelevant or (False if yes.issuperset(first) else None)
-    noise_irr = not perhaps.issuperset(sure) or None
-    return incorrect, entailed, noise_rel, noise_irr, source_irrelevant
+def outcomes_of(
+    verdicts: VerdictsForm, relevant: Sequence[Truth], name: DefinitionName
+) -> tuple[Outcome, ...]:
+    """The outcome of each response claim, given the relevance of each chunk."""
+    # A correct claim cannot count, whatever entails it.
+    correct = outcome(True, (), name)
+    outcomes = [
+        correct if claim.correct else outcome(claim.correct, _evidence(claim, relevant), name)
+        for claim in verdicts.response_claims
+    ]
+    return tuple(outcomes)
 
 
-def _category(facts: Facts) -> Category:
-    """The part of the partition a claim is in; undetermined if more than one is possible."""
-    incorrect, _, noise_rel, noise_irr, _ = facts
-    if incorrect is False:
-        return "correct"
-    if incorrect is None or noise_rel is None or (not noise_rel and noise_irr is None):
-        return "undetermined"
-    if noise_rel:
-        return "relevant"
-    return "irrelevant" if noise_irr else "hallucination"
+def _evidence(claim: ClaimForm, relevant: Sequence[Truth]) -> Evidence:
+    if not claim.undetermined:
+        return tuple([(relevant[j], True) for j in claim.entailed_by])
+    entails: dict[int, Truth] = dict.fromkeys(claim.undetermined)
+    entails.update(dict.fromkeys(claim.entailed_by, True))
+    return tuple([(relevant[j], entails[j]) for j in sorted(entails)])
+
+
+# A run has few different claims. Deriving each anew would double the time of a score.
+@lru_cache(maxsize=2000)
+def outcome(correct: Truth, evidence: Evidence, name: DefinitionName) -> Outcome:
+    """What becomes of a claim under the definition."""
+    definition = DEFINITIONS[name]
+    facts = Facts.of(correct, evidence)
+    irrelevant = None
+    if definition.irrelevant is not None:
+        irrelevant = all_of(facts.incorrect, definition.irrelevant(facts))
+    return Outcome(
+        category=facts.category,
+        relevant=all_of(facts.incorrect, definition.relevant(facts)),
+        irrelevant=irrelevant,
+        from_a_chunk=all_of(facts.incorrect, facts.entailed),
+    )

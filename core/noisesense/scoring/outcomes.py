@@ -1,23 +1,23 @@
-"""What became of the response claims, one by one, by kind and by mode; and what passes a gate."""
+"""The outcome of each response claim, counts of outcomes, and the gate."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Real
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.definitions import OUTCOMES, TRUTHS, Category, Mode, Outcome
+from noisesense.scoring.definitions import Category, Mode, Outcome
 
 M = TypeVar("M")
 
 
 class Range(NamedTuple):
-    """A figure that open verdicts may leave open: whichever way they fall, it lies between.
+    """What a figure may be, however the undetermined verdicts fall.
 
     Attributes:
-        low: the lowest value that it can have.
+        low: the lowest possible value.
         high: the highest.
     """
 
@@ -26,25 +26,25 @@ class Range(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """The figure, where the two ends meet; None where they do not."""
+        """The figure if both ends are equal, else None."""
         return self.low if self.low == self.high else None
 
     def minus(self, other: Range) -> Range:
-        """Between what the difference lies."""
+        """Range of the difference."""
         return Range(self.low - other.high, self.high - other.low)
 
     def over(self, parts: float) -> Range:
-        """Between what one of so many parts lies."""
+        """Range of the quotient."""
         return Range(self.low / parts, self.high / parts)
 
     @property
     def absolute(self) -> Range:
-        """Between what the absolute value lies."""
+        """Range of the absolute value."""
         return Range(max(0.0, self.low, -self.high), max(self.high, -self.low))
 
 
 def extent(ends: tuple[float, float], form: str = ".3f") -> str:
-    """A figure between two ends as text: one number where they meet."""
+    """A range as text; one number if both ends are equal."""
     low, high = (f"{end:{form}}" for end in ends)
     return low if ends[0] == ends[1] else f"{low} to {high}"
 
@@ -53,29 +53,34 @@ class Record:
     """Base of the results."""
 
     _derived: ClassVar[tuple[str, ...]] = ()
-    """Properties that `to_dict` gives beside the fields."""
+    """Properties that `to_dict` adds to the fields."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
+        """All of the above as JSON-ready data."""
         data: dict[str, Any] = as_data(self)
         return data
 
 
 def as_data(value: Any) -> Any:
-    """JSON-ready: dataclasses and named tuples become objects, numbers as keys become texts."""
+    """JSON-ready: dataclasses and named tuples as objects, numbers as keys as text."""
     if isinstance(value, Range):
         return {"value": value.value, **value._asdict()}
     if is_dataclass(value):
-        names = [*(field.name for field in fields(value)), *getattr(value, "_derived", ())]
+        names = [field.name for field in fields(value)]
+        names += getattr(value, "_derived", ())
         value = {name: getattr(value, name) for name in names}
     elif hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
         entries = cast("dict[object, object]", value)
-        return {f"{k:g}" if isinstance(k, float) else k: as_data(v) for k, v in entries.items()}
+        return {_key(key): as_data(entry) for key, entry in entries.items()}
     if isinstance(value, (tuple, list)):
         return tuple(map(as_data, cast("tuple[object, ...]", value)))
     return value
+
+
+def _key(key: object) -> object:
+    return f"{key:g}" if isinstance(key, float) else key
 
 
 class BothModes(Generic[M]):
@@ -94,9 +99,9 @@ _WRONG = "is not supported by the reference"
 
 
 class Partition(NamedTuple):
-    """How many response claims are of each kind; the five add up to the number of claims.
+    """How many response claims are of each kind, whatever the definition.
 
-    The partition does not depend on the definition.
+    The five counts add up to the number of response claims.
     """
 
     correct: int
@@ -107,13 +112,13 @@ class Partition(NamedTuple):
     hallucination: int
     """Incorrect and entailed by no chunk."""
     undetermined: int
-    """More than one of the above is still possible."""
+    """Several of the above are possible."""
 
     @staticmethod
-    def of(outcomes: bytes) -> Partition:
-        """Counts the claims by kind; a byte is a claim's number in `OUTCOMES`."""
-        kinds = outcomes.translate(_PLACES["category"])
-        return Partition(*map(kinds.count, range(len(Partition._fields))))
+    def of(outcomes: Iterable[Outcome]) -> Partition:
+        """Count the claims by kind."""
+        categories: list[str] = [outcome.category for outcome in outcomes]
+        return Partition(*map(categories.count, Partition._fields))
 
     @property
     def total(self) -> int:
@@ -121,7 +126,7 @@ class Partition(NamedTuple):
         return sum(self)
 
     def share(self, category: Category) -> float | None:
-        """The part of all response claims that is of this kind; None without claims."""
+        """The share of the response claims that is of this kind, 0 to 1; None without claims."""
         return getattr(self, category) / self.total if self.total else None
 
 
@@ -133,14 +138,15 @@ class Counts(NamedTuple):
     total: int
 
     @staticmethod
-    def of(outcomes: bytes, what: Mode | Literal["from_a_chunk"]) -> Counts:
-        """Counts the claims of which it holds; a byte is a claim's number in `OUTCOMES`."""
-        holds = outcomes.translate(_PLACES[what])
-        return Counts(holds.count(_TRUE), len(holds) - holds.count(_OPEN), len(holds))
+    def of(outcomes: Iterable[Outcome], what: Mode | Literal["from_a_chunk"]) -> Counts:
+        """Count the claims whose outcome has it true; the total is of all claims."""
+        truths = [getattr(outcome, what) for outcome in outcomes]
+        total = len(truths)
+        return Counts(truths.count(True), total - truths.count(None), total)
 
     @property
     def undetermined(self) -> int:
-        """Claims of which it is not known whether they count."""
+        """The claims of which it is not known whether they count."""
         return self.total - self.determined
 
     @property
@@ -151,25 +157,14 @@ class Counts(NamedTuple):
     @property
     def bounds(self) -> Range:
         """The lowest and the highest share; without claims they are 0, by convention."""
-        noisy, determined, total = self
-        if not total:
+        if not self.total:
             return Range(0.0, 0.0)
-        return Range(noisy / total, (noisy + total - determined) / total)
-
-
-def _places(field: str) -> bytes:
-    """For `bytes.translate`: from an outcome's number to the place of the field's value."""
-    values: tuple[object, ...] = Partition._fields if field == "category" else TRUTHS
-    return bytes(values.index(getattr(outcome, field)) for outcome in OUTCOMES).ljust(256)
-
-
-_PLACES = {field: _places(field) for field in Outcome._fields}
-_TRUE, _OPEN = TRUTHS.index(True), TRUTHS.index(None)
+        return Range(self.noisy / self.total, self.highest / self.total)
 
 
 @dataclass(frozen=True)
 class ClaimOutcome(Record):
-    """What became of one response claim, with the chunks that explain it (zero-based)."""
+    """The outcome of one response claim, with the chunks that explain it (zero-based)."""
 
     _derived = ("sentence",)
 
@@ -207,18 +202,19 @@ def _outcome(claim: ClaimOutcome) -> str:
         return f"{_WRONG} and comes from irrelevant {_chunks(claim.irrelevant_chunks)}"
     if claim.category == "relevant":
         source = f"{_WRONG} and comes from relevant {_chunks(claim.relevant_chunks)}"
-        also = claim.irrelevant_chunks
-        return f"{source}, also from irrelevant {_chunks(also)}" if also else source
-    gaps = [
-        "whether the reference entails it" if claim.correct is None else "",
-        _whether(claim.undetermined_chunks, "entails it", "entail it"),
-        _whether(claim.unlabelled_chunks, "is relevant", "are relevant"),
-    ]
-    return f"is undetermined: there is no verdict on {' nor on '.join(filter(None, gaps))}"
-
-
-def _whether(chunks: tuple[int, ...], one: str, many: str) -> str:
-    return f"whether {_chunks(chunks)} {one if len(chunks) == 1 else many}" if chunks else ""
+        if not claim.irrelevant_chunks:
+            return source
+        return f"{source}, also from irrelevant {_chunks(claim.irrelevant_chunks)}"
+    missing: list[str] = []
+    if claim.correct is None:
+        missing.append("whether the reference entails it")
+    if chunks := claim.undetermined_chunks:
+        verb = "entails" if len(chunks) == 1 else "entail"
+        missing.append(f"whether {_chunks(chunks)} {verb} it")
+    if chunks := claim.unlabelled_chunks:
+        verb = "is" if len(chunks) == 1 else "are"
+        missing.append(f"whether {_chunks(chunks)} {verb} relevant")
+    return f"is undetermined: there is no verdict on {' nor on '.join(missing)}"
 
 
 def _name(claim: ClaimOutcome) -> str:
@@ -242,20 +238,20 @@ def gate(
 ) -> GateOutcome:
     """Does a score, or the mean of many, stay within a limit? Lower is better.
 
-    ``"pass"`` if ``high <= limit``, ``"fail"`` if ``low > limit``, else ``"undecided"``: some
-    completions of the undetermined verdicts pass and others do not. Only ``"pass"`` is a pass.
-    ``"undefined"`` where there is nothing to measure (no bounds).
+    ``"pass"`` if ``high <= limit``, ``"fail"`` if ``low > limit``, else ``"undecided"``: the
+    undetermined verdicts decide. Only ``"pass"`` is a pass. ``"undefined"`` without bounds: there
+    is nothing to measure.
 
-    A mean near the limit passes and fails by turns, as other samples or another judging would put
-    it. With its confidence interval the gate passes and fails only what the interval decides:
-    ``"pass"`` if its upper end is within the limit, ``"fail"`` if its lower end is above, else
-    ``"warn"``: the samples do not decide. What open verdicts leave open stays ``"undecided"``.
+    Other samples, or another judging, can move a mean across the limit. With its confidence
+    interval the gate decides only what the interval decides: ``"pass"`` if its upper end is
+    within the limit, ``"fail"`` if its lower end is above, else ``"warn"``. What the bounds leave
+    open stays ``"undecided"``.
 
     Args:
         bounds: the lowest and the highest value, as `Score.bounds` gives them.
         limit: the highest value that passes, 0 to 1.
-        interval: of the mean, low end first, e.g. `ModeSummary.interval`; by default the bounds
-            alone count.
+        interval: the confidence interval of the mean, low end first, e.g.
+            `ModeSummary.interval`; by default the bounds alone decide.
 
     Raises:
         InputError: a limit that is no number from 0 to 1.
@@ -264,9 +260,11 @@ def gate(
     if bounds is None:
         return "undefined"
     by_bounds = _side(bounds, limit)
-    if interval is None or by_bounds is None:
-        # An interval covers the bounds: what they do not decide, it does not either.
-        return by_bounds or "undecided"
+    if by_bounds is None:
+        # The interval covers the bounds, so it does not decide either.
+        return "undecided"
+    if interval is None:
+        return by_bounds
     return _side(interval, limit) or "warn"
 
 
@@ -277,7 +275,7 @@ def _side(ends: Sequence[Any], limit: float) -> Literal["pass", "fail"] | None:
 
 
 def check_limit(limit: float, where: str = "limit") -> float:
-    """The limit, if a score can be above or below it. Raises `InputError`."""
+    """The limit, if it is a number from 0 to 1. Raises `InputError`."""
     if not isinstance(limit, Real) or isinstance(limit, bool) or not 0 <= limit <= 1:
         raise InputError("a number from 0 to 1", describe(limit), where=where)
     return limit

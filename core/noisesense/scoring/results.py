@@ -1,8 +1,8 @@
-"""Results: what became of each sample of a run, kept as JSON lines.
+"""Results: the outcome of each sample of a run, stored as JSON lines.
 
-A line holds the verdicts and the numbers that follow from them. The verdicts are what counts:
-reading scores them anew, so that a corrected verdict or another definition takes effect without
-asking a judge. A recording is read as well; its samples are named by their content.
+A line holds the verdicts and the figures derived from them. Reading scores the verdicts again, so
+that a corrected verdict or another definition takes effect without a judge. A recording is read
+as well; its samples are named by their content.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from noisesense.verdicts.verdicts import Verdicts, as_model
 
 
 class Choices(TypedDict, total=False):
-    """How recorded verdicts are scored; None, or left out: as their line says.
+    """How recorded verdicts are scored. By default, or where None, as their line says.
 
     Attributes:
         definition: the definition to score under.
-        empty: what a sample with nothing to measure gives.
-        undetermined: what open verdicts give.
+        empty: the value of a sample with nothing to measure.
+        undetermined: the value where undetermined verdicts matter.
     """
 
     definition: DefinitionName | None
@@ -42,11 +42,12 @@ class Choices(TypedDict, total=False):
 
 
 class ResultLine(Line):
-    """One line of a results file. The numbers are for other readers; see the module."""
+    """One line of a results file. The figures are for other programs; reading derives them."""
 
     id: StrictStr | None = None
     cluster: StrictStr | None = None
     judge: StrictStr | None = None
+    judge_test: StrictStr | None = None
     definition: DefinitionName = "ragas"
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
@@ -63,7 +64,7 @@ class ResultLine(Line):
 
     @property
     def name(self) -> str:
-        """The id, or else the key of the texts. Raises `InputError`."""
+        """The id, or the key of the texts without one. Raises `InputError`."""
         if self.id is not None:
             return self.id
         if self.sample is None:
@@ -71,7 +72,7 @@ class ResultLine(Line):
         return self.sample.key
 
     def scored(self, verdicts: VerdictsForm, **choices: Unpack[Choices]) -> Score:
-        """The verdicts' score by the choices, or else as the line says."""
+        """Score the verdicts, by default as the line says."""
         return score(
             verdicts,
             definition=choices.get("definition") or self.definition,
@@ -80,34 +81,44 @@ class ResultLine(Line):
         )
 
     def result(self, **choices: Unpack[Choices]) -> Result:
-        """The line as a result, scored anew.
+        """The line as a result, scored again.
 
         Raises:
-            InputError: no id, verdicts that do not fit the sample, or not just one of verdicts
-                and an error.
+            InputError: no id, verdicts that do not fit the sample, or both verdicts and an error,
+                or neither.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         scored = None
         if self.verdicts is not None:
             beside = self.verdicts.beside(self.sample) if self.sample else self.verdicts
             scored = self.scored(beside, **choices)
-        rest = (self.cluster, self.unanswered, self.usage, self.judge)
-        return Result(self.name, scored, self.error, self.sample, *rest)
+        return Result(
+            id=self.name,
+            score=scored,
+            error=self.error,
+            sample=self.sample,
+            cluster=self.cluster,
+            unanswered=self.unanswered,
+            usage=self.usage,
+            judge=self.judge,
+            judge_test=self.judge_test,
+        )
 
 
 class Result(Struct, frozen=True):
-    """What became of one sample: a score, or an error that says why there is none.
+    """The result of one sample: a score, or an error that says why there is none.
 
     Attributes:
         id: names the sample; comparisons pair results by it.
-        score: with the verdicts it comes from.
+        score: the score, with its verdicts.
         error: why the sample could not be judged or scored.
-        sample: the texts, if they are known.
-        cluster: what the sample shares with others (a document, a conversation, a user); samples
-            of one cluster are not independent, and intervals must know.
-        unanswered: verdicts the judge was asked for and did not give.
-        usage: what judging the sample cost.
-        judge: who gave the verdicts, if it is known: a model with its prompts and its plan.
+        sample: the texts, if known.
+        cluster: what the sample shares with others (a document, a conversation, a user). Samples
+            of one cluster are not independent; intervals take it into account.
+        unanswered: how many verdicts the judge was asked for and did not give.
+        usage: the cost of judging the sample.
+        judge: who gave the verdicts, if known: a model with its prompts and its plan.
+        judge_test: the judge's result on texts whose answers are known, if it was tested.
 
     Raises:
         InputError: both a score and an error, or neither.
@@ -121,6 +132,7 @@ class Result(Struct, frozen=True):
     unanswered: int = 0
     usage: Usage = NO_USAGE
     judge: str | None = None
+    judge_test: str | None = None
 
     def __post_init__(self) -> None:
         if (self.score is None) == (self.error is None):
@@ -130,13 +142,18 @@ class Result(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""
-        names = ("id", "cluster", "judge", "unanswered", "error")
-        line = {name: known for name in names if (known := getattr(self, name)) not in (None, 0)}
+        line: dict[str, Any] = {"id": self.id}
+        for name in ("cluster", "judge", "judge_test", "unanswered", "error"):
+            value = getattr(self, name)
+            if value not in (None, 0):
+                line[name] = value
         if self.usage != NO_USAGE:
             line["usage"] = as_data(self.usage)
-        if (score := self.score) is None:
+        score = self.score
+        if score is None:
             return line | recording_fields(self.sample, None)
-        line |= {"definition": score.definition, "empty": score.empty}
+        line["definition"] = score.definition
+        line["empty"] = score.empty
         if score.undetermined != "none":
             line["undetermined"] = score.undetermined
         line |= {mode: score.value(mode) for mode in MODES}
@@ -146,7 +163,7 @@ class Result(Struct, frozen=True):
         return line | recording_fields(self.sample, as_model(score.verdicts))
 
     def to_json(self) -> str:
-        """As `to_dict`, in one line of JSON text."""
+        """`to_dict` as one line of JSON."""
         return to_json(self.to_dict())
 
     @classmethod
@@ -155,33 +172,33 @@ class Result(Struct, frozen=True):
 
         Args:
             text: one JSON object.
-            choices: as `Choices`.
+            choices: see `Choices`.
 
         Raises:
             InputError: not JSON, a field is missing, unknown or wrong, or the verdicts do not
                 fit the sample.
-            UndefinedScoreError: no response claims and ``empty="error"``.
+            UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         return ResultLine.model_validate(parse_line(text)).result(**choices)
 
 
 def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> Iterator[Result]:
-    """The results in a file, one by one; memory does not grow with the file.
+    """Read the results in a file one by one, in constant memory.
 
     Args:
-        path: a results file or a recording: UTF-8, one JSON object a line.
-        choices: as `Choices`.
+        path: a results file or a recording: UTF-8, one JSON object per line.
+        choices: see `Choices`.
 
     Raises:
         RecordingError: names the file and the line. `noisesense_adapters.datasets.results_of`
-            reads on behind a broken line.
+            continues after a broken line.
     """
     for _, result in read_lines(path, lambda text: Result.from_json(text, **choices)):
         yield result
 
 
 def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> None:
-    """Write a results file that `read_results` reads. It appears whole or not at all.
+    """Write a results file that `read_results` reads, completely or not at all.
 
     Raises:
         InputError: the file cannot be written.

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import chain
 from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
 from noisesense.errors import InputError, UndefinedScoreError, check_choice
 from noisesense.scoring.definitions import (
-    CORRECT,
     DEFINITIONS,
     MODES,
-    OUTCOMES,
     DefinitionName,
     Mode,
-    Relevance,
+    Outcome,
     Truth,
     check_definition,
     check_mode,
     chunk_modes,
-    claim_facts,
     modes_of,
-    outcome_numbers,
+    outcomes_of,
     relevance,
 )
 from noisesense.scoring.outcomes import (
@@ -35,12 +31,12 @@ from noisesense.scoring.outcomes import (
     as_data,
     gate,
 )
-from noisesense.verdicts.form import VerdictsBase, VerdictsForm
+from noisesense.verdicts.form import ResponseClaimForm, VerdictsBase, VerdictsForm
 
 Empty = Literal["undefined", "zero", "error"]
 Undetermined = Literal["none", "low", "high"]
 Status = Literal["determined", "undetermined", "undefined"]
-"""Of one mode: every completion of the verdicts gives the same value; the judge left open which;
+"""Of one mode: every completion of the undetermined verdicts gives the same value; they differ;
 or there is nothing to measure (no response claims, nothing retrieved, no such mode)."""
 
 _EMPTY: tuple[Empty, ...] = get_args(Empty)
@@ -48,12 +44,12 @@ _UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
 
 
 def check_empty(empty: str) -> Empty:
-    """That choice of what a sample with nothing to measure gives. Raises `InputError`."""
+    """The choice, if it is one. Raises `InputError`."""
     return check_choice(empty, _EMPTY, "empty")
 
 
 def check_undetermined(undetermined: str) -> Undetermined:
-    """That choice of what open verdicts give. Raises `InputError`."""
+    """The choice, if it is one. Raises `InputError`."""
     return check_choice(undetermined, _UNDETERMINED, "undetermined")
 
 
@@ -61,20 +57,20 @@ class Score(Struct, frozen=True, dict=True):
     """Noise sensitivity of one response, both modes at once. Made by `score`.
 
     Attributes:
-        verdicts: what was scored.
+        verdicts: the verdicts that were scored.
         definition: the definition's name.
-        empty: what a sample with nothing to measure gives.
-        undetermined: what open verdicts give.
-        outcomes: of each response claim what became of it: its number in
-            `noisesense.scoring.definitions.OUTCOMES`.
+        empty: the value of a sample with nothing to measure; see `score`.
+        undetermined: the value where undetermined verdicts matter; see `score`.
+        outcomes: the outcome of each response claim.
+        chunk_relevance: is each chunk relevant? None where that is undetermined.
     """
 
     verdicts: VerdictsForm
     definition: DefinitionName
     empty: Empty
     undetermined: Undetermined
-    outcomes: bytes
-    _relevance: Relevance
+    outcomes: tuple[Outcome, ...]
+    chunk_relevance: tuple[Truth, ...]
 
     def __repr__(self) -> str:
         return (
@@ -94,7 +90,7 @@ class Score(Struct, frozen=True, dict=True):
 
     @property
     def partition(self) -> Partition:
-        """The response claims by kind. Does not depend on the definition."""
+        """How many response claims are of each kind, whatever the definition."""
         return Partition.of(self.outcomes)
 
     def status(self, mode: Mode) -> Status:
@@ -113,8 +109,10 @@ class Score(Struct, frozen=True, dict=True):
         determined.
         """
         bounds = self.bounds(mode)
-        if bounds is None or self.undetermined == "none":
-            return bounds and bounds.value
+        if bounds is None:
+            return None
+        if self.undetermined == "none":
+            return bounds.value
         return bounds.low if self.undetermined == "low" else bounds.high
 
     def robustness(self, mode: Mode) -> float | None:
@@ -122,11 +120,13 @@ class Score(Struct, frozen=True, dict=True):
 
         Counted rather than subtracted, since ``1 - 0.9 < 0.1``. For hosts where higher is better.
         """
-        counts, value = self.counts(mode), self.value(mode)
-        if counts is None or value is None:
+        counts = self.counts(mode)
+        if counts is None or self.value(mode) is None:
             return None
+        if not counts.total:
+            return 1.0
         counted = counts.highest if self.undetermined == "high" else counts.noisy
-        return (counts.total - counted) / counts.total if counts.total else 1.0
+        return (counts.total - counted) / counts.total
 
     def bounds(self, mode: Mode) -> Range | None:
         """The lowest and the highest value any completion of the undetermined verdicts gives.
@@ -142,19 +142,20 @@ class Score(Struct, frozen=True, dict=True):
 
     @property
     def measures(self) -> tuple[Mode, ...]:
-        """The modes with something to measure; with ``empty="zero"`` all that there are."""
-        modes, (relevant, _) = modes_of(self.definition), self._relevance
-        if self.empty == "zero" or (relevant and self.outcomes):
+        """The modes with something to measure; with ``empty="zero"`` all of the definition."""
+        modes = modes_of(self.definition)
+        # A relevant chunk was retrieved.
+        if self.empty == "zero" or (self.outcomes and True in self.chunk_relevance):
             return modes
         return tuple(mode for mode in modes if not self.lacks(mode))
 
     def lacks(self, mode: Mode) -> str:
         """Why the mode has nothing to measure, in words; empty if it has something."""
-        claims, chunks = self.verdicts.response_claims, self.verdicts.chunks
-        nothing = _nothing_retrieved(self.verdicts) if claims else chunks == ()
-        if nothing and mode in chunk_modes(self.definition):
-            return "nothing was retrieved" + " (no chunks are listed)" * (chunks is None)
-        return "" if claims else "the response has no claims"
+        if mode in chunk_modes(self.definition) and _nothing_retrieved(self.verdicts):
+            if self.verdicts.chunks is None:
+                return "nothing was retrieved (no chunks are listed)"
+            return "nothing was retrieved"
+        return "" if self.outcomes else "the response has no claims"
 
     def gate(self, mode: Mode, limit: float) -> GateOutcome:
         """Does the mode's value stay within the limit? See `noisesense.gate`.
@@ -169,45 +170,43 @@ class Score(Struct, frozen=True, dict=True):
 
     def counts(self, mode: Mode) -> Counts | None:
         """The claims behind the value; None if the definition has no such mode."""
-        has_it = check_mode(mode) in modes_of(self.definition)
-        return Counts.of(self.outcomes, mode) if has_it else None
+        if check_mode(mode) not in modes_of(self.definition):
+            return None
+        return Counts.of(self.outcomes, mode)
 
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
         """Every response claim with its outcome and the chunks that explain it."""
-        yes, perhaps = self._relevance
+        outcomes = zip(self.verdicts.response_claims, self.outcomes, strict=True)
         return tuple(
             ClaimOutcome(
                 index=i,
                 text=claim.text,
                 correct=claim.correct,
-                **OUTCOMES[self.outcomes[i]]._asdict(),
-                relevant_chunks=tuple(j for j in claim.entailed_by if j in yes),
-                irrelevant_chunks=tuple(j for j in claim.entailed_by if j not in perhaps),
-                unlabelled_chunks=tuple(j for j in claim.entailed_by if j in perhaps - yes),
+                **outcome._asdict(),
+                relevant_chunks=self._entailing(claim, True),
+                irrelevant_chunks=self._entailing(claim, False),
+                unlabelled_chunks=self._entailing(claim, None),
                 undetermined_chunks=claim.undetermined,
             )
-            for i, claim in enumerate(self.verdicts.response_claims)
+            for i, (claim, outcome) in enumerate(outcomes)
         )
+
+    def _entailing(self, claim: ResponseClaimForm, relevant: Truth) -> tuple[int, ...]:
+        """The chunks of that relevance that entail the claim."""
+        return tuple(j for j in claim.entailed_by if self.chunk_relevance[j] is relevant)
 
     @property
     def from_chunks(self) -> Counts:
         """The claims that are incorrect and entailed by a chunk, relevant or not."""
         return Counts.of(self.outcomes, "from_a_chunk")
 
-    @property
-    def chunk_relevance(self) -> tuple[Truth, ...]:
-        """For each chunk: relevant, irrelevant, or None where that is undetermined."""
-        yes, perhaps = self._relevance
-        count = self.verdicts.chunk_count
-        return tuple(True if j in yes else None if j in perhaps else False for j in range(count))
-
     def reason(self, mode: Mode) -> str:
-        """The value and what it comes from, in words; the same for the same verdicts."""
+        """The value and the claims behind it, in words; the same for the same verdicts."""
         return _sentence(self, mode)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything above as plain JSON-ready data."""
+        """All of the above as JSON-ready data."""
         return {
             "definition": self.definition,
             "undetermined": self.undetermined,
@@ -231,19 +230,20 @@ def score(
     """Noise sensitivity of one judged sample.
 
     ``value(mode) = |response claims the mode counts| / |response claims|``, from 0 to 1, lower
-    is better. Which claims a mode counts is the definition's; see
-    `noisesense.scoring.definitions`. Where undetermined verdicts leave open how many claims
-    count, there are bounds and no value.
+    is better. The definition says which claims a mode counts; see
+    `noisesense.scoring.definitions`. Where that number depends on undetermined verdicts, there
+    are bounds and no value.
 
     Args:
         verdicts: ``[R]`` response claims, ``[G]`` reference claims, ``[C]`` chunks.
         definition: ``"ragas"`` (also RAGChecker's code), ``"paper"``, ``"promptfoo"`` or
             ``"validmind"``.
-        empty: what a sample with nothing to measure gives, as it has no response claims, or no
-            chunks (or only blank ones) where the definition counts only what comes from a chunk:
+        empty: the value of a sample with nothing to measure (no response claims; or no chunks,
+            or only blank ones, and the definition counts only claims from a chunk):
             ``"undefined"`` (None), ``"zero"`` (0.0, RAGChecker's convention) or ``"error"``.
-        undetermined: what open verdicts give: ``"none"`` (no value), ``"low"`` (none of them is
-            noise) or ``"high"`` (all are). The reason says which, and gates look at the bounds.
+        undetermined: the value where undetermined verdicts matter: ``"none"`` (None), ``"low"``
+            (no undetermined claim counts) or ``"high"`` (all count). The reason says which;
+            gates look at the bounds.
 
     Raises:
         InputError: an unknown definition, ``empty`` or ``undetermined``, or not a `Verdicts`.
@@ -261,32 +261,36 @@ def score(
     if not isinstance(verdicts, VerdictsBase):
         hint = "read a dict with Verdicts.model_validate(…)"
         raise InputError("a Verdicts object", type(verdicts).__name__, where="verdicts", hint=hint)
-    known = relevance(verdicts)
-    claims, numbers = verdicts.response_claims, outcome_numbers(name)
-    correct = numbers[CORRECT]
-    found = [correct if each.correct else numbers[claim_facts(each, known)] for each in claims]
-    made = Score(verdicts, name, empty, undetermined, bytes(found), known)
-    if empty == "error" and not made.measures:
-        raise UndefinedScoreError(f"noise sensitivity is undefined: {made.lacks('relevant')}")
-    return made
+    relevant = relevance(verdicts)
+    outcomes = outcomes_of(verdicts, relevant, name)
+    result = Score(verdicts, name, empty, undetermined, outcomes, relevant)
+    if empty == "error" and not result.measures:
+        raise UndefinedScoreError(f"noise sensitivity is undefined: {result.lacks('relevant')}")
+    return result
 
 
 def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
     """Are there no chunks, or only blank ones?
 
-    A blank chunk is one of a table without texts if no claim has a text either, if it is labeled,
-    or if a verdict names it.
+    A blank chunk counts as retrieved if it is labeled, if a verdict names it, or if no claim has
+    a text either: then the verdicts came as tables, without texts. So do chunks that are not
+    listed where the response has no claims.
     """
-    claims, reference = verdicts.response_claims, verdicts.reference_claims
-    chunks = verdicts.chunks or ()
-    named = any(claim.entailed_by or claim.undetermined for claim in chain(claims, reference))
-    if named or any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
+    chunks = verdicts.chunks
+    if not verdicts.response_claims:
+        return chunks == ()
+    claims = (*verdicts.response_claims, *verdicts.reference_claims)
+    if any(claim.entailed_by or claim.undetermined for claim in claims):
         return False
-    return not chunks or any(claim.text for claim in chain(claims, reference))
+    if not chunks:
+        return True
+    if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
+        return False
+    return any(claim.text for claim in claims)
 
 
 _MAX_CLAIMS = 5
-"""What a reason lists."""
+"""How many claims a reason lists."""
 
 
 def _sentence(score: Score, mode: Mode) -> str:
@@ -298,34 +302,44 @@ def _sentence(score: Score, mode: Mode) -> str:
     if lack := score.lacks(mode):
         value = "0 by convention" if score.empty == "zero" else "undefined"
         return f"{title} is {value}: {lack}."
-    sentences = [f"{title} is {_amount(score, mode, counts)}", *_listed(score, mode, True)]
-    if left := counts.undetermined:
-        which = "1 claim counts" if left == 1 else f"{left} claims count"
-        sentences += [f"The judge left open whether {which}.", *_listed(score, mode, None)]
+    sentences = [f"{title} is {_value(score, mode, counts)}", *_listed(score, mode, True)]
+    if counts.undetermined:
+        count = counts.undetermined
+        which = "1 claim counts" if count == 1 else f"{count} claims count"
+        sentences.append(f"The judge left open whether {which}.")
+        sentences += _listed(score, mode, None)
     return " ".join(sentences)
 
 
-def _amount(score: Score, mode: Mode, counts: Counts) -> str:
-    which = "response claims" if counts.total != 1 else "response claim"
-    verb = "is" if 1 in (counts.noisy, counts.total) else "are"
-    words = DEFINITIONS[score.definition].words[MODES.index(mode)]
-    known = (
-        f"{counts.noisy} of {counts.total} {which} {verb} not supported by the reference{words}."
-    )
-    value, (low, high) = score.value(mode), score.bounds(mode) or (0.0, 0.0)
-    if not counts.undetermined:
-        return f"{low:.4g} (lower is better): {known}"
-    span = f"it lies between {low:.4g} and {high:.4g}"
+def _value(score: Score, mode: Mode, counts: Counts) -> str:
+    """The value with its bounds, and what was counted of what."""
+    counted = f"{_counted(score.definition, mode, counts)}."
+    value = score.value(mode)
+    if value is not None and not counts.undetermined:
+        return f"{value:.4g} (lower is better): {counted}"
+    low, high = counts.bounds
+    bounds = f"it lies between {low:.4g} and {high:.4g}"
     if value is None:
-        return f"undetermined: {span} (lower is better). For certain, {known}"
-    as_what = "noise" if score.undetermined == "high" else "no noise"
+        return f"undetermined: {bounds} (lower is better). For certain, {counted}"
+    assumed = "noise" if score.undetermined == "high" else "no noise"
     return (
-        f"{value:.4g} (lower is better) with what is undetermined counted as {as_what}; {span}. "
-        f"For certain, {known}"
+        f"{value:.4g} (lower is better) with what is undetermined counted as {assumed}; {bounds}. "
+        f"For certain, {counted}"
+    )
+
+
+def _counted(definition: DefinitionName, mode: Mode, counts: Counts) -> str:
+    claims = "response claim" if counts.total == 1 else "response claims"
+    verb = "is" if 1 in (counts.noisy, counts.total) else "are"
+    words = DEFINITIONS[definition].words[MODES.index(mode)]
+    return (
+        f"{counts.noisy} of {counts.total} {claims} {verb} not supported by the reference{words}"
     )
 
 
 def _listed(score: Score, mode: Mode, counted: Truth) -> list[str]:
-    claims = [claim.sentence for claim in score.claims if getattr(claim, mode) is counted]
-    more = len(claims) - _MAX_CLAIMS
-    return [*claims[:_MAX_CLAIMS], f"And {more} more."] if more > 0 else claims
+    sentences = [claim.sentence for claim in score.claims if getattr(claim, mode) is counted]
+    more = len(sentences) - _MAX_CLAIMS
+    if more > 0:
+        return [*sentences[:_MAX_CLAIMS], f"And {more} more."]
+    return sentences

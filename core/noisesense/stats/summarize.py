@@ -11,7 +11,7 @@ from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
-from noisesense.scoring.definitions import DefinitionName, Mode, modes_of
+from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
 from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
@@ -180,9 +180,17 @@ def cells_of(score: Score) -> tuple[int, int]:
     return len(claims) + len(labels) * len(gaps) + unlabeled * max(len(reference), 1), missing
 
 
-_Sample = tuple["str | None", bytes, tuple[Mode, ...]]
-"""A sample's cluster, the outcomes of its claims in the order of their numbers, and the modes
-with something to measure; without such modes no claims."""
+_Outcomes = frozenset[tuple[Outcome, int]]
+"""How many claims of a sample have each outcome."""
+
+_Sample = tuple["str | None", _Outcomes, tuple[Mode, ...]]
+"""A sample's cluster, its outcomes, and the modes with something to measure; without such modes
+no outcomes."""
+
+
+def _claims(outcomes: _Outcomes) -> list[Outcome]:
+    """The outcome of each claim, in any order."""
+    return list(Counter(dict(outcomes)).elements())
 
 
 @dataclass
@@ -223,7 +231,7 @@ class Tally:
             if score.definition != self.definition:
                 self._settle(score.definition, f"result {result.id!r}")
             measures = score.measures
-            outcomes = bytes(sorted(score.outcomes)) if measures else b""
+            outcomes = frozenset(Counter(score.outcomes if measures else ()).items())
             needed, missing = cells_of(score) if measures else (0, 0)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
@@ -283,8 +291,9 @@ class Tally:
             for mode in (modes_of(self.definition) if self.definition else ())
         }
         measured = {cluster for (cluster, _, measures), _ in samples if "relevant" in measures}
-        kinds = [(Partition.of(outcomes), n) for (_, outcomes, _), n in samples]
-        from_chunks = [(Counts.of(each, "from_a_chunk"), n) for (_, each, _), n in samples]
+        claims = [(_claims(outcomes), n) for (_, outcomes, _), n in samples]
+        kinds = [(Partition.of(each), n) for each, n in claims]
+        from_chunks = [(Counts.of(each, "from_a_chunk"), n) for each, n in claims]
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
@@ -309,7 +318,8 @@ class Tally:
     def _mode(self, mode: Mode, resampling: Resampling, *, clustered: bool) -> ModeSummary:
         seen = Counter[tuple["str | None", "Counts | None"]]()
         for (cluster, outcomes, measures), n in self._samples.items():
-            seen[cluster, Counts.of(outcomes, mode) if mode in measures else None] += n
+            counts = Counts.of(_claims(outcomes), mode) if mode in measures else None
+            seen[cluster, counts] += n
         known = [(name, counts, n) for (name, counts), n in seen.items() if counts is not None]
         claims: Counts = _added(Counts, [(counts, n) for _, counts, n in known])
         ranges = Counter[Range]()

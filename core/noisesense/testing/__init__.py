@@ -1,15 +1,14 @@
-"""A conformance kit: what an adapter must satisfy, as tests that run against any host.
+"""A conformance kit: the requirements on an adapter, as tests for any host.
 
-A third party writes one class, and pytest collects the tests in it::
+You write one class, and pytest collects the tests in it::
 
     from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 
     class TestMyHost(AdapterTests):
         def run(self, samples, judge, *, definition="ragas"):
-            ...  # evaluate the samples in the host, and say what it shows
+            ...  # evaluate the samples in the host, and return what it shows
 
-Each test says in its docstring what it demands. No key, no network and no other package is
-needed.
+The docstring of each test states the requirement. No API key, network or other package is needed.
 """
 
 from noisesense.testing.adapters import AdapterTests, HostRun, Shown, ShownRow

@@ -1,4 +1,4 @@
-"""The tests of an adapter, and what it says its host shows."""
+"""The tests of an adapter, and what they ask of its host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noisesense.fixtures import reference_examples
 from noisesense.judging.llm import LLMJudge
 from noisesense.judging.prompts import Prompts
 from noisesense.judging.protocol import Judge, Usage
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
+from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode, modes_of
 from noisesense.scoring.scoring import Score, score
 from noisesense.testing.judges import (
     KEY,
@@ -36,14 +36,24 @@ _PROMPT = "canary wording of the prompt"
 _NOTHING = "nothing was retrieved"
 
 
+# Things that a retriever or an application may return, beside the host's own documents.
+_READABLE: tuple[object, ...] = (
+    [{"text": "", "content": "The chunk."}],
+    [{"text": "The chunk.", "relevant": False}],
+    ["The chunk."],
+)
+_WRONG: tuple[object, ...] = ({"documents": ["The chunk."]}, "The chunk.", [1, 2], [{"id": "a"}])
+_EMPTY: tuple[object, ...] = ([], [""], [{"text": " "}])
+
+
 @dataclass(frozen=True)
 class Shown:
-    """What the host shows of one mode of one row.
+    """What the host shows for one mode of one row.
 
     Attributes:
-        value: exactly what it stores as the number; None if it stores none.
-        text: reason, comment, label, status: whatever people read beside it.
-        passed: what it makes of the score, if it makes anything of it.
+        value: the number as the host stores it; None if it stores none.
+        text: all that is shown beside it: reason, comment, label, status.
+        passed: whether the host passes the row; None if it does not decide.
     """
 
     value: object = None
@@ -53,11 +63,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class ShownRow:
-    """What the host shows of one row.
+    """What the host shows for one row.
 
     Attributes:
-        modes: by mode; a mode that it does not show is left out.
-        error: what it says of a row that could not be evaluated.
+        modes: what it shows for each mode; modes that it does not show are left out.
+        error: the error of a row that could not be evaluated.
     """
 
     modes: Mapping[Mode, Shown] = field(default_factory=dict[Mode, Shown])
@@ -66,16 +76,15 @@ class ShownRow:
 
 @dataclass(frozen=True)
 class HostRun:
-    """What one evaluation in the host left behind.
+    """The result of one evaluation in the host.
 
     Attributes:
         rows: in the order of the samples.
-        stored: everything that it stores, prints or sends, as one text.
-        averages: its own mean of each mode, where it computes one.
-        usage: calls, tokens and cost as somebody sums them up who reads the host's results; None
-            where the host has no place for them.
-        names: what errors call each row, in the host's words; empty where the host itself says
-            which row an error belongs to.
+        stored: all that the host stores, prints or sends, as one text.
+        averages: the host's own mean for each mode, if it computes one.
+        usage: the sum of calls, tokens and cost in the host's results; None if it stores none.
+        names: the name of each row in error messages; empty if the host itself shows which row
+            an error belongs to.
     """
 
     rows: Sequence[ShownRow]
@@ -86,19 +95,19 @@ class HostRun:
 
 
 class AdapterTests:
-    """The tests; `run` drives the host, and `retrieved` hands it documents of its own.
+    """The tests. Subclasses implement `run` and, if the host has documents, `retrieved`.
 
     Attributes:
-        definitions: those that the adapter offers.
-        limit: what `run` makes the host compare a score with, if it passes and fails rows.
-        tables: how many random verdict tables; fewer for a host that takes its time.
-        labels: whether a chunk's label reaches the judge by the way that `run` takes.
-        metrics: how many of the host's metrics `run` makes: one, or one for each mode. Each may
-            ask a judge that failed.
-        side_by_side: whether the host can do two runs in one process at once.
+        definitions: the definitions that the adapter offers.
+        limit: the limit for which `run` sets up the host, if the host passes and fails rows.
+        tables: the number of random verdict tables; reduce it for a slow host.
+        labels: whether the labels of chunks reach the judge in `run`.
+        metrics: the number of metrics in `run`: one, or one for each mode. Each may ask a judge
+            that failed.
+        side_by_side: whether the host supports two runs at once in one process.
     """
 
-    definitions: tuple[DefinitionName, ...] = ("ragas", "paper", "promptfoo", "validmind")
+    definitions: tuple[DefinitionName, ...] = tuple(DEFINITIONS)
     limit: float | None = None
     tables: int = 200
     labels: bool = True
@@ -108,64 +117,68 @@ class AdapterTests:
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
-        """Evaluate the samples in the host with this judge, both modes of every one."""
+        """Evaluate both modes of the samples in the host with this judge."""
         raise NotImplementedError
 
     def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun | None:
-        """Evaluate a row for each of the things, as its retriever's or application's output.
+        """Evaluate a row for each of the things, as the output of a retriever or application.
 
-        The other texts of row ``n`` are `TEXTS` with that number. None, where the host's rows
-        hold nothing but lists of texts.
+        The other texts of row ``n`` are `TEXTS` with that number. None if the host's rows hold
+        only lists of texts.
         """
         return None
 
     def document(self, text: str, metadata: Mapping[str, Any]) -> object:
-        """The host's own object for a retrieved document."""
+        """The host's object for a retrieved document."""
         return {"page_content": text, "metadata": dict(metadata)}
 
     def test_reference_examples(self) -> None:
-        """The documented examples give the figures derived by hand, under every definition."""
+        """The published examples give the values derived by hand, under every definition."""
         examples = reference_examples()
+        samples = [example.sample for example in examples]
         judge = TableJudge([(example.sample, example.verdicts) for example in examples])
         for name in self.definitions:
-            run = self.run([e.sample for e in examples], judge, definition=name)
+            run = self.run(samples, judge, definition=name)
             for example, row in zip(examples, run.rows, strict=True):
-                expected = dict(zip(MODES, example.expected[name], strict=True))
-                for mode in modes_of(name):
+                values = zip(modes_of(name), example.expected[name], strict=False)
+                for mode, expected in values:
                     what = f"{example.id}, {mode}, definition {name}"
-                    _expect_value(_mode(row, mode, what), expected[mode], what)
+                    _expect_value(_mode(row, mode, what), expected, what)
 
     def test_random_tables(self) -> None:
-        """Random verdict tables, in every other one a tenth open, score as in the core."""
-        seeds = range(self.tables)
-        _expect_scores(self, [random_pair(seed, open_share=0.1 * (seed % 2)) for seed in seeds])
+        """Random verdict tables, half of them with open verdicts, score as in the core."""
+        pairs = [random_pair(seed) for seed in range(0, self.tables, 2)]
+        pairs += [random_pair(seed, open_share=0.1) for seed in range(1, self.tables, 2)]
+        _expect_scores(self, pairs)
 
     def test_both_modes_from_one_judging(self) -> None:
-        """Both modes of a sample cost one judging."""
+        """Both modes of a sample take one judging."""
         pairs = _pairs(5)
         _, judge = _run(self, pairs)
         assert len(judge.asked) == len(pairs), "a sample was judged more than once for its modes"
 
     def test_undefined_is_no_number(self) -> None:
-        """A response without claims has no score: it is not 0, not NaN in a mean, and no pass."""
+        """A response without claims has no number and no pass, and no part in a mean."""
         sample, verdicts = random_pair(1)
         nothing = verdicts.model_copy(update={"response_claims": ()})
         self._expect_no_number((sample, nothing), "undefined")
 
     def test_undetermined_is_no_number(self) -> None:
-        """A score that open verdicts decide is no number and no pass, and the host says so."""
+        """An undetermined score has no number and no pass, and the host shows that it is one."""
         table = [[True, False], [False, True]]
         self._expect_no_number(pair_of(999, [None, None], table, table[:1]), "undetermined")
 
     def test_nothing_retrieved_is_no_number(self) -> None:
-        """Without chunks nothing is measured: the host shows no number and no pass, and why."""
-        none = random_pair(5)[0].model_copy(update={"retrieved_contexts": ()})
+        """A sample without chunks has no number and no pass, and the host shows why."""
+        sample, _ = random_pair(5)
+        without = sample.model_copy(update={"retrieved_contexts": ()})
         verdicts = Verdicts.from_matrices([False, True], [[], []], [[]])
-        self._expect_no_number((none, verdicts), _NOTHING)
+        self._expect_no_number((without, verdicts), _NOTHING)
 
     def _expect_no_number(self, pair: Pair, says: str) -> None:
-        """Nor does it count in the host's mean, and the row beside it keeps its own."""
-        known, expected = noisy_pair(), score(noisy_pair()[1])
+        """Nor has it a part in the host's mean; another row keeps its number."""
+        known = noisy_pair()
+        expected = score(known[1])
         run, _ = _run(self, [pair, known])
         _expect_nothing(run.rows[0], says)
         _expect_score(run.rows[1], expected)
@@ -173,26 +186,27 @@ class AdapterTests:
             _expect_value(Shown(mean), expected.value(mode), f"the host's mean beside {says}")
 
     def test_lower_is_better_is_said(self) -> None:
-        """Whoever reads a number is told in which direction it is better."""
+        """The text beside a number says that lower is better."""
         run, _ = _run(self, [random_pair(3)])
         for mode in MODES:
             text = _mode(run.rows[0], mode, "a score").text.lower()
             assert "lower is better" in text, f"the direction is not said: {text!r}"
 
     def test_failure_stays_in_its_row(self) -> None:
-        """A judge that fails on one sample costs that row its number, and no other."""
+        """Where the judge fails on one sample, only that row has an error."""
         pairs = _pairs(4)
-        failing = pairs[2][0]
+        failing, _ = pairs[2]
         run, judge = _run(self, pairs, failing=[failing])
         for number in (0, 1, 3):
             _expect_score(run.rows[number], score(pairs[number][1]))
-        for said in ("refused this sample", run.names[2] if run.names else ""):
-            _expect_failed(run.rows[2], said, "a failed judge")
+        _expect_failed(run.rows[2], "refused this sample", "a failed judge")
+        if run.names:
+            _expect_failed(run.rows[2], run.names[2], "a failed judge")
         times = [sample.key for sample in judge.asked].count(failing.key)
         assert 1 <= times <= self.metrics, f"a judge that failed was asked {times} times"
 
     def test_repeats_ask_again(self) -> None:
-        """A second evaluation asks the judge again: it would else measure nothing."""
+        """A second evaluation asks the judge again, or it would not be a measurement."""
         pairs = _pairs(3)
         judge = TableJudge(pairs)
         for _ in range(2):
@@ -200,30 +214,34 @@ class AdapterTests:
         assert len(judge.asked) == 2 * len(pairs), "the second evaluation was served from memory"
 
     def test_concurrent_rows_do_not_mix(self) -> None:
-        """Rows that are judged side by side, and finish in another order, keep their own."""
+        """Rows judged at the same time, and finished in another order, keep their own scores."""
         _expect_scores(self, _pairs(12), slow=True)
 
     def test_two_runs_at_once(self) -> None:
-        """Two runs side by side over the same samples keep their own judges' verdicts."""
+        """Two runs over the same samples at the same time keep their own judges' verdicts."""
         if not self.side_by_side:
             raise unittest.SkipTest("the host does one run at a time")
-        samples = [sample for sample, _ in _pairs(4)]
-        tables = [[all_from(sample, correct) for sample in samples] for correct in (False, True)]
+        incorrect = [all_from(sample, False) for sample, _ in _pairs(4)]
+        correct = [all_from(sample, True) for sample, _ in _pairs(4)]
+        expect_scores = partial(_expect_scores, self, both=threading.Barrier(2))
         with ThreadPoolExecutor(2) as threads:
-            list(threads.map(partial(_expect_scores, self, both=threading.Barrier(2)), tables))
+            list(threads.map(expect_scores, [incorrect, correct]))
 
     def test_labels_win(self) -> None:
-        """A chunk's label reaches the score, also against what the verdicts say."""
+        """A chunk's label wins over the relevance that the verdicts give."""
         if not self.labels:
             raise unittest.SkipTest("the host has no place for labels")
         sample, verdicts = noisy_pair()
-        labels = zip(sample.retrieved_contexts, (False, True), strict=True)
-        flipped = tuple(chunk.model_copy(update={"relevant": label}) for chunk, label in labels)
+        first, second = sample.retrieved_contexts
+        flipped = (
+            first.model_copy(update={"relevant": False}),
+            second.model_copy(update={"relevant": True}),
+        )
         labeled = sample.model_copy(update={"retrieved_contexts": flipped})
         _expect_scores(self, [(labeled, verdicts)])
 
     def test_texts_arrive_as_they_are(self) -> None:
-        """Equal chunks, blank ones among others, white space, long texts and equal rows count."""
+        """Equal chunks, blank ones, white space, long texts and equal rows arrive unchanged."""
         cells = [[number == chunk for chunk in range(4)] for number in (3, 2, 0)]
         texts = [
             ("The same.", "The same.", "The same.", "Another."),
@@ -243,40 +261,29 @@ class AdapterTests:
         _expect_scores(self, [*pairs, pairs[0]])
 
     def test_retrieved_documents(self) -> None:
-        """Of the host's own documents the text is judged; what holds none is an error."""
+        """The text of the host's documents is judged; an object without a text is an error."""
         own = self.document("The chunk.", {"text": "Its title", "id": "a.md"})
-        readable: list[object] = [
-            [own],
-            [{"text": "", "content": "The chunk."}],
-            [{"text": "The chunk.", "relevant": False}],
-            ["The chunk."],
-        ]
-        wrong: list[object] = [{"documents": ["The chunk."]}, "The chunk.", [1, 2], [{"id": "a"}]]
-        nothing: list[object] = [[], [""], [{"text": " "}]]
-        things = [*readable, *wrong, *nothing]
-        samples: list[Sample] = []
-        for number, thing in enumerate(things):
-            texts = {name: text.format(number) for name, text in TEXTS.items()}
-            chunks = [] if thing in nothing else ["The chunk."]
-            samples.append(Sample(**texts, retrieved_contexts=chunks))
+        things = [[own], *_READABLE, *_WRONG, *_EMPTY]
+        samples = [_retrieving(thing, number) for number, thing in enumerate(things)]
         judge = TableJudge([all_from(sample, False) for sample in samples])
         run = self.retrieved(things, judge)
         if run is None:
             raise unittest.SkipTest("the host's rows hold lists of texts only")
-        read = {each.response: [c.text for c in each.retrieved_contexts] for each in judge.asked}
+        judged = {sample.response: sample for sample in judge.asked}
         for thing, sample, row in zip(things, samples, run.rows, strict=True):
-            found = read.get(sample.response)
-            if thing in nothing:
+            seen = judged.get(sample.response)
+            if thing in _EMPTY:
                 _expect_nothing(row, _NOTHING)
-            elif thing in readable:
-                assert found == ["The chunk."], f"of {thing!r} the judge is given {found!r}"
-                assert row.error is None, row.error
-            else:
-                assert found is None, f"{thing!r} is judged"
+            elif thing in _WRONG:
+                assert seen is None, f"{thing!r} is judged"
                 _expect_failed(row, "expected", f"{thing!r}")
+            else:
+                assert seen is not None, f"{thing!r} is not judged: {row.error}"
+                assert seen.key == sample.key, f"{thing!r} is judged as {seen!r}"
+                assert row.error is None, row.error
 
     def test_nothing_secret_is_stored(self) -> None:
-        """Neither a key nor a prompt is in anything the host stores, and errors hold neither."""
+        """Neither an API key nor a prompt is in what the host stores, nor in errors."""
         samples = [sample for sample, _ in _pairs(3)]
         prompts = Prompts(decompose=f"{_PROMPT}, to decompose", verify=f"{_PROMPT}, to verify")
         run = self.run(samples, LLMJudge(AgreeingLLM(samples[1].response), prompts=prompts))
@@ -287,18 +294,18 @@ class AdapterTests:
         assert _PROMPT not in shown, "the prompt is stored"
 
     def test_usage_is_counted_once(self) -> None:
-        """Calls, tokens and cost that a reader sums up are what judging cost."""
+        """Calls, tokens and cost in the host's results add up to what judging cost."""
         usage = Usage(calls=4, input_tokens=50, output_tokens=7, cost=0.25)
         run, _ = _run(self, _pairs(3), usage=usage)
         if run.usage is not None:
-            total, found = usage + usage + usage, run.usage
-            # Some hosts have no place for one of the two.
-            cost = total.cost if found.cost is None else found.cost
-            reported = replace(found, calls=found.calls or total.calls, cost=cost)
-            assert reported == total, f"{found} is reported for {total}"
+            total = usage + usage + usage
+            # Some hosts store no cost, others no calls.
+            cost = total.cost if run.usage.cost is None else run.usage.cost
+            reported = replace(run.usage, calls=run.usage.calls or total.calls, cost=cost)
+            assert reported == total, f"{run.usage} is reported for {total}"
 
     def test_gate(self) -> None:
-        """A row passes only if every completion of its open verdicts is within the limit."""
+        """A row passes only if it is within the limit however its open verdicts fall."""
         pairs = [random_pair(seed, open_share=0.15) for seed in range(self.tables)]
         run, _ = _run(self, pairs)
         for (_, verdicts), row in zip(pairs, run.rows, strict=True):
@@ -309,6 +316,11 @@ class AdapterTests:
                     continue
                 outcome = score(verdicts).gate(mode, self.limit)
                 assert (passed is True) == (outcome == "pass"), f"{outcome} is shown as {passed}"
+
+
+def _retrieving(thing: object, number: int) -> Sample:
+    texts = {name: text.format(number) for name, text in TEXTS.items()}
+    return Sample(**texts, retrieved_contexts=[] if thing in _EMPTY else ["The chunk."])
 
 
 def _pairs(count: int) -> list[Pair]:
@@ -333,9 +345,9 @@ def _mode(row: ShownRow, mode: Mode, what: str) -> Shown:
 
 
 def _expect_absent(shown: Shown, what: str) -> None:
-    value = shown.value
-    is_absent = value is None or (isinstance(value, float) and math.isnan(value))
-    assert is_absent, f"{what}: no number is right, and {value!r} is shown"
+    is_nan = isinstance(shown.value, float) and math.isnan(shown.value)
+    message = f"{what}: no number is right, and {shown.value!r} is shown"
+    assert shown.value is None or is_nan, message
     assert not shown.passed, f"{what} passes"
 
 
@@ -343,16 +355,16 @@ def _expect_nothing(row: ShownRow, says: str) -> None:
     for mode in MODES:
         shown = _mode(row, mode, says)
         _expect_absent(shown, says)
-        assert says in shown.text.lower(), f"nobody is told why ({says}): {shown.text!r}"
+        assert says in shown.text.lower(), f"the text does not say {says!r}: {shown.text!r}"
 
 
 def _expect_failed(row: ShownRow, says: str, what: str) -> None:
     for shown in row.modes.values():
         _expect_absent(shown, what)
-    texts = [row.error or "", *(shown.text for shown in row.modes.values())]
-    is_undefined = any("undefined" in text.lower() for text in texts)
-    assert not is_undefined, f"{what} is called undefined"
-    assert any(says in text for text in texts), f"{what} is no error that says {says!r}: {texts}"
+    texts = [shown.text for shown in row.modes.values()]
+    text = "\n".join([row.error or "", *texts])
+    assert "undefined" not in text.lower(), f"{what} is called undefined"
+    assert says in text, f"{what} is no error that says {says!r}: {text}"
 
 
 def _expect_score(row: ShownRow, expected: Score) -> None:
@@ -361,10 +373,11 @@ def _expect_score(row: ShownRow, expected: Score) -> None:
 
 
 def _expect_value(shown: Shown, expected: float | None, what: str) -> None:
-    value: Any = shown.value
     if expected is None:
-        _expect_absent(Shown(value), what)
-    else:
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        close = is_number and abs(value - expected) <= TOLERANCE
-        assert close, f"{what}: {expected} is right, and {value!r} is shown"
+        _expect_absent(Shown(shown.value), what)
+        return
+    value = shown.value
+    message = f"{what}: {expected} is right, and {value!r} is shown"
+    assert isinstance(value, (int, float)), message
+    assert not isinstance(value, bool), message
+    assert abs(value - expected) <= TOLERANCE, message

@@ -1,4 +1,4 @@
-"""The kit's judges, its model, and the samples they know."""
+"""Judges, a model and samples for the tests, and the tests of a model bridge."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _raises = unittest.TestCase().assertRaises
 KEY = "sk-canary-5f1d0c"
 
 TEXTS = {"user_input": "Question {}?", "response": "Response {}.", "reference": "Reference {}."}
-"""The texts beside what was retrieved, in `AdapterTests.retrieved`; they take the row's number."""
+"""The other texts of a row in `AdapterTests.retrieved`, with a place for the row's number."""
 
 
 class TableJudge:
-    """A judge that knows the verdicts, keeps the samples it is asked, and can fail or be slow.
+    """A judge that returns given verdicts, records the samples, and can fail or be slow.
 
     Args:
         pairs: samples with their verdicts; on any other sample it fails.
-        usage: what each judging costs.
+        usage: the cost of each judging.
         failing: samples on which it fails.
-        slow: whether later samples are answered first.
-        both: where it waits, at its first question, until another judge has come as far.
+        slow: whether later samples are finished first.
+        both: a barrier at the first sample, to run two judges at the same time.
     """
 
     name = "table"
@@ -53,7 +53,9 @@ class TableJudge:
     ) -> None:
         self._verdicts = {sample.key: verdicts for sample, verdicts in pairs}
         self._failing = {sample.key for sample in failing}
-        self._usage, self._slow, self._both = usage, slow, both
+        self._usage = usage
+        self._slow = slow
+        self._both = both
         self.asked: list[Sample] = []
 
     async def judge(self, sample: Sample) -> Verdicts:
@@ -61,7 +63,7 @@ class TableJudge:
         return (await self.judge_detailed(sample)).verdicts
 
     async def judge_detailed(self, sample: Sample) -> Judgement:
-        """The verdicts, and what they cost. Raises `JudgeError` where it is told to fail."""
+        """The verdicts with their cost. Raises `JudgeError` on unknown or failing samples."""
         self.asked.append(sample)
         if self._both is not None and len(self.asked) == 1:
             with contextlib.suppress(threading.BrokenBarrierError):
@@ -69,26 +71,32 @@ class TableJudge:
         if sample.key in self._failing:
             raise JudgeError("the judge's endpoint refused this sample")
         if sample.key not in self._verdicts:
-            raise JudgeError("a text did not arrive as it was")
+            raise JudgeError("a text did not arrive unchanged")
         if self._slow:
-            behind = len(self._verdicts) - [*self._verdicts].index(sample.key)
-            await asyncio.sleep(0.002 * behind)
+            later_samples = len(self._verdicts) - list(self._verdicts).index(sample.key)
+            await asyncio.sleep(0.002 * later_samples)
         return Judgement(self._verdicts[sample.key].beside(sample), self._usage)
 
 
 def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
     """A sample with a random verdict table; its texts occur in no other seed's."""
     rng = random.Random(seed)
-    claims, references, chunks = rng.randint(1, 6), rng.randint(1, 3), rng.randint(1, 5)
-    odds = [rng.random() for _ in range(3)]
+    claims = rng.randint(1, 6)
+    references = rng.randint(1, 3)
+    chunks = rng.randint(1, 5)
+    odds_correct, odds_response, odds_reference = (rng.random() for _ in range(3))
 
-    def cells(odds: float, count: int) -> list[bool | None]:
-        drawn = [(rng.random() < odds, rng.random() < open_share) for _ in range(count)]
-        return [None if is_open else cell for cell, is_open in drawn]
+    def cell(odds: float) -> bool | None:
+        value = rng.random() < odds
+        return None if rng.random() < open_share else value
 
-    correct = cells(odds[0], claims)
-    response = [cells(odds[1], chunks) for _ in range(claims)]
-    return pair_of(seed, correct, response, [cells(odds[2], chunks) for _ in range(references)])
+    def row(odds: float, count: int) -> Row:
+        return [cell(odds) for _ in range(count)]
+
+    correct = row(odds_correct, claims)
+    response = [row(odds_response, chunks) for _ in range(claims)]
+    reference = [row(odds_reference, chunks) for _ in range(references)]
+    return pair_of(seed, correct, response, reference)
 
 
 def pair_of(seed: int, correct: Row, response: Sequence[Row], reference: Sequence[Row]) -> Pair:
@@ -122,11 +130,15 @@ def all_from(sample: Sample, correct: bool) -> Pair:
 
 
 class AgreeingLLM:
-    """A model that finds one claim in each text and it everywhere; where it fails, it quotes its
-    key."""
+    """A model that finds one claim in each text, and says yes to all.
+
+    On a prompt with the text ``failing`` it raises an error that quotes its API key.
+    """
 
     def __init__(self, failing: str) -> None:
-        self.name, self.api_key, self._failing = "agreeing", KEY, failing
+        self.name = "agreeing"
+        self.api_key = KEY
+        self._failing = failing
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         if self._failing in prompt:
@@ -141,17 +153,17 @@ def _always(text: str) -> Callable[[str], str]:
 
 
 class BridgeTests:
-    """Tests of a `StructuredLLM` over a host's model object; `bridge` makes one."""
+    """Tests of a `StructuredLLM` over a host's model object. Subclasses implement `bridge`."""
 
     def bridge(self, reply: Callable[[str], str]) -> StructuredLLM:
-        """The bridge over a model of the host's that replies ``reply(prompt)`` as its text."""
+        """A bridge over a host's model that replies to a prompt with ``reply(prompt)``."""
         raise NotImplementedError
 
     def _ask(self, reply: Callable[[str], str]) -> tuple[_Reply, Usage]:
         return asyncio.run(self.bridge(reply).generate(_QUESTION, _Reply))
 
     def test_a_reply_is_read(self) -> None:
-        """The reply comes as the object asked for, the prompt goes whole, the call is counted."""
+        """The prompt arrives unchanged, the reply is parsed, and the call is counted."""
         prompts: list[str] = []
 
         def reply(prompt: str) -> str:
@@ -164,14 +176,14 @@ class BridgeTests:
         assert _QUESTION in prompts[0], "the prompt did not arrive whole"
 
     def test_what_is_no_answer_is_an_error(self) -> None:
-        """Prose, a reply cut off, another form, two answers: a `ReplyError`, never a value."""
+        """Prose, a truncated reply, other fields or two answers give a `ReplyError`, no value."""
         two = '{"words": ["one"]} or {"words": ["two"]}'
         for text in ("", "I cannot say.", '{"words": ["one", "tw', '{"other": 1}', two):
             with _raises(ReplyError, msg=f"{text!r} is read as an answer"):
                 self._ask(_always(text))
 
     def test_a_failing_model_is_a_judge_error_without_its_key(self) -> None:
-        """What the client raises becomes a `JudgeError`; neither key nor prompt is in it."""
+        """The client's error becomes a `JudgeError` without API key and prompt."""
 
         def fail(prompt: str) -> str:
             raise RuntimeError(f"Authorization: Bearer {KEY}; {prompt}")

@@ -1,9 +1,9 @@
-"""The light form of verdicts, which `score` reads as it does the models; what both forms share.
+"""A light form of verdicts without pydantic, and what it shares with the models.
 
-The light form has the fields of the model `noisesense.Verdicts`, without pydantic. msgspec reads
-it where there are many verdicts or where pydantic would take too long: what is plainly valid.
-Anything else gives None and goes to the models, which alone decide whether it is wrong, and say
-so; a property test holds the two equal.
+The light form has the fields of `noisesense.Verdicts`, and `score` takes either. msgspec reads it
+where there are many verdicts or a process must start fast. It reads only what is plainly valid.
+Anything else gives None and is left to the models, which word every error; a property test keeps
+the two forms equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msgspec.json import Decoder
 Cell = bool | None
 
 MOST_UNLISTED = 100_000
-"""Chunks that verdicts may name without listing them; each takes room in scores and tables."""
+"""The limit of chunk positions where chunks are not listed: each takes room in scores."""
 
 
 class Matrices(TypedDict):
@@ -32,7 +32,7 @@ class Matrices(TypedDict):
 
 
 class ChunkForm(Protocol):
-    """As `noisesense.Chunk`, which is frozen, as all models are."""
+    """Same as `noisesense.Chunk`."""
 
     text: str
     relevant: bool | None
@@ -40,7 +40,7 @@ class ChunkForm(Protocol):
 
 
 class ClaimForm(Protocol):
-    """As `noisesense.ReferenceClaim`; both lists of positions ascend."""
+    """Same as `noisesense.ReferenceClaim`; both lists of positions ascend."""
 
     text: str
     entailed_by: tuple[int, ...]
@@ -48,13 +48,13 @@ class ClaimForm(Protocol):
 
 
 class ResponseClaimForm(ClaimForm, Protocol):
-    """As `noisesense.ResponseClaim`."""
+    """Same as `noisesense.ResponseClaim`."""
 
     correct: bool | None
 
 
 class VerdictsForm(Protocol):
-    """What a `Score` is made of, and keeps: `noisesense.Verdicts` or `LightVerdicts`."""
+    """What `score` takes: `noisesense.Verdicts` or `LightVerdicts`."""
 
     @property
     def response_claims(self) -> Sequence[ResponseClaimForm]: ...
@@ -68,13 +68,13 @@ class VerdictsForm(Protocol):
 
 
 class VerdictsBase:
-    """What follows from the claims and chunks of either form."""
+    """Properties of either form of verdicts."""
 
     __slots__ = ()
 
     @property
     def named_chunks(self: Any) -> int:
-        """One more than the last position that a claim names."""
+        """The number of chunks up to the last one that a claim names."""
         last = -1
         for claim in (*self.response_claims, *self.reference_claims):
             for named in (claim.entailed_by, claim.undetermined):
@@ -84,14 +84,11 @@ class VerdictsBase:
 
     @property
     def chunk_count(self: Any) -> int:
-        """The number of chunks; if they are left out, of those that the claims name."""
+        """The number of chunks; `named_chunks` if the chunks are left out."""
         return self.named_chunks if self.chunks is None else len(self.chunks)
 
     def to_matrices(self: Any) -> Matrices:
-        """The same verdicts as tables: ``Verdicts.from_matrices(**v.to_matrices())`` reads them.
-
-        Texts do not travel in tables.
-        """
+        """As tables without texts, which `noisesense.Verdicts.from_matrices` reads."""
         count = self.chunk_count
         labels: list[Cell] = [chunk.relevant for chunk in self.chunks or ()]
         unlabeled: list[Cell] = [None] * count
@@ -99,7 +96,7 @@ class VerdictsBase:
             "reference_to_response": [claim.correct for claim in self.response_claims],
             "chunks_to_response": [_row(claim, count) for claim in self.response_claims],
             "chunks_to_reference": [_row(claim, count) for claim in self.reference_claims],
-            # Always present, so that a table without claims keeps its number of chunks.
+            # Also without labels: a table without claims keeps its number of chunks.
             "relevant": labels or unlabeled,
         }
 
@@ -114,17 +111,17 @@ def _row(claim: ClaimForm, count: int) -> list[Cell]:
 
 
 class SampleBase:
-    """What follows from the texts of either form of a sample."""
+    """Properties of either form of a sample."""
 
     __slots__ = ()
 
     @property
     def texts(self: Any) -> tuple[str, str, str, tuple[str, ...]]:
-        """What a recording finds it by; not labels and ids, which some hosts cannot carry."""
+        """The key of a recording: without labels and ids, which some hosts cannot carry."""
         contexts = tuple([chunk.text for chunk in self.retrieved_contexts])
         return self.user_input, self.response, self.reference, contexts
 
-    # A plain property: pydantic's model_copy would carry a cached value over to other content.
+    # Not cached: pydantic's model_copy would carry the value over to other content.
     @property
     def key(self) -> str:
         """SHA-256 of the texts."""
@@ -139,7 +136,7 @@ Positions = tuple[Annotated[int, Meta(ge=0)], ...]
 
 
 class LightChunk(Struct, forbid_unknown_fields=True, gc=False):
-    """As `noisesense.Chunk`."""
+    """Same as `noisesense.Chunk`."""
 
     text: str
     relevant: bool | None = None
@@ -149,11 +146,11 @@ class LightChunk(Struct, forbid_unknown_fields=True, gc=False):
 if TYPE_CHECKING:
     _Chunks = tuple[LightChunk, ...]
 else:
-    _Chunks = tuple[str | LightChunk, ...]  # plain texts, until `_chunks` reads them
+    _Chunks = tuple[str | LightChunk, ...]  # as read; `_chunks` turns texts into chunks
 
 
 class LightClaim(Struct, forbid_unknown_fields=True, gc=False):
-    """As `noisesense.ReferenceClaim`. Both lists ascend: whoever makes one sees to it."""
+    """Same as `noisesense.ReferenceClaim`. The caller keeps both lists in ascending order."""
 
     text: str
     entailed_by: Positions
@@ -161,39 +158,47 @@ class LightClaim(Struct, forbid_unknown_fields=True, gc=False):
 
 
 class LightResponseClaim(LightClaim, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """As `noisesense.ResponseClaim`."""
+    """Same as `noisesense.ResponseClaim`."""
 
     correct: bool | None
 
 
 class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
-    """As `noisesense.Verdicts`."""
+    """Same as `noisesense.Verdicts`."""
 
     response_claims: tuple[LightResponseClaim, ...]
     reference_claims: tuple[LightClaim, ...] = ()
     chunks: _Chunks | None = None
 
     def set_beside(self, contexts: _Chunks | None) -> None:
-        """Take the sample's chunks, if there is one. The models merge chunks that differ."""
-        # Here, not where a claim is made: a call a claim is what reading many lines would cost.
+        """Check the positions, and take over the sample's chunks, if there is a sample.
+
+        Chunks of its own must be the same; the models merge those that differ.
+        """
+        # Checked here and not in each claim: a call per claim is most of the time of reading.
         last = -1
         for claim in (*self.response_claims, *self.reference_claims):
-            sure, open_ = claim.entailed_by, claim.undetermined
+            sure = claim.entailed_by
             if len(sure) > 1:
-                _check(all(map(lt, sure, sure[1:])))
+                _check(_ascend(sure))
             if sure and sure[-1] > last:
                 last = sure[-1]
-            if open_:
-                _check(all(map(lt, open_, open_[1:])) and {*sure}.isdisjoint(open_))
-                last = max(last, open_[-1])
+            if claim.undetermined:
+                _check(_ascend(claim.undetermined) and {*sure}.isdisjoint(claim.undetermined))
+                last = max(last, claim.undetermined[-1])
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
         count = MOST_UNLISTED if self.chunks is None else len(self.chunks)
-        _check(last < count and (own is None or own == self.chunks))
+        _check(last < count)
+        _check(own is None or own == self.chunks)
+
+
+def _ascend(positions: tuple[int, ...]) -> bool:
+    return all(map(lt, positions, positions[1:]))
 
 
 class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):
-    """As `noisesense.Sample`."""
+    """Same as `noisesense.Sample`."""
 
     response: str
     reference: str
@@ -206,7 +211,7 @@ class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):
 
 
 class LightLine(Struct, forbid_unknown_fields=True, gc=False):
-    """A line of a recording, or of results without their figures; with an id or a sample."""
+    """A line of a recording, or of a results file without figures. It has an id or a sample."""
 
     verdicts: LightVerdicts
     sample: LightSample | None = None
@@ -215,7 +220,8 @@ class LightLine(Struct, forbid_unknown_fields=True, gc=False):
 
     def __post_init__(self) -> None:
         _check(self.id is not None or self.sample)
-        self.verdicts.set_beside(None if self.sample is None else self.sample.retrieved_contexts)
+        contexts = None if self.sample is None else self.sample.retrieved_contexts
+        self.verdicts.set_beside(contexts)
 
 
 _LINES = Decoder(LightLine)
@@ -223,7 +229,7 @@ _NOT_PLAIN = (MsgspecError, ValueError, RecursionError)
 
 
 def light_verdicts(data: Any, contexts: Any = None) -> LightVerdicts | None:
-    """``Verdicts.model_validate(data)``, beside the contexts if they are given; None: unsure."""
+    """Read verdicts, with these contexts as their chunks if given; None if not plainly valid."""
     try:
         verdicts = convert(data, LightVerdicts)
         beside = None if contexts is None else _retrieved(convert(contexts, _Chunks))
@@ -234,7 +240,7 @@ def light_verdicts(data: Any, contexts: Any = None) -> LightVerdicts | None:
 
 
 def light_line(content: bytes | Mapping[str, Any]) -> LightLine | None:
-    """The line, its verdicts beside its sample; None: unsure."""
+    """Read a line, with its sample's chunks in its verdicts; None if not plainly valid."""
     try:
         if isinstance(content, bytes):
             return _LINES.decode(content)
@@ -244,7 +250,7 @@ def light_line(content: bytes | Mapping[str, Any]) -> LightLine | None:
 
 
 def _chunks(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
-    return tuple([LightChunk(each) if type(each) is str else each for each in listed])
+    return tuple([LightChunk(item) if type(item) is str else item for item in listed])
 
 
 def _retrieved(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:

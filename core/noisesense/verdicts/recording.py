@@ -36,16 +36,16 @@ class Recorded(NamedTuple):
 
 
 class RecordedJudge:
-    """Verdicts from a recording: offline, exact, free.
+    """A judge that takes its verdicts from a recording: offline, exact, free.
 
     A sample is found by its texts (user_input, response, reference, retrieved_contexts); its own
     labels win over recorded ones.
 
     Args:
-        path: a JSONL file, ``{"sample": …, "verdicts": …}`` a line, UTF-8.
+        path: a UTF-8 JSONL file, one ``{"sample": …, "verdicts": …}`` per line.
 
     Raises:
-        RecordingError: the file cannot be read, a line is broken, or a sample is there twice.
+        RecordingError: the file cannot be read, a line is broken, or a sample occurs twice.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -68,30 +68,35 @@ class RecordedJudge:
         return self.lookup(sample)
 
     def lookup(self, sample: Sample) -> Verdicts:
-        """As `judge`, without an event loop."""
-        if recorded := self._by_key.get(sample.key):
-            return recorded.verdicts.beside(sample)
-        expected = f"a recording of the sample {describe(sample.user_input or sample.response)}"
-        got = f"none among {len(self)} recorded" if self._by_key else "an empty recording"
-        where, hint = str(self.path), self._nearest(sample)
-        raise SampleNotRecordedError(expected, got, where=where, hint=hint)
+        """Same as `judge`, but synchronous."""
+        recorded = self._by_key.get(sample.key)
+        if recorded is None:
+            raise SampleNotRecordedError(
+                f"a recording of the sample {describe(sample.user_input or sample.response)}",
+                f"none among {len(self)} recorded" if self._by_key else "an empty recording",
+                where=str(self.path),
+                hint=self._nearest(sample),
+            )
+        return recorded.verdicts.beside(sample)
 
     def _nearest(self, sample: Sample) -> str:
-        """A hint: the recorded sample that has most of its texts."""
+        """A hint: in which fields the most similar recorded sample differs."""
         fields = [*Sample.model_fields]
-        differing, line = fields, 0
-        for each in self._by_key.values():
-            texts = zip(fields, sample.texts, each.sample.texts, strict=True)
-            differs = [name for name, wanted, recorded in texts if wanted != recorded]
-            if len(differs) < len(differing):
-                differing, line = differs, each.line
+        fewest = fields
+        line = 0
+        for recorded in self._by_key.values():
+            texts = zip(fields, sample.texts, recorded.sample.texts, strict=True)
+            differing = [field for field, text, other in texts if text != other]
+            if len(differing) < len(fewest):
+                fewest = differing
+                line = recorded.line
         if not line:
             return "samples are found by their exact texts; record this one"
-        return f"line {line} differs only in {' and '.join(differing)}"
+        return f"line {line} differs only in {' and '.join(fewest)}"
 
 
 def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
-    """The lines of a recording, one by one; the verdicts have their chunks filled in.
+    """Read a recording line by line; the verdicts have their chunks filled in.
 
     Raises:
         RecordingError: names the file and the line: unreadable, not UTF-8, not JSON, a field
@@ -101,9 +106,12 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
     for number, (sample, verdicts) in read_lines(path, _recorded):
         first = lines.setdefault(sample.key, number)
         if first != number:
-            got, hint = f"the sample of line {first} again", f"remove line {first} or {number}"
-            where = f"{path}, line {number}"
-            raise RecordingError("each sample once", got, where=where, hint=hint)
+            raise RecordingError(
+                "each sample once",
+                f"the sample of line {first} again",
+                where=f"{path}, line {number}",
+                hint=f"remove line {first} or {number}",
+            )
         yield Recorded(number, sample, verdicts)
 
 
@@ -115,10 +123,10 @@ def _recorded(text: str) -> tuple[Sample, Verdicts]:
 def write_recording(
     path: str | os.PathLike[str], pairs: Iterable[tuple[Sample, Verdicts] | Recorded]
 ) -> None:
-    """Write a recording that `RecordedJudge` reads; also from what `read_recording` gives.
+    """Write a recording that `RecordedJudge` reads, completely or not at all.
 
-    The file appears whole or not at all. Chunks that are the sample's own are left out of the
-    verdicts; a pair that comes again with the same verdicts is written once.
+    Chunks that are the sample's own are left out of the verdicts; a pair that is repeated with
+    the same verdicts is written once.
 
     Raises:
         InputError: verdicts that do not fit their sample, two different verdicts on one, or a
@@ -130,19 +138,22 @@ def write_recording(
 def _lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]:
     written: dict[str, Verdicts] = {}
     for number, pair in enumerate(pairs):
-        sample, verdicts = (pair.sample, pair.verdicts) if isinstance(pair, Recorded) else pair
+        sample, verdicts = pair[-2:]  # a `Recorded` has a line number before them
         verdicts = verdicts.beside(sample)
         if sample.key not in written:
             written[sample.key] = verdicts
             yield to_json(recording_fields(sample, verdicts))
         elif written[sample.key] != verdicts:
-            expected, got = "one set of verdicts for each sample", "others on one already written"
-            hint = f"the sample is {describe(sample.user_input or sample.response)}"
-            raise InputError(expected, got, where=f"pair {number}", hint=hint)
+            raise InputError(
+                "one set of verdicts for each sample",
+                "others on one already written",
+                where=f"pair {number}",
+                hint=f"the sample is {describe(sample.user_input or sample.response)}",
+            )
 
 
 def recording_fields(sample: Sample | None, verdicts: Verdicts | None) -> dict[str, Any]:
-    """What a line holds, JSON-ready: chunks that are the sample's own are left out."""
+    """The fields of a line, JSON-ready; chunks that are the sample's own are left out."""
     fields: dict[str, Any] = {}
     if sample is not None:
         fields["sample"] = sample.model_dump(mode="json", exclude_defaults=True)
@@ -154,7 +165,7 @@ def recording_fields(sample: Sample | None, verdicts: Verdicts | None) -> dict[s
 
 
 SCHEMA_VERSION = 1
-"""Raised when a file that was valid would no longer be."""
+"""Increased when a file that was valid no longer is."""
 
 SchemaName = Literal["verdicts", "sample", "recording"]
 
@@ -162,8 +173,8 @@ SchemaName = Literal["verdicts", "sample", "recording"]
 def json_schema(name: SchemaName = "verdicts") -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of verdicts, of a sample or of a recording's line.
 
-    What a schema cannot say (positions in range, no chunk both entailed and undetermined) is
-    checked when the data is read.
+    What a schema cannot express (positions in range, no chunk both entailed and undetermined) is
+    checked on reading.
 
     Raises:
         InputError: an unknown name.

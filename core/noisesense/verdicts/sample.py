@@ -1,4 +1,4 @@
-"""What is judged: one response, its reference and the chunks; and the strict model of all data."""
+"""A sample: a response, its reference and the retrieved chunks; and the base of all models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLACES = {
     "chunks": "chunk",
     "retrieved_contexts": "chunk",
 }
-"""Lists of the data, and what an error calls one of their items."""
+"""The lists in the data, and how an error names one of their items."""
 _EXPECTED = {
     "bool_type": "true or false",
     "int_type": "a whole number",
@@ -49,7 +49,7 @@ _IF_MISSING: dict[int | str, str] = {
 
 
 class Model(BaseModel):
-    """Frozen; forbids unknown fields; raises `InputError` instead of pydantic's own error."""
+    """Frozen, without unknown fields; raises `InputError` instead of pydantic's error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -57,7 +57,7 @@ class Model(BaseModel):
         with _our_errors(type(self)):
             super().__init__(**data)
 
-    # pydantic calls a custom __init__ for nested models too, which would lose the outer place.
+    # Or else pydantic calls this __init__ for nested models too, and the outer place is lost.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @classmethod
@@ -74,7 +74,7 @@ class Model(BaseModel):
 
 
 class Line(Model):
-    """A line of a file: the place of the line, which whoever reads it adds, says enough."""
+    """A line of a file. Its errors name no model, as the reader adds file and line."""
 
 
 @contextmanager
@@ -86,28 +86,38 @@ def _our_errors(model: type[BaseModel]) -> Generator[None, None, None]:
 
 
 def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError:
-    kind, loc, got = problem["type"], problem["loc"], describe(problem["input"])
-    where, hint, expected = _place(loc), "", _EXPECTED.get(kind) or problem["msg"]
+    kind = problem["type"]
+    location = problem["loc"]
     cause = problem.get("ctx", {}).get("error")
     if isinstance(cause, InputError):
-        return cause.within(where) if where else cause
+        return cause.within(_place(location)) if location else cause
+    expected = _EXPECTED.get(kind) or problem["msg"]
+    got = describe(problem["input"])
+    hint = ""
     if kind == "missing":
-        keys = ", ".join(map(repr, cast("dict[str, object]", problem["input"])))
-        where, expected = _place(loc[:-1]), f"the field {loc[-1]!r}"
-        got, hint = f"only {keys}" if keys else "no fields", _IF_MISSING.get(loc[-1], "")
+        name = location[-1]
+        location = location[:-1]
+        expected = f"the field {name!r}"
+        given = ", ".join(map(repr, cast("dict[str, object]", problem["input"])))
+        got = f"only {given}" if given else "no fields"
+        hint = _IF_MISSING.get(name, "")
     elif kind == "extra_forbidden":
-        where, got = _place(loc[:-1]), f"the field {loc[-1]!r}"
-        hint = f"remove or rename {loc[-1]!r}"
-    elif kind == "model_type" and where.startswith("chunk"):
+        name = location[-1]
+        location = location[:-1]
+        got = f"the field {name!r}"
+        hint = f"remove or rename {name!r}"
+    elif kind == "model_type" and _place(location).startswith("chunk"):
         expected = "a text or an object"
     elif kind == "json_invalid":
         got = str(cause)
-    name = "" if issubclass(model, Line) else model.__name__
-    return InputError(expected, got, where=where or name, hint=hint)
+    where = _place(location)
+    if not where and not issubclass(model, Line):
+        where = model.__name__
+    return InputError(expected, got, where=where, hint=hint)
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
-    """A pydantic location in words: ``response claim 3, entailed_by[1]``."""
+    """A pydantic location in words, e.g. ``response claim 3, entailed_by[1]``."""
     parts: list[str] = []
     for item in loc:
         if isinstance(item, str):
@@ -124,8 +134,8 @@ class Chunk(Model):
 
     Attributes:
         text: the chunk as retrieved; may be empty where only verdicts are known.
-        relevant: a label, if somebody gave one. A label wins over the derived relevance
-            (a chunk is relevant iff it entails at least one claim of the reference).
+        relevant: a label, if there is one. Without a label, a chunk is relevant iff it entails
+            at least one claim of the reference.
         id: the name of the document it comes from, if known.
     """
 
@@ -138,7 +148,7 @@ def _text_as_chunk(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
 
 
-def _said(text: str, info: ValidationInfo) -> str:
+def _not_blank(text: str, info: ValidationInfo) -> str:
     if not text.strip():
         hint = f"the {info.field_name} is empty"
         raise InputError("a non-empty text", describe(text), hint=hint)
@@ -150,7 +160,9 @@ def _retrieved(chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
 
 
 ChunkLike = Annotated[Chunk, BeforeValidator(_text_as_chunk)]
-_Text = Annotated[StrictStr, AfterValidator(_said), Field(json_schema_extra={"pattern": r"\S"})]
+_Text = Annotated[
+    StrictStr, AfterValidator(_not_blank), Field(json_schema_extra={"pattern": r"\S"})
+]
 
 
 class Sample(Model, SampleBase):
@@ -158,10 +170,10 @@ class Sample(Model, SampleBase):
 
     Attributes:
         user_input: the question; may be empty.
-        response: what the system answered. Not empty.
+        response: the system's answer. Not empty.
         reference: the correct answer. Not empty.
-        retrieved_contexts: the chunks, strings or `Chunk` objects, in rank order. Only blank ones
-            are none: nothing was retrieved.
+        retrieved_contexts: the chunks, strings or `Chunk` objects, in rank order. If all are
+            blank, nothing was retrieved.
 
     Raises:
         InputError: a field is missing, unknown, empty or of the wrong type.
@@ -172,7 +184,7 @@ class Sample(Model, SampleBase):
     reference: _Text
     retrieved_contexts: Annotated[tuple[ChunkLike, ...], AfterValidator(_retrieved)]
 
-    if TYPE_CHECKING:  # the fields' own types are what is kept, not all that is read
+    if TYPE_CHECKING:  # the fields' types say what is kept; more is accepted
 
         def __init__(
             self,

@@ -15,19 +15,22 @@ from noisesense.verdicts.sample import PLACES, Chunk, ChunkLike, Model, Sample
 
 def _table(table: Any, name: str) -> dict[str, list[Cell]]:
     """The rows by their places."""
-    places = {f"{name}, row {i}": row for i, row in enumerate(_listed(table, name))}
-    return {place: _cells(row, place) for place, row in places.items()}
+    rows: dict[str, list[Cell]] = {}
+    for i, row in enumerate(_items(table, name)):
+        place = f"{name}, row {i}"
+        rows[place] = _cells(row, place)
+    return rows
 
 
 def _cells(row: Any, name: str) -> list[Cell]:
-    cells = _listed(row, name)
+    cells = _items(row, name)
     for j, cell in enumerate(cells):
         if cell is not None and not isinstance(cell, bool):
             raise InputError("true, false or None", describe(cell), where=f"{name}, cell {j}")
     return cells
 
 
-def _listed(value: Any, name: str) -> list[Any]:
+def _items(value: Any, name: str) -> list[Any]:
     value = _plain(value)
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         raise InputError("a list", describe(value), where=name)
@@ -56,7 +59,7 @@ class _Claim(Model):
     @model_validator(mode="after")
     def _each_chunk_once(self: Any) -> Any:
         named: tuple[int, ...] = self.entailed_by + self.undetermined
-        if len({*named}) < len(named):
+        if len(set(named)) < len(named):
             twice = min(j for j in named if named.count(j) > 1)
             raise InputError(
                 "each chunk position once, in entailed_by or in undetermined",
@@ -71,9 +74,9 @@ class ResponseClaim(_Claim):
 
     Attributes:
         text: the claim, self-contained; may be empty where only verdicts are known.
-        correct: is it entailed by the reference? ``None`` is undetermined.
+        correct: does the reference entail it? ``None`` is undetermined.
         entailed_by: zero-based positions of the chunks that entail it.
-        undetermined: positions of the chunks of which this is not known. A chunk in neither
+        undetermined: positions of the chunks that may or may not entail it. A chunk in neither
             list does not entail the claim.
     """
 
@@ -92,7 +95,7 @@ class ReferenceClaim(_Claim):
 
 
 def _merged(j: int, own: Chunk, context: Chunk) -> Chunk:
-    """A chunk of the verdicts and the sample's at its position, whose label and id win."""
+    """A chunk of the verdicts with the sample's at its position, whose label and id win."""
     if own.text not in ("", context.text):
         raise InputError(
             "the text of the sample's context at that position",
@@ -107,14 +110,18 @@ def _merged(j: int, own: Chunk, context: Chunk) -> Chunk:
 def _claims(
     texts: Sequence[str] | None, rows: dict[str, list[Cell]], name: str
 ) -> list[dict[str, Any]]:
-    return [
-        {
-            "text": text,
-            "entailed_by": tuple(j for j, cell in enumerate(row) if cell),
-            "undetermined": tuple(j for j, cell in enumerate(row) if cell is None),
-        }
-        for text, row in zip(_texts(texts, len(rows), name), rows.values(), strict=True)
-    ]
+    claims: list[dict[str, Any]] = []
+    for text, row in zip(_texts(texts, len(rows), name), rows.values(), strict=True):
+        entailed_by = tuple(j for j, cell in enumerate(row) if cell)
+        undetermined = tuple(j for j, cell in enumerate(row) if cell is None)
+        claims.append({"text": text, "entailed_by": entailed_by, "undetermined": undetermined})
+    return claims
+
+
+def _check_positions(positions: tuple[int, ...], count: int, where: str, hint: str) -> None:
+    if positions and positions[-1] >= count:
+        expected = f"chunk positions below {count}"
+        raise InputError(expected, f"chunk {describe(positions[-1])}", where=where, hint=hint)
 
 
 def _texts(texts: Sequence[str] | None, count: int, name: str) -> Sequence[str]:
@@ -125,19 +132,18 @@ def _texts(texts: Sequence[str] | None, count: int, name: str) -> Sequence[str]:
 
 
 class Verdicts(Model, VerdictsBase):
-    """Everything a judge says about one sample; what `score` needs and nothing else.
+    """A judge's verdicts on one sample: all that `score` needs.
 
     Attributes:
         response_claims: the claims of the response.
         reference_claims: the claims of the reference; they decide which chunks are relevant.
-            May be left out if every chunk carries a label.
-        chunks: the retrieved chunks with their labels. ``None`` (left out) beside a sample
-            means the sample's own; see `beside`.
+            May be left out if every chunk has a label.
+        chunks: the retrieved chunks with their labels. If left out (``None``), the chunks of the
+            sample; see `beside`.
 
     Raises:
-        InputError: a field is missing, unknown or of the wrong type, or a position is out of
-            range (0 to 99,999 where chunks are left out), listed twice, or both entailed and
-            undetermined.
+        InputError: a field is missing, unknown or of the wrong type; or a position is out of
+            range (0 to 99,999 where chunks are left out) or listed twice.
     """
 
     response_claims: tuple[ResponseClaim, ...]
@@ -156,33 +162,32 @@ class Verdicts(Model, VerdictsBase):
 
     @model_validator(mode="after")
     def _positions_in_range(self) -> Verdicts:
-        count, hint = MOST_UNLISTED, "list the chunks if there are more; counted from 0"
-        if self.chunks is not None:
+        if self.chunks is None:
+            count = MOST_UNLISTED
+            hint = "list the chunks if there are more; counted from 0"
+        else:
             count = len(self.chunks)
             hint = f"chunks listed: {count}, counted from 0"
         for side in ("response_claims", "reference_claims"):
             for i, claim in enumerate(getattr(self, side)):
                 for field in ("entailed_by", "undetermined"):
-                    named: tuple[int, ...] = getattr(claim, field)
-                    if named and named[-1] >= count:
-                        expected, got = f"chunk positions below {count}", describe(named[-1])
-                        where = f"{PLACES[side]} {i}, {field}"
-                        raise InputError(expected, f"chunk {got}", where=where, hint=hint)
+                    _check_positions(
+                        getattr(claim, field), count, f"{PLACES[side]} {i}, {field}", hint
+                    )
         return self
 
     def beside(self, sample: Sample) -> Verdicts:
         """These verdicts with the sample's chunks; the sample's labels win where it has them.
 
         Raises:
-            InputError: the chunks are of another number or text than the sample's.
+            InputError: the sample has other chunks, by number or by text.
         """
-        own, contexts = self.chunks, sample.retrieved_contexts
-        chunks: Sequence[Chunk] = contexts
-        if own is not None and (contexts or any(chunk.text.strip() for chunk in own)):
+        own = self.chunks
+        chunks: Sequence[Chunk] = sample.retrieved_contexts
+        if own is not None and (chunks or any(chunk.text.strip() for chunk in own)):
             of = "chunks, as in the sample's retrieved_contexts"
-            _check_size(own, len(contexts), of, "chunks", "leave chunks out to use the sample's")
-            pairs = enumerate(zip(own, contexts, strict=True))
-            chunks = [_merged(j, *pair) for j, pair in pairs]
+            _check_size(own, len(chunks), of, "chunks", "leave chunks out to use the sample's")
+            chunks = [_merged(j, *pair) for j, pair in enumerate(zip(own, chunks, strict=True))]
         return Verdicts.model_validate({**dict(self), "chunks": chunks})
 
     @classmethod
@@ -197,23 +202,24 @@ class Verdicts(Model, VerdictsBase):
         reference_claims: Sequence[str] | None = None,
         chunks: Sequence[str] | None = None,
     ) -> Verdicts:
-        """Verdicts from tables. Rows are claims, columns are chunks; cells are true/false/None.
+        """Verdicts from tables: lists or numpy arrays of true, false and None (undetermined).
+
+        Rows are claims, columns are chunks.
 
         Args:
             reference_to_response: ``[R]``, does the reference entail response claim *i*?
             chunks_to_response: ``[R][C]``, does chunk *j* entail response claim *i*?
             chunks_to_reference: ``[G][C]``, does chunk *j* entail reference claim *g*?
                 ``None`` if there are no reference claims (the chunks are labeled).
-            relevant: ``[C]``, the chunks' labels; ``None`` in a cell means no label.
+            relevant: ``[C]``, the labels of the chunks; ``None`` in a cell means no label.
             response_claims: ``[R]`` texts, for reasons and reports.
             reference_claims: ``[G]`` texts.
-            chunks: ``[C]`` texts. Give them where claims have texts: a blank chunk that entails
-                nothing then reads as one that was not retrieved.
-
-        Lists and numpy arrays are both accepted.
+            chunks: ``[C]`` texts. Give them where claims have texts: a chunk without text that
+                entails nothing counts as not retrieved then.
 
         Raises:
-            InputError: ragged or mismatched tables, or a cell that is not true, false or None.
+            InputError: tables that do not fit each other, or a cell that is not true, false or
+                None.
         """
         correct = _cells(reference_to_response, "reference_to_response")
         response = _table(chunks_to_response, "chunks_to_response")
@@ -224,17 +230,17 @@ class Verdicts(Model, VerdictsBase):
         _check_size(correct, len(response), of, "reference_to_response")
         rows = {**labels, **response, **reference}
         source, first = next(iter(rows.items()), ("", list[Cell]()))
-        of, hint = f"cells, one for each chunk as in {source}", "rows are claims, columns chunks"
+        of = f"cells, one for each chunk as in {source}"
         for where, row in rows.items():
-            _check_size(row, len(first), of, where, hint)
+            _check_size(row, len(first), of, where, "rows are claims, columns chunks")
         claims = _claims(response_claims, response, "response_claims")
+        for claim, cell in zip(claims, correct, strict=True):
+            claim["correct"] = cell
         texts = _texts(chunks, len(first), "chunks")
         labeled = zip(texts, labels.get("relevant") or [None] * len(first), strict=True)
         return cls.model_validate(
             {
-                "response_claims": [
-                    {**claim, "correct": cell} for claim, cell in zip(claims, correct, strict=True)
-                ],
+                "response_claims": claims,
                 "reference_claims": _claims(reference_claims, reference, "reference_claims"),
                 "chunks": [{"text": text, "relevant": label} for text, label in labeled],
             }
@@ -242,7 +248,7 @@ class Verdicts(Model, VerdictsBase):
 
 
 def as_model(verdicts: VerdictsForm) -> Verdicts:
-    """The same verdicts as the model, which can be written and changed."""
+    """The verdicts as the model."""
     if isinstance(verdicts, Verdicts):
         return verdicts
     return Verdicts.model_validate(to_builtins(verdicts))

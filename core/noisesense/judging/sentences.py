@@ -7,6 +7,11 @@ from collections.abc import Iterator
 
 # After a Western mark there is a space; after an East Asian one there need not be.
 _END = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？｡]+[\"'”’」』）)]*|\n+")
+# After a number, where the full stop makes an ordinal of it: "am 10. Mai", "im 16. Jahrhundert".
+_ORDINAL = re.compile(
+    r"\s*(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+    r"|Jahrhundert)"
+)
 _NEXT = re.compile(r"\s*(\S?)")
 # An abbreviation before a full stop, or an initial, which has to be a capital letter ("U.S").
 _SHORT = re.compile(
@@ -41,6 +46,8 @@ def _ends(text: str) -> Iterator[int]:
         if mark not in "。！？｡\n":
             following = _NEXT.match(text, end)
             if following is not None and following[1].islower():
+                continue
+            if text[match.start() - 1].isdecimal() and _ORDINAL.match(text, end):
                 continue
             before = text[max(match.start() - 20, 0) : match.start()]
             short = _SHORT.search(before) if mark == "." and text[end] != "\n" else None

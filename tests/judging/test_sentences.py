@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from noisesense_adapters.toolbox.sentences import sentences
+from noisesense.judging.sentences import sentences
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,7 @@ from noisesense_adapters.toolbox.sentences import sentences
         ["J. K. Rowling met Dr. Smith in the U.S. Army.", '"Really?"', "Yes!"],
         ["Élan vital.", "Élan.", "Она ушла.", "Он тут.", "Это я.", "Wait...", "What?!", "No."],
         ["see vol. 3 of it, etc. Then go"],
+        ["Sie öffnet am 10. Mai im 3. Jahrhundert.", "Es ist warm.", "Juni ist warm."],
         [],
     ],
 )

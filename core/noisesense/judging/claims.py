@@ -1,0 +1,274 @@
+"""Lists of claims: which of a model's lists can be believed, and which sentences they leave out.
+
+A score is a share of all claims. A list that is not about its text, repeats itself or skips a
+sentence makes a wrong score that looks like any other, so each list is held against its text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from noisesense.judging.sentences import sentences
+
+# What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
+_AROUND = ".,;:!?…\"'`()[]{}*_“”„«»‘’‹›。，、；：！？「」『』（）《》｡"
+_BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", " "))
+# Scripts that are written without spaces: Han, Kana, Thai, Lao, Burmese, Khmer.
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
+_WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
+_STEM = 5
+_TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
+
+
+def by_words(text: str) -> str:
+    """The words of a text alone: without case, punctuation and white space.
+
+    Signs that change a word are kept, so that ``-5``, ``5%`` and ``C++`` stay what they are.
+    """
+    plain = unicodedata.normalize("NFKC", text).casefold().translate(_BETWEEN)
+    words = (word.strip(_AROUND) for word in plain.split())
+    return " ".join(word for word in words if word)
+
+
+def distinct(claims: Iterable[str]) -> list[str]:
+    """The claims without those that say by words what an earlier one says, and without bits of
+    two or three words that stand in another claim."""
+    first: dict[str, str] = {}
+    for claim in claims:
+        first.setdefault(by_words(claim), claim)
+    kept: list[str] = []
+    for words, claim in first.items():
+        is_bit = _is_bare(words) and any(_holds(other, words) for other in first)
+        if not is_bit:
+            kept.append(claim)
+    return kept
+
+
+def _holds(claim: str, words: str) -> bool:
+    """Are the words a part of the claim? Both as `by_words` has them."""
+    if claim == words:
+        return False
+    if _UNSPACED.search(words):
+        return words in claim
+    return f" {words} " in f" {claim} "
+
+
+def content(text: str) -> set[str]:
+    """What a text speaks of: the beginnings of its words, function words left out.
+
+    Where a script has no spaces it is each pair of neighboring characters.
+    """
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    found: set[str] = set()
+    for run in _UNSPACED.findall(plain):
+        pairs = {run[i : i + 2] for i in range(len(run) - 1)}
+        found |= pairs or {run}
+    for word in _WORD.findall(_UNSPACED.sub(" ", plain)):
+        if word not in _phrases().function_words:
+            found.add(word if word[0].isdecimal() else word[:_STEM])
+    return found
+
+
+@dataclass(frozen=True)
+class ClaimSource:
+    """A text whose claims are asked for.
+
+    Attributes:
+        text: the text.
+        question: what it answers; empty if there is none.
+        instruction: the words by which a model is asked, which are no claims when said back.
+        counts_refusals: is "not found" a claim of the text? In a reference it is the answer.
+    """
+
+    text: str
+    question: str = ""
+    instruction: str = ""
+    counts_refusals: bool = False
+
+    def problem(self, listed: Sequence[str]) -> str:
+        """Why a model's list cannot be believed; empty if it can.
+
+        It holds something that is no claim of this text (a refusal, a placeholder, the
+        instruction, a list within a text, a claim that shares no word with text and question), or
+        more than the text can hold.
+        """
+        size = sum(map(len, listed))
+        if len(listed) > 10 + len(self.text) // 4 or size > 1_000 + 20 * len(self.text):
+            return "its list is longer than the text can hold"
+        for claim in listed:
+            problem = self._problem(claim)
+            if problem:
+                return f"its list holds {problem}"
+        if listed and not self.claims(listed) and not all(map(self._says_nothing, listed)):
+            return "its list holds no claim"
+        return ""
+
+    def claims(self, listed: Sequence[str]) -> list[str]:
+        """The list without repetitions, questions, headings, statements that nothing was found,
+        and the question as a statement. Sentences that are copied together are apart."""
+        single: list[str] = []
+        for claim in listed:
+            is_copy = by_words(claim) in by_words(self.text)
+            copied = sentences(claim) if is_copy else []
+            single += copied or [claim]
+        kept = [claim for claim in distinct(single) if not self._is_skipped(claim)]
+        kept = [claim for claim in kept if not self._repeats_question(claim, kept)]
+        return [self._on_its_own(claim.strip()) for claim in kept]
+
+    def untouched(self, claims: Sequence[str]) -> list[str]:
+        """The sentences of the text of which the claims say too little, or nothing new."""
+        if _is_bare(self.text):
+            return []
+        spoken: set[str] = set().union(*map(content, claims))
+        lines = sentences(_TABLE_HEAD.sub("", self.text))
+        counts = Counter(word for line in lines for word in content(line))
+        missed: list[str] = []
+        for line in lines:
+            words = content(line)
+            own = {word for word in words if counts[word] == 1} - content(self.question)
+            is_claim = not _is_no_statement(line) and not self._says_nothing(line)
+            if is_claim and not (_is_touched(words, spoken) and (not own or own & spoken)):
+                missed.append(line)
+        return missed
+
+    def _problem(self, claim: str) -> str:
+        """Why it cannot be a claim of the text; empty if it can."""
+        words = by_words(claim)
+        text = by_words(self.text)
+        if words in ("", text):
+            return ""
+        if words in _phrases().placeholders:
+            return "a placeholder"
+        if words not in text:
+            if _is_list(claim):
+                return "a list in place of a claim"
+            if _phrases().is_refusal(claim):
+                return "a refusal"
+        spoken = content(claim)
+        is_echo = len(words.split()) > 2 and words in by_words(self.instruction)
+        if is_echo and not spoken <= content(self.text):
+            return "words of the instruction"
+        about = content(f"{self.text} {self.question}")
+        if about and not spoken & about and not self._says_nothing(claim):
+            return "a claim that shares no word with the text"
+        return ""
+
+    def _is_skipped(self, claim: str) -> bool:
+        if by_words(claim) == by_words(self.text) and not self._says_nothing(claim):
+            return False
+        return not by_words(claim) or _is_no_statement(claim) or self._says_nothing(claim)
+
+    def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
+        """Has it the question's words alone, where another claim says more, or "not" besides?"""
+        if by_words(claim) in by_words(self.text):
+            return False
+        spoken = content(claim)
+        others = (content(other) for other in claims if other != claim)
+        return spoken <= content(self.question) and any(spoken <= other for other in others)
+
+    def _says_nothing(self, statement: str) -> bool:
+        """A greeting, an offer of help; in a response also that the answer was not found."""
+        if _phrases().is_idle(statement):
+            return True
+        return not self.counts_refusals and claims_nothing(statement)
+
+    def _on_its_own(self, claim: str) -> str:
+        """The claim; behind the question where the model only gave the answer back."""
+        is_answer = by_words(claim) == by_words(self.text)
+        if is_answer and _is_bare(claim) and self.question.strip():
+            return f"{self.question.strip()} {claim}"
+        return claim
+
+
+_BARE = 3
+_TERSE = 4
+
+
+def _is_bare(text: str) -> bool:
+    """Is it so short that it is hardly a sentence?"""
+    return max(len(by_words(text).split()), len(content(text))) <= _BARE
+
+
+def is_terse(reference: str) -> bool:
+    """Is the reference so short that it may say nothing without its question?"""
+    return len(content(reference)) <= _TERSE
+
+
+def claims_nothing(statement: str) -> bool:
+    """Does the statement only say that the answer is not known or was not found?"""
+    return _phrases().is_no_answer(statement)
+
+
+_TOUCHED = 0.6
+"""The share of a sentence's words that claims must have. Half of a sentence may be left out
+where they share a subject; with more, what is said in other words would count as left out."""
+
+
+def _is_touched(words: set[str], spoken: set[str]) -> bool:
+    numbers = {word for word in words if word[0].isdecimal()}
+    return numbers <= spoken and len(words & spoken) >= _TOUCHED * len(words)
+
+
+def _is_no_statement(line: str) -> bool:
+    """A heading, the rule of a table, a question, or what leads in to a list."""
+    text = line.strip()
+    is_heading = text.startswith(("#", "```", "|--", "| --", "---"))
+    return is_heading or text.endswith((":", "：", "?", "？"))
+
+
+def _is_list(claim: str) -> bool:
+    """JSON, a tag, or several bullets in one text."""
+    text = claim.strip()
+    if text.startswith("<") and text.endswith(">"):
+        return True
+    if text.startswith(("[", "{")):
+        try:
+            json.loads(text)
+        except ValueError:
+            return False
+        return True
+    bullets = re.findall(r"^\s*(?:[-*•]|\d+[.)])\s", text, re.MULTILINE)
+    return len(bullets) > 1
+
+
+class _Phrases:
+    """What is said in place of a claim, by language: `phrases.json`."""
+
+    def __init__(self) -> None:
+        phrases = json.loads(Path(__file__).with_name("phrases.json").read_text("utf-8"))
+        self.function_words = frozenset(phrases["function_words"].split())
+        self.placeholders = frozenset(phrases["placeholder"])
+        self._no_answer = _any_of(phrases["no_answer"])
+        self._refusal = _any_of(phrases["refusal"])
+        self._idle = _any_of(phrases["idle"])
+
+    def is_no_answer(self, statement: str) -> bool:
+        return self._no_answer.search(_plain(statement)) is not None
+
+    def is_idle(self, statement: str) -> bool:
+        return self._idle.search(_plain(statement)) is not None
+
+    def is_refusal(self, statement: str) -> bool:
+        return self._refusal.search(_plain(statement)) is not None
+
+
+def _any_of(by_language: dict[str, list[str]]) -> re.Pattern[str]:
+    patterns = [f"(?:{each})" for language in by_language.values() for each in language]
+    return re.compile("|".join(patterns))
+
+
+def _plain(statement: str) -> str:
+    plain = unicodedata.normalize("NFKC", statement).casefold().replace("’", "'")
+    return " ".join(plain.split()).strip(_AROUND)
+
+
+@lru_cache(maxsize=1)
+def _phrases() -> _Phrases:
+    return _Phrases()

@@ -1,0 +1,283 @@
+"""Lists of claims are held against their text; short references are read with their question."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from noisesense import LLMJudge, ReplyError, Sample, VerdictStore, score
+from noisesense.judging.claims import (
+    ClaimSource,
+    by_words,
+    claims_nothing,
+    content,
+    distinct,
+    is_terse,
+)
+from noisesense.judging.llm import Check
+from noisesense.judging.plan import Plan
+from support.mind import data_of
+from support.no_claims import (
+    LISTS,
+    REFUSALS,
+    RESPONSE,
+    TERSE,
+    ListMind,
+    LiteralReader,
+    Terse,
+    sample_of,
+)
+from support.scripted_llm import ScriptedLLM, is_decomposition
+
+
+def verdicts(claims: dict[str, str], entailed: Callable[[str], bool]) -> str:
+    """The reply that says so of each statement."""
+    said = {n: "yes" if entailed(claim) else "no" for n, claim in claims.items()}
+    return json.dumps(said)
+
+
+@pytest.mark.parametrize("plan", ["lazy", "full"])
+@pytest.mark.parametrize("check", ["list", "each"])
+@pytest.mark.parametrize("terse", TERSE, ids=lambda terse: f"{terse.answer}, {terse.reference}")
+def test_a_right_short_answer_has_no_noise(terse: Terse, check: Check, plan: Plan) -> None:
+    """As with the reference as a sentence: the chunk says so, and nothing counts."""
+    chunk = f"An old book says so: {terse.claim}"
+    for reference in (terse.reference, terse.claim):
+        llm = ScriptedLLM(LiteralReader(terse, chunk).answer)
+        judge = LLMJudge(llm, check=check, plan=plan)
+        sample = Sample(
+            user_input=terse.question,
+            response=terse.answer,
+            reference=reference,
+            retrieved_contexts=[chunk, "Ginseng grows slowly."],
+        )
+        found = score(asyncio.run(judge.judge(sample)))
+        assert (found.relevant, found.irrelevant) == (0.0, 0.0)
+        assert found.partition.correct == 1
+
+
+def test_a_wrong_short_answer_counts() -> None:
+    """The chunk says Ginseng and does not say the reference: irrelevant noise 1."""
+    terse = TERSE[0]
+    chunk = "Ginseng helps, one says."
+
+    def answer(prompt: str) -> str:
+        data = data_of(prompt)
+        if data.get("text") == "Ginseng":
+            return json.dumps({"claims": ["Ginseng helps."]})
+        if data.get("premise") == chunk:
+            yes = "Ginseng helps."
+            return verdicts(data["claims"], lambda claim: claim == yes)
+        return LiteralReader(terse, chunk).answer(prompt)
+
+    sample = Sample(
+        user_input=terse.question,
+        response="Ginseng",
+        reference="Schisandra",
+        retrieved_contexts=[chunk],
+    )
+    found = score(asyncio.run(LLMJudge(ScriptedLLM(answer)).judge(sample)))
+    assert (found.relevant, found.irrelevant) == (0.0, 1.0)
+
+
+def test_the_same_words_are_correct_and_nothing_is_asked() -> None:
+    llm = ScriptedLLM(LiteralReader(TERSE[0], "c").answer)
+    sample = Sample(
+        user_input=TERSE[0].question,
+        response="Schisandra",
+        reference=" schisandra. ",
+        retrieved_contexts=["c"],
+    )
+    verdicts = asyncio.run(LLMJudge(llm).judge(sample))
+    assert [claim.correct for claim in verdicts.response_claims] == [True]
+    assert all(map(is_decomposition, llm.prompts))
+    assert len(llm.prompts) == 2
+
+
+def test_chunks_are_judged_without_the_question() -> None:
+    llm = ScriptedLLM(LiteralReader(TERSE[6], "a chunk").answer)
+    wrong = Sample(
+        user_input=TERSE[6].question,
+        response="About 24.5",
+        reference="24.5",
+        retrieved_contexts=["a chunk"],
+    )
+    asyncio.run(LLMJudge(llm, plan="full").judge(wrong))
+    about = [prompt for prompt in llm.prompts if data_of(prompt).get("premise") == "a chunk"]
+    assert about
+    assert not any("Question" in prompt for prompt in about)
+
+
+@pytest.mark.parametrize("number", range(len(LISTS)), ids=lambda n: LISTS[n][0][:30])
+def test_what_is_no_claim_is_never_believed(number: int, tmp_path: Path) -> None:
+    """Asked again, then no usable list; and nothing of it is kept."""
+    llm = ScriptedLLM(ListMind().answer)
+    with VerdictStore(tmp_path / "store.db") as store:
+        judge = LLMJudge(llm, store=store)
+        with pytest.raises(ReplyError, match=r"asked 3 times for the claims of the response"):
+            asyncio.run(judge.judge(sample_of(number)))
+        kept = store.transact(lambda file: file.execute("SELECT reply FROM calls").fetchall())
+    # The reference's list is sound, and may be kept.
+    assert {row[0] for row in kept} <= {'{"claims": ["The Rosk ferry sails at nine."]}'}
+
+
+@pytest.mark.parametrize("response", REFUSALS)
+def test_an_answer_that_claims_nothing_is_undefined(response: str) -> None:
+    """Whether the judge lists it as a claim or not."""
+    for listed in ([], [response]):
+        llm = ScriptedLLM(ListMind((listed,)).answer)
+        found = score(asyncio.run(LLMJudge(llm).judge(sample_of(0, response))))
+        assert (found.relevant, found.status("relevant")) == (None, "undefined")
+        assert found.gate("relevant", 0.3) == "undefined"
+        asked = [data for data in llm.data if data.get("text") == response]
+        assert len(asked) == 2  # two replies agree
+
+
+def test_a_reference_that_knows_no_answer_makes_every_chunk_irrelevant() -> None:
+    def answer(prompt: str) -> str:
+        data = data_of(prompt)
+        if "text" in data:
+            return json.dumps({"claims": ["The ferry sails at noon."]})
+        says = data["premise"] == "It sails at noon."
+        return verdicts(data["claims"], lambda claim: says and "noon" in claim)
+
+    llm = ScriptedLLM(answer)
+    sample = Sample(
+        user_input="When does the ferry sail?",
+        response="The ferry sails at noon.",
+        reference="Not stated in the documents.",
+        retrieved_contexts=["It sails at noon."],
+    )
+    found = score(asyncio.run(LLMJudge(llm).judge(sample)))
+    assert (found.relevant, found.irrelevant) == (0.0, 1.0)
+    assert [data["text"] for data in llm.data if "text" in data] == [sample.response]
+
+
+def test_repeated_claims_are_one_whatever_their_case_and_punctuation() -> None:
+    """One wrong claim three times and a right one: 1/2, not 3/4."""
+
+    def answer(prompt: str) -> str:
+        data = data_of(prompt)
+        if "text" in data:
+            claims = ["It sails at noon.", "it sails at noon", "It sails\tat noon!", "It is red."]
+            return json.dumps({"claims": claims})
+        if data["premise"] == "c":
+            return verdicts(data["claims"], lambda claim: "noon" in claim)
+        return verdicts(data["claims"], lambda claim: "red" in claim)
+
+    sample = Sample(
+        user_input="When?",
+        response="It sails at noon. It is red.",
+        reference="It is red, and sails.",
+        retrieved_contexts=[{"text": "c", "relevant": True}],
+    )
+    found = score(asyncio.run(LLMJudge(ScriptedLLM(answer)).judge(sample)))
+    assert found.relevant == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "listed", "added"),
+    [
+        ("The ferry sails at noon. Children do not pay.", ["The ferry sails at noon."],
+         ["Children do not pay."]),
+        ("It sails at noon. It carries 40 bicycles.", ["It sails at noon and carries bicycles."],
+         ["It carries 40 bicycles."]),  # its number is in no claim
+        ("Carla and Ben sit on the board. Carla chairs it.", ["Carla sits on the board.",
+         "Ben sits on the board."], ["Carla chairs it."]),  # "chairs" is in no claim
+        ("青石桥建于1653年。桥长42米。", ["青石桥建于1653年。"], ["桥长42米。"]),
+        ("| Town | People |\n|---|---|\n| Arlen | 12,000 |", ["Nobody lives in a town."],
+         ["| Arlen | 12,000 |"]),
+        ("Hello! It sails at noon. I hope this helps.", ["It sails at noon."], []),
+        ("您好！渡轮中午启航。希望对您有帮助。", ["渡轮中午启航。"], []),
+        ("Gute Frage! Die Fähre fährt um zwölf. Ich hoffe, das hilft.",
+         ["Die Fähre fährt um zwölf."], []),
+        ("You need:\n- four poles\n- a mallet", ["four poles", "a mallet"], []),
+        ("Yes", ["The ferry sails at noon."], []),
+        ("It sails at noon. I could not find the price.", ["It sails at noon."], []),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_is_left_out_is_a_claim(
+    text: str, listed: list[str], added: list[str]
+) -> None:
+    assert ClaimSource(text, "When does it sail?").untouched(listed) == added
+
+
+def test_what_stands_together_or_twice_or_is_the_question_is_put_right() -> None:
+    text = "The museum is not open on Mondays. Entry costs four euros."
+    source = ClaimSource(text, "Is the museum open on Mondays?")
+    both = ["The museum is not open on Mondays.", "Entry costs four euros."]
+    assert source.claims([text]) == both
+    assert source.claims([*both, "The museum is open on Mondays.", "four euros"]) == both
+    assert source.claims(["Is the museum open on Mondays?", "# Answer", *both, "Hello!"]) == both
+    yes = ClaimSource("Yes, it is.", "Is the museum open on Mondays?")
+    assert yes.claims(["The museum is open on Mondays."]) == ["The museum is open on Mondays."]
+
+
+def test_signs_and_numbers_tell_claims_apart() -> None:
+    claims = ["It is -5 °C.", "It is 5 °C.", "It is C.", "It is C++.", "It is 1.5.", "It is 15."]
+    assert distinct(claims) == claims
+    assert distinct(["It is 5.", "it is ５", "It is “5”"]) == ["It is 5."]
+    assert by_words("Yes.") == by_words(" yes ") == "yes"
+    assert by_words("10%") != by_words("10")
+    assert content("The mill of 1902") == {"mill", "1902"}
+    assert content("五味子温肺。") == {"五味", "味子", "子温", "温肺"}
+    assert [is_terse(text) for text in ("24.5", "3 May 1902", RESPONSE)] == [True, True, False]
+
+
+NOTHING = [
+    *REFUSALS,
+    "I don't know",
+    "I’m sorry, but I couldn’t find any information about the herb.",
+    "Based on the provided context, I cannot determine the answer.",
+    "There is not enough information to answer the question.",
+    "The answer is not in the context.",
+    "Not mentioned in the context.",
+    "The question cannot be answered from the documents.",
+    "N/A",
+    "我不知道。",
+    "根据提供的资料，无法确定。",
+    "Ich weiß es nicht.",
+    "Die Dokumente enthalten dazu keine Informationen.",
+    "Lo siento, no encontré información.",
+    "Los documentos no mencionan la fecha.",
+    "Le contexte ne mentionne pas la date.",
+]
+SOMETHING = [
+    "The cause of the disease is not known.",
+    "No evidence was found that the drug works.",
+    "The treaty does not mention slavery.",
+    "The museum is not open on Mondays.",
+    "Scientists do not know why whales sing.",
+    "Unfortunately, the museum is closed.",
+    "He could not find work in Paris.",
+    "Unknown soldiers are buried there.",
+    "They were unable to find the ship.",
+    "The documents were found in 1947.",
+    "科学家不知道鲸鱼为什么唱歌。",
+    "没有人住在那里。",
+    "Der Eintritt ist nicht frei.",
+    "Die Quellen der Donau liegen nicht in Österreich.",
+    "El museo no abre los lunes.",
+]
+
+
+@pytest.mark.parametrize("text", NOTHING)
+def test_not_known_or_not_found_claims_nothing(text: str) -> None:
+    assert claims_nothing(text)
+
+
+@pytest.mark.parametrize("text", SOMETHING)
+def test_a_negation_claims_something(text: str) -> None:
+    assert not claims_nothing(text)
+
+
+def test_words_of_the_text_are_claims_whatever_they_look_like() -> None:
+    """A text may say "None", a list, a refusal or the instruction."""
+    for text in ("None", '["a", "b"]', "Error: context too long", "<claim>"):
+        assert ClaimSource(text, "What does it print?").problem([text]) == ""
+    said = "The guide said: I'm sorry, but I can't help you. Then she left."
+    assert ClaimSource(said).problem(["I'm sorry, but I can't help you."]) == ""
