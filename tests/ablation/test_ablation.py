@@ -174,6 +174,42 @@ def test_samples_whose_every_chunk_is_guilty_are_counted_apart() -> None:
     )
 
 
+def test_fewer_than_six_samples_show_no_effect() -> None:
+    found = measured(run_of([1] * 5), repeating, variants=PAIR)
+    assert found.effect.interval.low > 0
+    assert said(found)[2].startswith(
+        "No effect of these chunks is shown: the difference is +100 ("
+    )
+    more = measured(run_of([1] * 6), repeating, variants=PAIR)
+    assert said(more)[2].startswith("So these chunks matter: the difference is +100 (")
+
+
+def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -> None:
+    """Two of three chunks are guilty, one of them perhaps: the judge left it open."""
+    sample = Sample(
+        user_input="?",
+        response="wrong",
+        reference="right",
+        retrieved_contexts=["wrong", "perhaps wrong", "right"],
+    )
+    known = Verdicts.from_matrices(
+        [False],
+        [[True, None, False]],
+        [[False, False, True]],
+        response_claims=["wrong"],
+        reference_claims=["right"],
+    )
+    results = [*run_of([1] * 6), Result("few", score(known.beside(sample)), sample=sample)]
+    rows = [row for row in plan(results, PAIR) if row["id"] == "few"]
+    assert [(row["variant"], row["retrieved_contexts"]) for row in rows] == [
+        ("again", ["wrong", "perhaps wrong", "right"]),
+        ("without", ["right"]),
+    ]
+    found = measured(results, repeating, variants=PAIR)
+    assert (found.without.claims, found.without_other.claims, found.effect.size) == (7, 6, 6)
+    assert found.left_out == {"samples with too few other chunks to take away as many": 1}
+
+
 def test_what_each_answer_costs() -> None:
     """Its claims and their check are one judging, and what it says again one call; of a sample
     without noisy claims nothing is said again, and the words of the old response cost nothing."""
@@ -356,6 +392,10 @@ def test_a_trend_is_said_where_every_step_has_it() -> None:
         ({"retrieved_contexts": "?"}, "answer 1"),
         ({"variant": "without"}, "s0, without: expected question and contexts as in a plan"),
         ({"variant": "without-other"}, "s0, without-other: expected question and contexts"),
+        (
+            {"variant": "without-other", "retrieved_contexts": ["right 0"]},
+            "s0, without-other: expected question and contexts",
+        ),
         ({"variant": "relevant-only"}, "s0, relevant-only: expected question and contexts"),
         ({"id": "s1", "variant": "without", "user_input": "question 1",
           "retrieved_contexts": ["right 1", ""]}, "s1, without: expected question and contexts"),
