@@ -23,8 +23,8 @@ from noisesense_adapters.report.samples import Samples
 from noisesense_adapters.toolbox.judges import untested
 from noisesense_adapters.toolbox.wording import (
     ablation_sentences,
-    culprit,
     headline,
+    offender_sentences,
     trust_sentence,
 )
 
@@ -127,8 +127,8 @@ def write_report(
         headline=headline(summary),
         partition=map(plots.image, plots.partition_plots(summary.partition)),
         spread=[plots.image(each) for each in plots.spread_plots(summary)],
-        offenders=ranked[:_DOCUMENTS],
-        culprit=culprit(ranked),
+        offenders=ranked.documents[:_DOCUMENTS],
+        suspicion=offender_sentences(ranked),
         judges=judges,
         warnings=(*summary.warnings, *([] if trust else untested(judges))),
         data=Markup(_DATA),

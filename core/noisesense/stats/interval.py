@@ -55,7 +55,7 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
 
 _TIE = 1e-12
 
-Method = Literal["bca", "dirichlet", "t", "wilson"]
+Method = Literal["bca", "dirichlet", "t", "posterior"]
 
 
 class Interval(NamedTuple):
@@ -66,8 +66,8 @@ class Interval(NamedTuple):
         high: its upper end. Of a figure that open verdicts leave a range, both cover all of it.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
         method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units, or of
-            few that differ; ``"t"``: Student's t, of a paired comparison; ``"wilson"``: of a
-            share of independent cases.
+            few that differ; ``"t"``: Student's t, of a paired comparison; ``"posterior"``:
+            of one rate among many, see `noisesense.stats.shrinkage`.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
