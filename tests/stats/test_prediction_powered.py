@@ -261,7 +261,9 @@ def test_results_that_do_not_fit() -> None:
         prediction_powered(judge, [judge[0]] * 2, mode="relevant")
     with pytest.raises(InputError, match="human_labelled: expected at least two scores, got 1"):
         prediction_powered(judge, judge[:1], mode="relevant")
-    with pytest.raises(InputError, match="weights, number 1: expected a number above 0, got 0.0"):
+    with pytest.raises(
+        InputError, match=r"weights, number 1: expected a number above 0, got 0\.0"
+    ):
         prediction_powered(judge, judge[:2], mode="relevant", weights={"0": 2.0})
     with pytest.raises(InputError, match="mode: expected 'relevant' or 'irrelevant'"):
         prediction_powered(judge, judge[:2], mode="both")  # type: ignore[arg-type]

@@ -82,7 +82,7 @@ def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Itera
             f"probability of {_at_most_99(first.top_tenth)} it is among the tenth of the "
             "retrieved documents that mislead most often."
         )
-    elif found.documents and found.documents[0].claims:
+    elif sum(each.claims > 0 for each in found.documents) > 1:
         yield (
             "No document stands out: of none is it likely enough (90%) that it is among the tenth "
             "of the retrieved documents that mislead most often."
