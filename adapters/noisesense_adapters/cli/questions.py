@@ -155,9 +155,10 @@ class Sensitivity(Command):
 class Stability(Command):
     """Show how far a judge agrees with itself.
 
-    Of several judgings of the same samples: how much of a value is the judge's own variance, and
-    which samples change (with --limit: change sides). Judge into another --out each time: a store
-    gives the first answers again.
+    Of several judgings of the same answers: how much of a value is the judge's own variance, and
+    which samples change (with --limit: change sides). Where each run holds several answers to a
+    question, also how much is the generator's, and how much the question's. Judge into another
+    --out each time: a store gives the first verdicts again.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 6 too few samples
     are in all runs.
@@ -183,6 +184,12 @@ class Stability(Command):
             output.say(f"{counted(found.unpaired, 'more sample')} not in every run: in no figure")
         output.say("")
         output.show_modes({each.mode: _stable(each, self.limit) for each in modes_of(found)})
+        if not any("generator" in mode.shares for mode in modes_of(found)):
+            output.say(
+                "",
+                "No question has several answers: the question's share and the generator's cannot "
+                "be told apart.",
+            )
         for mode in modes_of(found):
             moved = [each for each in mode.changed if each.crosses or self.limit is None]
             changed = [
@@ -196,13 +203,17 @@ class Stability(Command):
 
 def _stable(mode: ModeStability, limit: float | None) -> dict[str, object]:
     crossing = sum(each.crosses for each in mode.changed)
+    shares: dict[str, object] = {}
+    for source, (share, interval) in mode.shares.items():
+        shares[f"{source}'s share of the variance"] = percent(share)
+        # Not the same label twice: it would be one row.
+        shares[f"  interval of the {source}'s"] = shown(interval, ".0%")
     return {
         "samples": mode.samples,
         "left out": mode.left_out,
         "lowest mean": min(mode.means, default=None),
         "highest mean": max(mode.means, default=None),
-        "judge's share of the variance": percent(mode.judge_share),
-        "  its interval": percent(mode.judge_share_interval),
+        **shares,
         "scatter of the mean": mode.mean_error,
         **({} if limit is None else {f"samples on both sides of {limit:g}": crossing}),
     }
