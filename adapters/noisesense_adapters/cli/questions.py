@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from noisesense import Offender, Range, offenders, sensitivity_band, stability
 from noisesense.errors import InputError
+from noisesense.stats.interval import interval_text
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.stability import ModeStability
 from noisesense.stats.summarize import counted
@@ -144,7 +145,7 @@ class Sensitivity(Command):
                 each.mode: {
                     "mean": each.mean,
                     "moves to": each.moved,
-                    "  95% of the simulations": each.band,
+                    "  95% of the simulations": each.band and interval_text(each.band),
                 }
                 for each in modes_of(band)
             }

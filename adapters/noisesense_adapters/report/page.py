@@ -18,6 +18,7 @@ from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
+from noisesense.stats.interval import interval_text
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import Samples
 from noisesense_adapters.toolbox.judges import untested
@@ -53,6 +54,7 @@ _ALWAYS: dict[str, Any] = {
     "policy": f"default-src 'none'; style-src {_allowed(plots.STYLE)}; "
     f"script-src {_allowed(_SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'",
     "extent": extent,
+    "interval_text": interval_text,
     "kind_name": plots.kind_name,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)

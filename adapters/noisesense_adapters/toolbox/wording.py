@@ -8,6 +8,7 @@ from typing import NamedTuple
 from noisesense import Estimate, Offenders, Range, Summary, Trust
 from noisesense.ablation import Ablation
 from noisesense.scoring.outcomes import extent
+from noisesense.stats.interval import interval_text
 from noisesense.stats.labels_cells import CellKind, Rate
 from noisesense.stats.summarize import counted
 
@@ -103,8 +104,8 @@ def _at_most_99(share: float) -> str:
 def trust_sentence(found: Trust) -> str:
     """The means, if there are any, and the errors in each kind of cell, in words."""
     means = [
-        f"people would find a mean ({mode} mode) of {mean.interval.low:.4f} to "
-        f"{mean.interval.high:.4f} where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
+        f"people would find a mean ({mode} mode) of {interval_text(mean.interval)} in these "
+        f"results where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
         for mode, mean in found.means.items()
     ]
     errors = [
@@ -126,7 +127,7 @@ _WHERE: dict[CellKind, str] = {
 def _rate(rate: Rate) -> str:
     if rate.value is None:
         return "an unknown share of"
-    between = f" ({extent(rate.interval[:2], '.1%')})" if rate.interval else ""
+    between = f" ({interval_text(rate.interval, percent=True)})" if rate.interval else ""
     return f"{rate.value:.1%}{between}"
 
 

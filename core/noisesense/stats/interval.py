@@ -32,7 +32,7 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.outcomes import Range
+from noisesense.scoring.outcomes import Range, extent
 from noisesense.stats.resampling import (
     NORMAL,
     Statistic,
@@ -76,6 +76,18 @@ class Interval(NamedTuple):
     confidence: float
     method: Method
     units: int
+
+
+def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
+    """The ends of an interval, in two digits of its width where it is made of random draws: other
+    draws would change the next one."""
+    width = interval.high - interval.low
+    drawn = not isinstance(interval, Interval) or interval.method != "t"
+    digits = 4
+    if drawn and width > 0:
+        digits = min(max(1 - math.floor(math.log10(width)), 2), 4)
+    form = f".{digits - 2}%" if percent else f".{digits}f"
+    return extent((interval.low, interval.high), form)
 
 
 @dataclass(frozen=True)
