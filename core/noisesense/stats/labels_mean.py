@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from numbers import Real
+from operator import mul
 from statistics import fmean, pvariance
 from typing import NamedTuple
 
@@ -24,8 +25,7 @@ class PoweredMean(Record):
     """What people would find as the mean of these samples, had they labeled all of them.
 
     Attributes:
-        mean: the estimate, or its range where people left labels open; may lie slightly outside 0
-            to 1.
+        mean: the estimate, or its range where people left labels open.
         interval: of the estimate, cut to what the labels leave possible; covers its range. With
             all samples labeled it is the mean itself.
         judge_mean: the naive one: the judge's over all samples, as wrong as the judge is.
@@ -64,7 +64,8 @@ def prediction_powered_mean(
 
     ``λ = cov(Y, f) / var(f)`` over the labeled samples, within 0 to 1, for each of them without
     itself: a useless judge then costs nothing, and for labels on a random choice of the samples
-    the estimate is right on average, whatever the judge does.
+    the estimate is right on average, whatever the judge does (but for a ``û`` that is cut to 0 or
+    1, which is rare).
 
     For the interval the terms of ``û`` get random Dirichlet weights and, for each end, half a
     sample whose error nobody saw (see `noisesense.stats.interval`). It is narrowed by
@@ -270,7 +271,7 @@ def powered_mean(
         mean=mean,
         interval=low._replace(high=high.high),
         judge_mean=Range(*map(fmean, zip(*others, *judged, strict=True))),
-        human_mean=Range(*(fmean(end, weights) for end in zip(*labels, strict=True))),
+        human_mean=Range(*(_weighted_mean(end, weights) for end in zip(*labels, strict=True))),
         weight=fmean(slopes),
         labelled=len(labels),
         unlabelled=len(others),
@@ -358,8 +359,8 @@ class _Prediction(NamedTuple):
 
     @property
     def of_others(self) -> float:
-        """``û``."""
-        return fmean(self.terms, self.stands_for)
+        """``û``, within 0 and 1."""
+        return min(max(_weighted_mean(self.terms, self.stands_for), 0.0), 1.0)
 
     @property
     def mean(self) -> float:
@@ -388,6 +389,10 @@ class _Prediction(NamedTuple):
         return endless._replace(low=max(low, least), high=min(high, most))
 
 
+def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return fsum(map(mul, values, weights)) / fsum(weights)
+
+
 def _effective(weights: Sequence[float]) -> float:
     """How many equal weights say as much (Kish 1965)."""
     return fsum(weights) ** 2 / fsum(each * each for each in weights)
@@ -401,5 +406,5 @@ def _differ(labeled: Sequence[float], others: Sequence[float], weights: Sequence
     if not others:
         return False
     variance = pvariance([*labeled, *others]) * (1 / _effective(weights) + 1 / len(others))
-    apart = fmean(labeled, weights) - fmean(others)
+    apart = _weighted_mean(labeled, weights) - fmean(others)
     return apart * apart > _ERRORS**2 * variance + _TINY
