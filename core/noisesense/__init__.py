@@ -28,7 +28,7 @@ _NAMES = {
     "scoring.scoring": "Empty Score Status Undetermined score",
     "stats.compare": "Comparison compare",
     "stats.interval": "Estimate Interval",
-    "stats.offenders": "Offender offenders",
+    "stats.offenders": "Offender Offenders offenders",
     "stats.labels_mean": "PoweredMean prediction_powered prediction_powered_mean",
     "stats.sensitivity": "SensitivityBand sensitivity_band",
     "stats.stability": "Stability stability",

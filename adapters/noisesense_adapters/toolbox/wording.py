@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from noisesense import Estimate, Offender, Summary, Trust
+from noisesense import Estimate, Offenders, Range, Summary, Trust
 from noisesense.ablation import Ablation, Cause, Fate, direction
-from noisesense.scoring.outcomes import Range, extent
+from noisesense.scoring.outcomes import extent
+from noisesense.stats.interval import interval_text
 from noisesense.stats.labels_cells import CellKind, Rate
 from noisesense.stats.summarize import counted
 
@@ -43,22 +44,68 @@ def headline(summary: Summary) -> Headline:
     return Headline(message, "; ".join(rest) + ".")
 
 
-def culprit(ranking: Sequence[Offender]) -> Offender | None:
-    """The first of a ranking, if it explains more claims than the second, or more alone, whatever
-    is open of the others."""
-    first, *others = ranking or (None,)
-    if first is None or not first.claims:
-        return None
-    tied = (first.claims, first.alone) in [(each.claims, each.alone) for each in others[:1]]
-    more = any(each.claims + each.undetermined > first.claims for each in others)
-    return None if tied or more else first
+class Caused(NamedTuple):
+    """What an ablation counted of one document.
+
+    Attributes:
+        document: its name.
+        again: how many of its claims were said again with the same chunks.
+        gone: how many of those were not said without it.
+    """
+
+    document: str
+    again: Range
+    gone: Range
+
+
+def document_name(document: str, width: int = 60) -> str:
+    """A document in one line of at most so many characters."""
+    name = " ".join(document.split())
+    if len(name) > width:
+        name = f"{name[: width - 1].rstrip()}…"
+    return name.rstrip(".") or "(no id and no text)"
+
+
+def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Iterator[str]:
+    """Where to look first, and what may be wrong with that."""
+    guilty = [each for each in caused if each.gone.low > 0]
+    if guilty:
+        most = max(guilty, key=lambda each: each.gone.low)
+        yield (
+            f"By the ablation most claims go with {document_name(most.document)}: "
+            f"{extent(most.gone, '.0f')} of {extent(most.again, '.0f')} that were said again with "
+            "the same chunks were not said without it."
+        )
+    first = found.first
+    if first is not None:
+        yield (
+            f"Look first at {document_name(first.document)}: {first.claims:,} of them. With a "
+            f"probability of {_at_most_99(first.top_tenth)} it is among the tenth of the "
+            "retrieved documents that mislead most often."
+        )
+    elif sum(each.claims > 0 for each in found.documents) > 1:
+        yield (
+            "No document stands out: of none is it likely enough (90%) that it is among the tenth "
+            "of the retrieved documents that mislead most often."
+        )
+    if found.terse:
+        yield (
+            f"Of {counted(found.true_looking, 'claim')} that the reference or a relevant chunk "
+            f"supports, {found.unmentioned:,} are in no reference. If the references leave out "
+            'what is true, correct documents stand first: "noisesense ablation" shows which ones '
+            "cause anything."
+        )
+
+
+def _at_most_99(share: float) -> str:
+    return "over 99%" if share > 0.99 else f"{share:.0%}"
 
 
 def trust_sentence(found: Trust) -> str:
     """The means, if there are any, and the errors in each kind of cell, in words."""
     means = [
-        f"people would find a mean ({mode} mode) of {mean.interval.low:.4f} to "
-        f"{mean.interval.high:.4f} where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
+        f"people would find a mean ({mode} mode) of {interval_text(mean.interval)} in these "
+        f"results where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
         for mode, mean in found.means.items()
     ]
     errors = [
@@ -80,7 +127,7 @@ _WHERE: dict[CellKind, str] = {
 def _rate(rate: Rate) -> str:
     if rate.value is None:
         return "an unknown share of"
-    between = f" ({extent(rate.interval[:2], '.1%')})" if rate.interval else ""
+    between = f" ({interval_text(rate.interval, percent=True)})" if rate.interval else ""
     return f"{rate.value:.1%}{between}"
 
 
@@ -226,17 +273,11 @@ def _with_span(share: Estimate) -> str:
 
 
 def _document(cause: Cause) -> tuple[str, ...]:
-    name = " ".join(cause.document.split())
-    if len(name) > _LONGEST:
-        name = f"{name[: _LONGEST - 1].rstrip()}…"
     others = cause.gone_with_others
     return (
-        name,
+        document_name(cause.document),
         f"{cause.claims:,}",
         extent(cause.again, ".0f"),
         extent(cause.gone, ".0f"),
         "" if others is None else extent(others, ".0f"),
     )
-
-
-_LONGEST = 60

@@ -32,7 +32,7 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.outcomes import Range
+from noisesense.scoring.outcomes import Range, extent
 from noisesense.stats.resampling import (
     NORMAL,
     Statistic,
@@ -55,7 +55,7 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
 
 _TIE = 1e-12
 
-Method = Literal["bca", "dirichlet", "t", "wilson", "binomial"]
+Method = Literal["bca", "dirichlet", "t", "binomial", "posterior"]
 
 
 class Interval(NamedTuple):
@@ -66,8 +66,9 @@ class Interval(NamedTuple):
         high: its upper end. Of a figure that open verdicts leave a range, both cover all of it.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
         method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units, or of
-            few that differ; ``"t"``: Student's t, of a paired comparison; ``"wilson"``: of a
-            share of independent cases; ``"binomial"``: the same, by their exact distribution.
+            few that differ; ``"t"``: Student's t, of a paired comparison; ``"binomial"``: of a
+            share of independent cases; ``"posterior"``: of one rate among many, see
+            `noisesense.stats.shrinkage`.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
@@ -76,6 +77,18 @@ class Interval(NamedTuple):
     confidence: float
     method: Method
     units: int
+
+
+def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
+    """The ends of an interval, in two digits of its width where it is made of random draws: other
+    draws would change the next one."""
+    width = interval.high - interval.low
+    drawn = not isinstance(interval, Interval) or interval.method != "t"
+    digits = 4
+    if drawn and width > 0:
+        digits = min(max(1 - math.floor(math.log10(width)), 2), 4)
+    form = f".{digits - 2}%" if percent else f".{digits}f"
+    return extent((interval.low, interval.high), form)
 
 
 @dataclass(frozen=True)
